@@ -16,18 +16,23 @@ from modhub_get.transfer import FileReplaced
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a command: lines for people, fields for programs, and the exit code."""
+    """The result of a command: lines for people, fields for programs, and the exit code.
+
+    ``text`` is printed as it is; ``answers`` if printing is all that the command does.
+    """
 
     lines: list[str]
     fields: Mapping[str, Any] = field(default_factory=dict)
     code: ExitCode = ExitCode.DONE
+    text: str = ""
+    answers: bool = False
 
 
 def search_mods(service: ModhubService, query: Mapping[str, Any]) -> Report:
     """``search``: one page of the list."""
     total, mods = service.get("/api/modhub", query, answers.decode_list)
     lines = [f"{mod['guid']}  {mod['title']} {mod['version']}".rstrip() for mod in mods]
-    return Report([*lines, f"{len(mods)} of {total} mods"], {"total": total, "mods": mods})
+    return Report([*lines, f"{len(mods)} of {total} mods"], {"total": total, "mods": mods}, answers=True)
 
 
 def install_mods(installer: Installer, guids: list[str]) -> Report:

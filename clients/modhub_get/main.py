@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from modhub_get import commands
+from modhub_get.arguments import DEFAULTS, WrongArguments, make_parser
 from modhub_get.commands import Report
 from modhub_get.folder import is_plain_directory, local_problem, replace_text
 from modhub_get.installation import PRIVATE, open_installation
@@ -33,11 +34,10 @@ from modhub_get.installer import Installer, InstallOptions
 from modhub_get.lockfile import read_lock
 from modhub_get.names import parse_guid
 from modhub_get.outcome import ExitCode, GetError
+from modhub_get.output import printable, take_every_character, warn, write_now
 from modhub_get.service import ModhubService
 
 LOOPBACK_HOSTS = ("http://127.0.0.1", "http://localhost", "http://[::1]")
-MAX_BYTES = 1 << 30
-DEFAULTS = {"url": None, "json": False, "timeout": 30.0}
 
 
 def _run_search(arguments: argparse.Namespace) -> Report:
@@ -84,8 +84,7 @@ def _run_export_lock(arguments: argparse.Namespace) -> Report:
     with open_installation(_folder(arguments), create=False) as installation:
         text = commands.export_lock(installation)
     if arguments.output is None:
-        sys.stdout.write(text)
-        return Report([])
+        return Report([], text=text, answers=True)
     replace_text(arguments.output, text)
     return Report([f"Wrote {arguments.output}."], {"lock": str(arguments.output)})
 
@@ -101,7 +100,7 @@ def _service(arguments: argparse.Namespace, remembered: str) -> ModhubService:
     if not url:
         raise GetError(ExitCode.WRONG_CALL, "Name the service with --url.")
     if url.startswith("http://") and not url.startswith(LOOPBACK_HOSTS):
-        sys.stderr.write("modhub-get: warning: the connection is not encrypted; use https.\n")
+        warn("warning: the connection is not encrypted; use https.")
     return ModhubService(url, arguments.timeout)
 
 
@@ -127,116 +126,69 @@ def _parse_guids(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(guid for guid in parsed.values() if guid))
 
 
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1 << 50:
-        raise argparse.ArgumentTypeError("a number from 1")
-    return int(text)
-
-
-def _add_common(parser: argparse.ArgumentParser) -> None:
-    """Options that may stand before the command or after it; `DEFAULTS` has their defaults."""
-    parser.add_argument("--url", default=argparse.SUPPRESS, help="address of the service; the folder remembers it")
-    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
-    parser.add_argument(
-        "--timeout", type=float, default=argparse.SUPPRESS, metavar="SECONDS", help="how long to wait for data (30)"
-    )
-
-
-def _add_into(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--into", type=Path, metavar="DIR", help="folder of mods (default: this one, if it has any)")
-
-
-def _add_download(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--jobs", type=_count, default=4, help="downloads at a time (4)")
-    parser.add_argument("--max-bytes", type=_count, default=MAX_BYTES, help="refuse larger files (1 GiB)")
-    parser.add_argument("--allow-missing", action="store_true", help="install although something is missing")
-    parser.add_argument("--allow-conflicts", action="store_true", help="install although mods conflict")
-
-
-def make_parser() -> argparse.ArgumentParser:
-    """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="modhub-get",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    _add_common(parser)
-    added = parser.add_subparsers(required=True, metavar="COMMAND")
-    search = added.add_parser("search", help="find mods by title and game", allow_abbrev=False)
-    search.add_argument("words", nargs="*", metavar="WORD", help="in the title or in a game's name")
-    search.add_argument("--game", default="", help="mods for this game")
-    search.add_argument("--sort", choices=["new", "top"], default="new", help="order (new)")
-    search.add_argument("--page", type=_count, default=1, help="page of the results (1)")
-    search.add_argument("--size", type=_count, default=20, help="mods on a page (20)")
-    search.set_defaults(run=_run_search)
-    install = added.add_parser("install", help="install mods and what they require", allow_abbrev=False)
-    install.add_argument("guids", nargs="*", metavar="GUID", help="mod to install")
-    install.add_argument("--lock", type=Path, metavar="FILE", help="install exactly what a lock file names")
-    update = added.add_parser("update", help="update what is installed", allow_abbrev=False)
-    check = added.add_parser("check", help="verify the files, and ask for updates", allow_abbrev=False)
-    check.add_argument("--offline", action="store_true", help="only verify the files")
-    remove = added.add_parser("remove", help="remove mods and what only they required", allow_abbrev=False)
-    remove.add_argument("guids", nargs="+", metavar="GUID", help="mod to remove")
-    export = added.add_parser("export-lock", help="print a lock file of what is installed", allow_abbrev=False)
-    export.add_argument("--output", type=Path, metavar="FILE", help="write to this file instead of standard output")
-    runs = {
-        install: _run_install,
-        update: _run_update,
-        check: _run_check,
-        remove: _run_remove,
-        export: _run_export_lock,
-    }
-    for command, run in runs.items():
-        _add_into(command)
-        command.set_defaults(run=run)
-    for command in (install, update):
-        _add_download(command)
-    for command in (search, *runs):
-        _add_common(command)
-    return parser
+RUNS = {
+    "search": _run_search,
+    "install": _run_install,
+    "update": _run_update,
+    "check": _run_check,
+    "remove": _run_remove,
+    "export-lock": _run_export_lock,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The console script. The module's docstring explains the exit codes."""
-    arguments = make_parser().parse_args(argv, argparse.Namespace(**DEFAULTS))
+    take_every_character()
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        report = arguments.run(arguments)
+        arguments = make_parser(__doc__).parse_args(words, argparse.Namespace(**DEFAULTS))
+    except WrongArguments as problem:
+        write_now(sys.stderr, problem.usage)
+        return _print_failure(GetError(ExitCode.WRONG_CALL, f"{problem}."), as_json="--json" in words)
+    try:
+        report = RUNS[arguments.command](arguments)
     except GetError as problem:
         return _fail(arguments, problem)
     except OSError as problem:
         # Network errors are handled in ModhubService; these are about local files.
         return _fail(arguments, local_problem(problem))
+    except UnicodeEncodeError:
+        return _fail(arguments, GetError(ExitCode.FOLDER, "The locale allows no such file name; set PYTHONUTF8=1."))
     except KeyboardInterrupt:
         _fail(arguments, GetError(ExitCode.INTERRUPTED, "Interrupted; run the command again to continue."))
         # Downloads may be waiting for the network. A run may end anywhere: what is in place is whole.
         os._exit(ExitCode.INTERRUPTED)
-    if arguments.json and report.fields:
-        _print_json({"exit": int(report.code), **report.fields})
-    elif not arguments.json:
-        sys.stdout.write("".join(f"{_printable(line)}\n" for line in report.lines))
+    return _print_report(report, as_json=arguments.json)
+
+
+def _print_report(report: Report, *, as_json: bool) -> int:
+    """Print what was done: it is done even if that cannot be printed, unless the command only prints."""
+    text = report.text
+    if as_json and report.fields:
+        # In ASCII: a service's text must not break the output, whatever its encoding is.
+        text = json.dumps({"exit": int(report.code), **report.fields}) + "\n"
+    elif not as_json:
+        text += "".join(f"{printable(line)}\n" for line in report.lines)
+    problem = write_now(sys.stdout, text) if text else None
+    if problem is None:
+        return int(report.code)
+    if report.answers:
+        warn(f"The output could not be written: {local_problem(problem)}")
+        return int(ExitCode.FOLDER)
+    warn(f"The command is done, but its output could not be written: {local_problem(problem)}")
     return int(report.code)
 
 
 def _fail(arguments: argparse.Namespace, problem: GetError) -> int:
-    sys.stderr.write(f"modhub-get: {_printable(str(problem))}\n")
-    if arguments.json:
-        _print_json(
-            {"exit": int(problem.code), "error": problem.code.name.lower(), "message": str(problem), **problem.details}
-        )
-    sys.stderr.flush()
+    warn(str(problem))
+    return _print_failure(problem, as_json=arguments.json)
+
+
+def _print_failure(problem: GetError, *, as_json: bool) -> int:
+    if as_json:
+        described = {"error": problem.code.name.lower(), "message": str(problem), **problem.details}
+        write_now(sys.stdout, json.dumps({"exit": int(problem.code), **described}) + "\n")
     return int(problem.code)
-
-
-def _print_json(document: object) -> None:
-    # In ASCII: a service's text must not break the output, whatever its encoding is.
-    sys.stdout.write(json.dumps(document) + "\n")
-    sys.stdout.flush()
-
-
-def _printable(text: str) -> str:
-    """What a service sent must not control the terminal."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 if __name__ == "__main__":

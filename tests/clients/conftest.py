@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
@@ -33,6 +34,7 @@ class FakeMod:
     name: str = "mod.zip"
     url: str = ""
     size: int = 0
+    title: str = ""
 
     @property
     def sha256(self) -> str:
@@ -50,7 +52,7 @@ class FakeMod:
         return {
             "id": self.id,
             "guid": self.guid,
-            "title": f"Mod {self.id}",
+            "title": self.title or f"Mod {self.id}",
             "version": self.version,
             "assets": [asset],
             **listed,
@@ -163,7 +165,8 @@ class FakeService:
         if self.served and (replacement := self.served(mod, headers)):
             return replacement
         etag, size = f'"{mod.sha256}"', len(mod.content)
-        shown = {"ETag": etag, "Content-Disposition": f'attachment; filename="{mod.name}"'}
+        stated = f'filename="{mod.name}"' if mod.name.isascii() else f"filename*=UTF-8''{quote(mod.name)}"
+        shown = {"ETag": etag, "Content-Disposition": f"attachment; {stated}"}
         if headers.get("If-Match", etag) != etag:
             return 412, {}, b"{}"
         byte_range = re.fullmatch(r"bytes=(\d+)-", headers.get("Range", ""))

@@ -1,0 +1,96 @@
+"""The command line of ``modhub-get``."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from modhub_get.output import write_now
+
+MAX_BYTES = 1 << 30
+DEFAULTS = {"url": None, "json": False, "timeout": 30.0}
+
+
+class WrongArguments(Exception):
+    """The arguments make no sense; ``usage`` are the lines for people."""
+
+    def __init__(self, message: str, usage: str) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser that raises, so that its caller says what is wrong, and that can print to any output."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of ending the program."""
+        raise WrongArguments(message, f"{self.format_usage()}{self.prog}: error: {message}\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        write_now(file or sys.stdout, message)
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1 << 50:
+        raise argparse.ArgumentTypeError("a number from 1")
+    return int(text)
+
+
+def _text(word: str) -> str:
+    """What was typed, as UTF-8, where the locale does not say so."""
+    return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    """Options that may stand before the command or after it; `DEFAULTS` has their defaults."""
+    parser.add_argument("--url", default=argparse.SUPPRESS, help="address of the service; the folder remembers it")
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
+    parser.add_argument(
+        "--timeout", type=float, default=argparse.SUPPRESS, metavar="SECONDS", help="how long to wait for data (30)"
+    )
+
+
+def _add_into(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--into", type=Path, metavar="DIR", help="folder of mods (default: this one, if it has any)")
+
+
+def _add_download(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", type=_count, default=4, help="downloads at a time (4)")
+    parser.add_argument("--max-bytes", type=_count, default=MAX_BYTES, help="refuse larger files (1 GiB)")
+    parser.add_argument("--allow-missing", action="store_true", help="install although something is missing")
+    parser.add_argument("--allow-conflicts", action="store_true", help="install although mods conflict")
+
+
+def make_parser(description: str | None) -> argparse.ArgumentParser:
+    """The command line."""
+    parser = CommandParser(
+        prog="modhub-get",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_common(parser)
+    added = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    search = added.add_parser("search", help="find mods by title and game", allow_abbrev=False)
+    search.add_argument("words", nargs="*", type=_text, metavar="WORD", help="in the title or in a game's name")
+    search.add_argument("--game", default="", type=_text, help="mods for this game")
+    search.add_argument("--sort", choices=["new", "top"], default="new", help="order (new)")
+    search.add_argument("--page", type=_count, default=1, help="page of the results (1)")
+    search.add_argument("--size", type=_count, default=20, help="mods on a page (20)")
+    install = added.add_parser("install", help="install mods and what they require", allow_abbrev=False)
+    install.add_argument("guids", nargs="*", metavar="GUID", help="mod to install")
+    install.add_argument("--lock", type=Path, metavar="FILE", help="install exactly what a lock file names")
+    update = added.add_parser("update", help="update what is installed", allow_abbrev=False)
+    check = added.add_parser("check", help="verify the files, and ask for updates", allow_abbrev=False)
+    check.add_argument("--offline", action="store_true", help="only verify the files")
+    remove = added.add_parser("remove", help="remove mods and what only they required", allow_abbrev=False)
+    remove.add_argument("guids", nargs="+", metavar="GUID", help="mod to remove")
+    export = added.add_parser("export-lock", help="print a lock file of what is installed", allow_abbrev=False)
+    export.add_argument("--output", type=Path, metavar="FILE", help="write to this file instead of standard output")
+    for command in (install, update, check, remove, export):
+        _add_into(command)
+    for command in (install, update):
+        _add_download(command)
+    for command in added.choices.values():
+        _add_common(command)
+    return parser
