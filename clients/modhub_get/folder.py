@@ -1,6 +1,7 @@
 """Files of the folder: opened without following links, replaced atomically, and locked for one run at a time."""
 
 import contextlib
+import errno
 import hashlib
 import io
 import json
@@ -12,14 +13,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from modhub_get.outcome import ExitCode, GetError
+from modhub_get.outcome import DiskFull, ExitCode, GetError
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+_NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def local_problem(problem: OSError) -> GetError:
     """The error for a file of this machine that cannot be read or written."""
     where = f"{problem.filename}: " if problem.filename else ""
+    if problem.errno in _NO_ROOM:
+        return DiskFull(where)
     return GetError(ExitCode.FOLDER, f"{where}{problem.strerror or problem}.")
 
 
@@ -143,8 +148,22 @@ def exclusive_lock(path: Path) -> Iterator[None]:
         try:
             _lock(file.fileno())
         except OSError:
-            raise GetError(ExitCode.FOLDER, "Another modhub-get is working in this folder.") from None
+            raise _in_use() from None
+        if not _is_at(path, file):
+            # It was removed by a run that installed nothing.
+            raise _in_use()
         yield
+
+
+def _in_use() -> GetError:
+    return GetError(ExitCode.FOLDER, "Another modhub-get is working in this folder.")
+
+
+def _is_at(path: Path, file: io.FileIO) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 if sys.platform == "win32":

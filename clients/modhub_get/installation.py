@@ -11,6 +11,9 @@ written, the journal is deleted. A run that finds a journal finishes it, so the 
 
 import contextlib
 import json
+import math
+import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,6 +24,8 @@ from modhub_get.names import clean_name, is_sha256, parse_guid
 from modhub_get.outcome import ExitCode, GetError
 
 PRIVATE: Final = ".modhub-get"
+PART_KEPT: Final = 7 * 24 * 3600.0
+"""Seconds after which no run continues a download."""
 STATE_FORMAT: Final = 1
 
 
@@ -102,11 +107,42 @@ class ModInstallation:
         folder.replace_text(self._journal, json.dumps(journal))
         self._finish(state, moves, deletions)
 
-    def clear_parts(self) -> None:
-        """Delete downloads that nothing will continue."""
+    def clear_parts(self, *, older_than: float = math.inf) -> None:
+        """Delete downloads that nothing will continue; with ``older_than`` only those that began before that time."""
+        if self._journal.exists():
+            # It moves them into place.
+            return
         for part in self._parts.iterdir():
             with contextlib.suppress(OSError):
-                part.unlink()
+                if part.lstat().st_mtime < older_than:
+                    part.unlink()
+
+    def clear_leftovers(self) -> None:
+        """Delete what runs that were killed have left: old downloads, and files that were being written."""
+        self.clear_parts(older_than=time.time() - PART_KEPT)
+        for name in ("state", "journal"):
+            for file in self._private.glob(f".{name}.json.*"):
+                with contextlib.suppress(OSError):
+                    file.unlink()
+
+    def remove_empty_places(self, mods: list[LocalMod]) -> None:
+        """Undo `check_places` for a run that puts nothing in place, and drop downloads of which nothing has arrived."""
+        for mod in mods:
+            part = self.part_of(mod.guid, mod.sha256)
+            with contextlib.suppress(OSError):
+                if not part.lstat().st_size:
+                    part.unlink()
+            with contextlib.suppress(OSError):
+                (self.root / mod.guid).rmdir()
+
+    def remove_if_unused(self) -> None:
+        """Remove our own folder, if it has nothing that a later run needs."""
+        if (self._private / "state.json").exists() or self._journal.exists():
+            return
+        with contextlib.suppress(OSError):
+            self._parts.rmdir()
+            (self._private / "lock").unlink()
+            self._private.rmdir()
 
     def _finish(self, state: InstallationState, moves: list[Any], deletions: list[Any]) -> None:
         for move in moves:
@@ -127,14 +163,34 @@ def open_installation(root: Path, *, create: bool) -> Iterator[ModInstallation]:
     """The installation in ``root``, for this run alone. Without ``create`` there must be one."""
     if not create and not folder.is_plain_directory(root / PRIVATE):
         raise GetError(ExitCode.WRONG_CALL, f"Nothing was installed into {root}.")
+    absent = [path for path in (root, *root.parents) if not path.exists()]
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise folder.local_problem(problem) from None
     installation = ModInstallation(root)
-    with folder.exclusive_lock(root / PRIVATE / "lock"):
-        installation.load()
-        yield installation
+    try:
+        with _locked(installation):
+            yield installation
+    finally:
+        # A run that installed nothing leaves no folders, or only those that were there.
+        for path in absent:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+
+
+@contextlib.contextmanager
+def _locked(installation: ModInstallation) -> Iterator[None]:
+    with folder.exclusive_lock(installation.root / PRIVATE / "lock"):
+        try:
+            installation.load()
+            installation.clear_leftovers()
+            yield
+        finally:
+            installation.remove_if_unused()
+    if sys.platform == "win32":
+        # There no file is deleted while it is open.
+        installation.remove_if_unused()
 
 
 def parse_state(document: Any) -> InstallationState:

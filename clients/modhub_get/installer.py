@@ -10,7 +10,7 @@ from modhub_get.answers import InstallPlan, RemoteMod
 from modhub_get.downloads import fetch_all
 from modhub_get.installation import InstallationState, LocalMod, ModInstallation
 from modhub_get.lockfile import LockEntry
-from modhub_get.outcome import ExitCode, GetError
+from modhub_get.outcome import DiskFull, ExitCode, GetError
 from modhub_get.progress import TransferBar
 from modhub_get.service import ModhubService
 from modhub_get.transfer import FileReplaced, Transfer
@@ -75,6 +75,18 @@ class Installer:
         """Download exactly these files, then put all of them in place. ``recheck``: compare their names once more."""
         mods = self._look_up([entry.guid for entry in entries])
         new = [self._installed(mods.get(entry.guid), entry, requested) for entry in entries]
+        try:
+            self._download(new, mods, recheck=recheck)
+            self._apply(new, requested)
+        except BaseException as problem:
+            self.installation.remove_empty_places(new)
+            if isinstance(problem, DiskFull):
+                # They would keep it full.
+                self.installation.clear_parts()
+            raise
+        return tuple(new)
+
+    def _download(self, new: list[LocalMod], mods: dict[str, RemoteMod], *, recheck: bool) -> None:
         self.installation.check_places(new)
         transfers = [
             Transfer(
@@ -92,8 +104,6 @@ class Installer:
             fetch_all(self.service, transfers, bar, self.options.jobs)
         finally:
             bar.close()
-        self._apply(new, requested)
-        return tuple(new)
 
     def mark_wanted(self, guids: list[str]) -> None:
         """Record that these installed mods were asked for."""

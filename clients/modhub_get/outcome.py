@@ -25,3 +25,10 @@ class GetError(Exception):
         super().__init__(sentence)
         self.code = code
         self.details = details
+
+
+class DiskFull(GetError):
+    """There is no room for what has to be written."""
+
+    def __init__(self, where: str = "") -> None:
+        super().__init__(ExitCode.FOLDER, f"{where}The disk is full.")

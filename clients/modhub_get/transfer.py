@@ -11,7 +11,7 @@ from typing import Final
 
 from modhub_get.folder import hash_file, local_problem, open_regular, size_of
 from modhub_get.names import clean_name
-from modhub_get.outcome import ExitCode, GetError
+from modhub_get.outcome import DiskFull, ExitCode, GetError
 from modhub_get.progress import TransferBar
 from modhub_get.service import ModhubService, Passing
 
@@ -136,7 +136,7 @@ def _append(file: io.FileIO, chunk: bytes) -> None:
     except OSError as problem:
         raise local_problem(problem) from None
     if written != len(chunk):
-        raise GetError(ExitCode.FOLDER, "The disk is full.")
+        raise DiskFull
 
 
 def _restart(file: io.FileIO, bar: TransferBar) -> None:
