@@ -1,6 +1,6 @@
 """What the commands do. Each returns a `Report`; nothing here prints."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from modhub_get.transfer import FileReplaced
 class Report:
     """The result of a command: lines for people, fields for programs, and the exit code.
 
-    ``text`` is printed as it is; ``answers`` if printing is all that the command does.
+    ``text`` is printed as it is; ``answers`` if printing is all that the command does; ``notices`` are always told.
     """
 
     lines: list[str]
@@ -26,6 +26,7 @@ class Report:
     code: ExitCode = ExitCode.DONE
     text: str = ""
     answers: bool = False
+    notices: Sequence[str] = ()
 
 
 def search_mods(service: ModhubService, query: Mapping[str, Any]) -> Report:
@@ -60,7 +61,12 @@ def install_lock(installer: Installer, entries: list[LockEntry]) -> Report:
     installer.mark_wanted(_roots(installation.state.mods, [entry.guid for entry in entries]))
     return Report(
         [_line("Installed", installation, mod) for mod in placed] or ["Everything of the lock is installed."],
-        {"installed": [_describe(installation, mod) for mod in placed], "kept": len(entries) - len(placed)},
+        {
+            "installed": [_describe(installation, mod) for mod in placed],
+            "kept": len(entries) - len(placed),
+            "edited": _copies(installation),
+        },
+        notices=_copy_notices(installation),
     )
 
 
@@ -122,7 +128,11 @@ def remove_mods(installation: ModInstallation, guids: list[str]) -> Report:
         raise GetError(ExitCode.CONFLICT, sentence, required=needed)
     removed = [mod for guid, mod in mods.items() if guid not in kept]
     _drop(installation, removed)
-    return Report([f"Removed {mod.title} ({mod.guid})" for mod in removed], {"removed": [mod.guid for mod in removed]})
+    return Report(
+        [f"Removed {mod.title} ({mod.guid})" for mod in removed],
+        {"removed": [mod.guid for mod in removed], "edited": _copies(installation)},
+        notices=_copy_notices(installation),
+    )
 
 
 def export_lock(installation: ModInstallation) -> str:
@@ -182,9 +192,18 @@ def _report(
         "removed": [mod.guid for mod in removed or ()],
         "missing": list(applied.plan.missing),
         "conflicts": list(applied.plan.conflicts),
+        "edited": _copies(installation),
     }
     code = ExitCode.NOT_AVAILABLE if before is not None and applied.plan.missing else ExitCode.DONE
-    return Report(lines or ["Everything is up to date."], fields, code)
+    return Report(lines or ["Everything is up to date."], fields, code, notices=_copy_notices(installation))
+
+
+def _copies(installation: ModInstallation) -> list[Mapping[str, str]]:
+    return [{"guid": mod.guid, "path": str(copy)} for mod, copy in installation.copies]
+
+
+def _copy_notices(installation: ModInstallation) -> list[str]:
+    return [f"{mod.title} was edited here; a copy of the edited file is {copy}" for mod, copy in installation.copies]
 
 
 def _line(verb: str, installation: ModInstallation, mod: LocalMod) -> str:

@@ -3,6 +3,7 @@
     DIR/{guid}/{name}              the files
     DIR/.modhub-get/state.json     what is installed, and from where
     DIR/.modhub-get/parts/         downloads that are not complete or not in place yet
+    DIR/.modhub-get/edited/        copies of files that their user had edited, before they were replaced
     DIR/.modhub-get/journal.json   exists while files are being put in place
 
 Everything is downloaded and checked first. Then the journal is written, the files are moved into place, the state is
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from modhub_get import folder
+from modhub_get.edits import keep_edited
 from modhub_get.names import clean_name, is_sha256, parse_guid
 from modhub_get.outcome import ExitCode, GetError
 
@@ -61,6 +63,8 @@ class ModInstallation:
         self._parts = folder.own_directory(self._private / "parts")
         self._journal = self._private / "journal.json"
         self.state = InstallationState()
+        self.copies: list[tuple[LocalMod, Path]] = []
+        """Copies of files that their user had edited, made in this run."""
 
     def load(self) -> None:
         """Finish what an earlier run began, and read the state."""
@@ -101,11 +105,20 @@ class ModInstallation:
         self.check_places(placed)
         kept = {self.path_of(mod) for mod in state.mods.values()}
         old = [mod for mod in self.state.mods.values() if self.path_of(mod) not in kept]
+        self._keep_edited([*placed, *old])
         moves = [{"guid": mod.guid, "sha256": mod.sha256, "name": mod.name} for mod in placed]
         deletions = [{"guid": mod.guid, "name": mod.name} for mod in old]
         journal = {"state": _dump_state(state), "moves": moves, "deletions": deletions}
         folder.replace_text(self._journal, json.dumps(journal))
         self._finish(state, moves, deletions)
+
+    def _keep_edited(self, replaced: list[LocalMod]) -> None:
+        for mod in replaced:
+            installed = self.state.mods.get(mod.guid, mod)
+            into = self._private / "edited" / mod.guid
+            copy = keep_edited(self.path_of(mod), {mod.sha256, installed.sha256}, into)
+            if copy is not None:
+                self.copies.append((mod, copy))
 
     def clear_parts(self, *, older_than: float = math.inf) -> None:
         """Delete downloads that nothing will continue; with ``older_than`` only those that began before that time."""

@@ -163,6 +163,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _print_report(report: Report, *, as_json: bool) -> int:
     """Print what was done: it is done even if that cannot be printed, unless the command only prints."""
+    for notice in report.notices:
+        warn(notice)
     text = report.text
     if as_json and report.fields:
         # In ASCII: a service's text must not break the output, whatever its encoding is.
