@@ -37,8 +37,6 @@ from modhub_get.outcome import ExitCode, GetError
 from modhub_get.output import printable, take_every_character, warn, write_now
 from modhub_get.service import ModhubService
 
-LOOPBACK_HOSTS = ("http://127.0.0.1", "http://localhost", "http://[::1]")
-
 
 def _run_search(arguments: argparse.Namespace) -> Report:
     """``search``"""
@@ -99,9 +97,10 @@ def _service(arguments: argparse.Namespace, remembered: str) -> ModhubService:
     url = arguments.url or remembered or os.environ.get("MODHUB_URL", "")
     if not url:
         raise GetError(ExitCode.WRONG_CALL, "Name the service with --url.")
-    if url.startswith("http://") and not url.startswith(LOOPBACK_HOSTS):
+    service = ModhubService(url, arguments.timeout)
+    if not service.is_private:
         warn("warning: the connection is not encrypted; use https.")
-    return ModhubService(url, arguments.timeout)
+    return service
 
 
 @contextlib.contextmanager

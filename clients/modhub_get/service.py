@@ -10,6 +10,7 @@ from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from modhub_get.outcome import ExitCode, GetError
+from modhub_get.proxies import find_proxy, is_this_machine
 
 ATTEMPTS: Final = 6
 """Attempts in a row without any progress before a call is given up."""
@@ -56,9 +57,17 @@ class ModhubService:
         self._host = address.hostname
         self._secure = address.scheme == "https"
         self._prefix = address.path.rstrip("/")
+        self._proxy = find_proxy(address.scheme, address.hostname)
+        if self._proxy is not None and not self._secure:
+            self._prefix = f"http://{address.netloc}{self._prefix}"
         self._timeout = timeout
         self._of_thread = threading.local()
         self._opened: list[http.client.HTTPConnection] = []
+
+    @property
+    def is_private(self) -> bool:
+        """Whether nobody on the way can read what is sent."""
+        return self._secure or is_this_machine(self._host)
 
     def __enter__(self) -> Self:
         return self
@@ -132,6 +141,8 @@ class ModhubService:
     def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> http.client.HTTPResponse:
         self.pause(0)
         sent = {"User-Agent": "modhub-get/1.0", "Accept-Encoding": "identity", **headers}
+        if self._proxy is not None and not self._secure:
+            sent |= self._proxy.headers
         if body is not None:
             sent["Content-Type"] = "application/json"
         connection = self._connection()
@@ -166,16 +177,21 @@ class ModhubService:
     def _connection(self) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._of_thread, "connection", None)
         if connection is None:
-            # Certificates and host names are checked by default. Redirects and proxies are never followed.
+            # Certificates and host names are checked by default. Redirects are never followed.
             kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            connection = self._of_thread.connection = kind(self._host, self._port, timeout=self._timeout)
+            host, port = (self._proxy.host, self._proxy.port) if self._proxy else (self._host, self._port)
+            connection = self._of_thread.connection = kind(host, port, timeout=self._timeout)
+            if self._proxy and self._secure:
+                connection.set_tunnel(self._host, self._port or http.client.HTTPS_PORT, dict(self._proxy.headers))
             self._opened.append(connection)
         return connection
 
     def _given_up(self, problem: Passing) -> GetError:
         if problem.reached:
             return GetError(ExitCode.BAD_ANSWER, f"{self.url} gave no usable answer: {problem}.")
-        return GetError(ExitCode.UNREACHABLE, f"{self.url} cannot be reached or is busy: {problem}. Try again later.")
+        through = f" through the proxy {self._proxy.host}" if self._proxy else ""
+        sentence = f"{self.url} cannot be reached{through} or is busy: {problem}. Try again later."
+        return GetError(ExitCode.UNREACHABLE, sentence)
 
 
 def is_own_path(address: str) -> bool:

@@ -17,11 +17,13 @@ import re
 import shutil
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 DONE, REJECTED, USAGE_ERROR, KEY_REJECTED, UNAVAILABLE, INCOMPLETE = range(6)
 EXIT_HELP = """exit codes: 0 done; 1 rejected by the service; 2 usage error, nothing was sent; 3 the key was rejected:
@@ -101,7 +103,9 @@ class ServiceClient:
         self.host = address.hostname
         self.url = url.rstrip("/")
         self.key = key
-        self._prefix = address.path.rstrip("/")
+        self._proxy, self._proxy_headers = _proxy_of(address.scheme, self.host)
+        proxied = f"http://{address.netloc}" if self._proxy and not self.secure else ""
+        self._prefix = proxied + address.path.rstrip("/")
 
     def call(
         self, method: str, path: str, body: BinaryIO | None = None, media_type: str = "", label: str = ""
@@ -138,7 +142,7 @@ class ServiceClient:
         connection = self._connection()
         try:
             try:
-                connection.request(method, path, body, headers)
+                connection.request(method, path, body, self.for_proxy(headers))
             except (BrokenPipeError, ConnectionResetError):
                 # The service may have answered before it closed: 401 and 413 do not wait for the body.
                 if body is None:
@@ -148,10 +152,37 @@ class ServiceClient:
         finally:
             connection.close()
 
+    def for_proxy(self, headers: Mapping[str, Any]) -> dict[str, Any]:
+        """These headers, and those for a proxy that reads the request."""
+        return {**headers, **({} if self.secure else self._proxy_headers)}
+
     def _connection(self) -> http.client.HTTPConnection:
         # Certificates and host names are checked by default.
         connection_class = http.client.HTTPSConnection if self.secure else http.client.HTTPConnection
-        return connection_class(self.host, self._port, timeout=TIMEOUT_SECONDS, blocksize=BLOCK)
+        host, port = self._proxy or (self.host, self._port)
+        connection = connection_class(host, port, timeout=TIMEOUT_SECONDS, blocksize=BLOCK)
+        if self._proxy and self.secure:
+            connection.set_tunnel(self.host, self._port or http.client.HTTPS_PORT, self._proxy_headers)
+        return connection
+
+
+def _proxy_of(scheme: str, host: str) -> tuple[tuple[str, int] | None, dict[str, str]]:
+    """The environment's proxy for this host, and the headers for it; None for this machine and for exceptions."""
+    settings = getproxies()
+    proxy = settings.get(scheme) or settings.get("all")
+    if not proxy or host in LOOPBACK or proxy_bypass(host):
+        return None, {}
+    address = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    try:
+        port = address.port or 80
+    except ValueError:
+        port = 0
+    if address.scheme != "http" or not address.hostname or not port:
+        raise Failure(USAGE_ERROR, f"The proxy of the environment for {scheme} is not http://HOST:PORT.")
+    if address.username is None:
+        return (address.hostname, port), {}
+    credentials = f"{unquote(address.username)}:{unquote(address.password or '')}"
+    return (address.hostname, port), {"Proxy-Authorization": f"Basic {b64encode(credentials.encode()).decode()}"}
 
 
 def parse_document(body: bytes) -> Mapping[str, Any]:

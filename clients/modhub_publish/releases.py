@@ -22,7 +22,7 @@ class ServiceReader(ServiceClient):
         """(status, body, ETag without its quotes)"""
         connection = self._connection()
         try:
-            connection.request(method, self._prefix + path)
+            connection.request(method, self._prefix + path, headers=self.for_proxy({}))
             response = connection.getresponse()
             etag = (response.getheader("ETag") or "").strip('"')
             return response.status, response.read(ANSWER_BYTES), etag

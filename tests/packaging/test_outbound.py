@@ -51,9 +51,11 @@ KNOWN = {
         "obstore.store.S3Store",
     },
     # A program for build agents, which the service never runs.
-    "clients/modhub_publish/publish.py": {"http.client"},
+    # urllib.request only reads the environment's proxies, here as in modhub_get: tests/clients/test_proxies.py.
+    "clients/modhub_publish/publish.py": {"http.client", "urllib.request"},
     "clients/modhub_publish/releases.py": {"http.client"},
     # A program for people who install mods: --url names the service; tests/clients/test_get_hostile.py.
+    "clients/modhub_get/proxies.py": {"urllib.request"},
     "clients/modhub_get/service.py": {"http.client"},
     "clients/modhub_get/transfer.py": {"http.client"},
 }

@@ -1,0 +1,171 @@
+"""Both clients behind a proxy: the environment names it, as for curl and pip."""
+
+import re
+import socket
+import ssl
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub_get import main as getting
+from modhub_get.outcome import ExitCode
+from modhub_publish import command, publish
+from modhub_publish.releases import ServiceReader
+from modhub_testing.commands import issue_certificate
+from modhub_testing.lines import Relay
+
+HOST = "mods.example.test"
+ADDRESS = re.compile(rb"^([A-Z]+) http://mods\.example\.test(?::\d+)?/")
+
+
+class ProxyOf(Relay):
+    """An HTTP proxy with one server behind it, whatever it is asked for. ``asked`` are the heads of what it read."""
+
+    def __init__(self, port: int) -> None:
+        self.asked: list[bytes] = []
+        super().__init__(port)
+
+    def request(self, data: bytes, client: socket.socket) -> bytes | None:
+        if data.startswith(b"CONNECT "):
+            self.asked.append(data)
+            client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+            return b""
+        if b" HTTP/1.1\r\n" in data:
+            self.asked.append(data)
+        return ADDRESS.sub(rb"\1 /", data)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("MODHUB_API_KEY", "the-key")
+
+
+@pytest.fixture
+def proxy(fake: Any) -> Iterator[ProxyOf]:
+    proxy = ProxyOf(fake.port)
+    yield proxy
+    proxy.close()
+
+
+def call(tool: str, url: str) -> int:
+    if tool == "get":
+        return getting.main(["--url", url, "search"])
+    if tool == "reader":
+        return 0 if ServiceReader(url, "").body_of("/api/modhub/app") else int(ExitCode.UNREACHABLE)
+    return command.main(["--url", url, "key"])
+
+
+def is_reached(code: int) -> bool:
+    assert code in {0, int(ExitCode.UNREACHABLE)}
+    return code == 0
+
+
+@pytest.mark.parametrize("tool", ["get", "publish"])
+@pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY", "all_proxy"])
+def test_a_proxy_is_used(fake: Any, proxy: ProxyOf, tool: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, proxy.endpoint)
+    assert is_reached(call(tool, f"http://{HOST}:81/"))
+    (head,) = proxy.asked
+    assert f"Host: {HOST}:81\r\n".encode() in head
+    assert b"Proxy-Authorization" not in head
+
+
+def test_an_installation_comes_through_the_proxy(
+    fake: Any, proxy: ProxyOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy.endpoint.removeprefix("http://"))
+    mod = fake.add(1)
+    assert getting.main(["--url", f"http://{HOST}", "install", mod.guid, "--into", str(tmp_path)]) == 0
+    assert (tmp_path / mod.guid / mod.name).read_bytes() == mod.content
+    assert len(proxy.asked) == 3
+
+
+@pytest.mark.parametrize("tool", ["get", "publish", "reader"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_gets_its_credentials_and_the_service_does_not(
+    fake: Any, tool: str, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issued = issue_certificate(tmp_path, HOST)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(issued.certificate, issued.key)
+    secured = Relay(fake.port, context)
+    tunnel = ProxyOf(int(secured.endpoint.rpartition(":")[2]) if scheme == "https" else fake.port)
+    monkeypatch.setenv("SSL_CERT_FILE", str(issued.authority))
+    monkeypatch.setenv(f"{scheme}_proxy", tunnel.endpoint.replace("//", "//me:p%40ss@"))
+    try:
+        assert is_reached(call(tool, f"{scheme}://{HOST}"))
+        credentials = b64encode(b"me:p@ss")
+        assert b"Proxy-Authorization: Basic " + credentials in tunnel.asked[0]
+        if scheme == "https":
+            assert tunnel.asked[0].startswith(f"CONNECT {HOST}:443 ".encode())
+            assert all("Proxy-Authorization" not in headers for _, headers in fake.asked)
+    finally:
+        secured.close()
+        tunnel.close()
+
+
+@pytest.mark.parametrize("tool", ["get", "publish"])
+def test_no_certificate_of_a_proxy_is_trusted(
+    fake: Any, tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issued = issue_certificate(tmp_path, "elsewhere.example.test")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(issued.certificate, issued.key)
+    secured = Relay(fake.port, context)
+    tunnel = ProxyOf(int(secured.endpoint.rpartition(":")[2]))
+    monkeypatch.setenv("SSL_CERT_FILE", str(issued.authority))
+    monkeypatch.setenv("https_proxy", tunnel.endpoint)
+    try:
+        assert not is_reached(call(tool, f"https://{HOST}"))
+        assert tunnel.asked
+        assert fake.asked == []
+    finally:
+        secured.close()
+        tunnel.close()
+
+
+@pytest.mark.parametrize("tool", ["get", "publish"])
+@pytest.mark.parametrize("excepted", [HOST, ".example.test", "other, example.test", "*"])
+def test_exceptions_are_called_directly(
+    proxy: ProxyOf, tool: str, excepted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy.endpoint)
+    monkeypatch.setenv("no_proxy", excepted)
+    # No name server knows the host.
+    assert not is_reached(call(tool, f"http://{HOST}"))
+    assert proxy.asked == []
+
+
+@pytest.mark.parametrize("tool", ["get", "publish"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_this_machine_is_called_directly(
+    fake: Any, proxy: ProxyOf, tool: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy.endpoint)
+    assert is_reached(call(tool, f"http://{host}:{fake.port}"))
+    assert proxy.asked == []
+    assert len(fake.asked) == 1
+
+
+@pytest.mark.parametrize("tool", ["get", "publish"])
+@pytest.mark.parametrize("address", ["socks5://127.0.0.1:9", "https://proxy.example.test", "http://", "http://a:x"])
+def test_a_proxy_of_another_kind_is_said(
+    tool: str, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("http_proxy", address)
+    assert call(tool, f"http://{HOST}") == ExitCode.WRONG_CALL == publish.USAGE_ERROR
+    assert "proxy" in capsys.readouterr().err
+
+
+def test_who_cannot_be_reached_is_told_with_the_proxy(
+    fake: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert call("get", f"http://{HOST}") == ExitCode.UNREACHABLE
+    assert "through the proxy 127.0.0.1" in capsys.readouterr().err
