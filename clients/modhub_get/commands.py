@@ -1,39 +1,15 @@
-"""What the commands do. Each returns a `Report`; nothing here prints."""
+"""The commands that change a folder. Each returns a `Report`; nothing here prints."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from collections.abc import Mapping
 
 from modhub_get import answers
 from modhub_get.installation import InstallationState, LocalMod, ModInstallation
-from modhub_get.installer import AT_ONCE, AppliedPlan, Installer, in_batches
+from modhub_get.installer import AppliedPlan, Installer
 from modhub_get.lockfile import LockEntry, build_lock, write_lock
 from modhub_get.outcome import ExitCode, GetError
-from modhub_get.service import ModhubService
+from modhub_get.plans import closure, unneeded
+from modhub_get.reports import Report, describe
 from modhub_get.transfer import FileReplaced
-
-
-@dataclass(frozen=True)
-class Report:
-    """The result of a command: lines for people, fields for programs, and the exit code.
-
-    ``text`` is printed as it is; ``answers`` if printing is all that the command does; ``notices`` are always told.
-    """
-
-    lines: list[str]
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    code: ExitCode = ExitCode.DONE
-    text: str = ""
-    answers: bool = False
-    notices: Sequence[str] = ()
-
-
-def search_mods(service: ModhubService, query: Mapping[str, Any]) -> Report:
-    """``search``: one page of the list."""
-    total, mods = service.get("/api/modhub", query, answers.decode_list)
-    lines = [f"{mod['guid']}  {mod['title']} {mod['version']}".rstrip() for mod in mods]
-    return Report([*lines, f"{len(mods)} of {total} mods"], {"total": total, "mods": mods}, answers=True)
 
 
 def install_mods(installer: Installer, guids: list[str]) -> Report:
@@ -62,7 +38,7 @@ def install_lock(installer: Installer, entries: list[LockEntry]) -> Report:
     return Report(
         [_line("Installed", installation, mod) for mod in placed] or ["Everything of the lock is installed."],
         {
-            "installed": [_describe(installation, mod) for mod in placed],
+            "installed": [describe(installation, mod) for mod in placed],
             "kept": len(entries) - len(placed),
             "edited": _copies(installation),
         },
@@ -78,41 +54,9 @@ def update_mods(installer: Installer) -> Report:
         return Report(["Nothing is installed."], {"installed": [], "updated": [], "removed": [], "missing": []})
     before = installation.state
     applied = installer.follow_plan(requested)
-    missing = {str(entry["guid"]).lower() for entry in applied.plan.missing}
-    kept = {step.guid for step in applied.plan.steps} | {guid for guid in before.mods if guid in missing}
-    # What a mod requires that has gone from the service is not known any more: nothing of it is removed.
-    kept |= _closure(installation.state.mods, missing)
-    removed = [mod for guid, mod in installation.state.mods.items() if guid not in kept and not mod.wanted]
+    removed = unneeded(installation.state.mods, applied.plan)
     _drop(installation, removed)
     return _report(installation, applied, before, removed)
-
-
-def check_mods(service: ModhubService | None, installation: ModInstallation) -> Report:
-    """``check``: whether the files are as installed, and the newest; without ``service`` only the former."""
-    mods = installation.state.mods
-    damaged = [guid for guid, mod in mods.items() if not installation.is_intact(mod)]
-    changed: list[Mapping[str, Any]] = []
-    gone: list[str] = []
-    if service is not None:
-        have = [{"guid": mod.guid, "version": mod.version, "sha256": mod.sha256} for mod in mods.values()]
-        for batch in in_batches(have, AT_ONCE):
-            decode = partial(answers.decode_updates, asked=mods.keys())
-            updates = service.post("/api/modhub/updates", {"have": batch}, decode)
-            changed += updates.changed
-            gone += updates.gone
-    lines = [f"Damaged or missing here: {mods[guid].title} ({guid})" for guid in damaged]
-    lines += [
-        f"Update: {mods[str(change['guid']).lower()].title} {change.get('version', '')} ({change['guid']})"
-        for change in changed
-    ]
-    lines += [f"No longer on the service: {mods[guid].title} ({guid})" for guid in gone]
-    differs = bool(damaged or changed or gone)
-    same = len(mods) - len({*damaged, *gone, *(str(change["guid"]).lower() for change in changed)})
-    return Report(
-        [*lines, f"{same} of {len(mods)} mods are as they should be."],
-        {"damaged": damaged, "changed": changed, "gone": gone, "same": same},
-        ExitCode.DIFFERENT if differs else ExitCode.DONE,
-    )
 
 
 def remove_mods(installation: ModInstallation, guids: list[str]) -> Report:
@@ -121,7 +65,7 @@ def remove_mods(installation: ModInstallation, guids: list[str]) -> Report:
     if absent := [guid for guid in guids if guid not in mods]:
         raise GetError(ExitCode.NOT_AVAILABLE, f"Not installed: {', '.join(absent)}. Nothing was changed.")
     others = {guid for guid, mod in mods.items() if mod.wanted and guid not in guids}
-    kept = _closure(mods, others)
+    kept = closure(mods, others)
     if needed := [guid for guid in guids if guid in kept]:
         asking = [mod.title for mod in mods.values() if mod.guid in kept and set(needed) & set(mod.requires)]
         sentence = f"Still required by {', '.join(sorted(asking)[:10])}. Nothing was changed."
@@ -151,19 +95,7 @@ def _place_locked(installer: Installer, needed: list[LockEntry]) -> tuple[LocalM
 def _roots(mods: Mapping[str, LocalMod], guids: list[str]) -> list[str]:
     """Those that no other of ``guids`` requires; all, if that would leave out a circle."""
     roots = set(guids) - {required for guid in guids for required in mods[guid].requires if required != guid}
-    return list(roots if set(guids) <= _closure(mods, roots) else guids)
-
-
-def _closure(mods: Mapping[str, LocalMod], roots: set[str]) -> set[str]:
-    """The installed mods that ``roots`` require, themselves included."""
-    guids_seen: set[str] = set()
-    waiting = [guid for guid in roots if guid in mods]
-    while waiting:
-        guid = waiting.pop()
-        if guid not in guids_seen:
-            guids_seen.add(guid)
-            waiting += [required for required in mods[guid].requires if required in mods]
-    return guids_seen
+    return list(roots if set(guids) <= closure(mods, roots) else guids)
 
 
 def _drop(installation: ModInstallation, removed: list[LocalMod]) -> None:
@@ -186,8 +118,8 @@ def _report(
     lines += [f"Removed {mod.title} ({mod.guid})" for mod in removed or ()]
     lines += [f"Not on the service: {entry['guid']}" for entry in applied.plan.missing]
     fields = {
-        "installed": [_describe(installation, mod) for mod in installed],
-        "updated": [_describe(installation, mod) for mod in updated],
+        "installed": [describe(installation, mod) for mod in installed],
+        "updated": [describe(installation, mod) for mod in updated],
         "kept": sum(step.action == "keep" for step in applied.plan.steps),
         "removed": [mod.guid for mod in removed or ()],
         "missing": list(applied.plan.missing),
@@ -208,15 +140,3 @@ def _copy_notices(installation: ModInstallation) -> list[str]:
 
 def _line(verb: str, installation: ModInstallation, mod: LocalMod) -> str:
     return f"{verb} {mod.title} {mod.version}: {installation.path_of(mod)}"
-
-
-def _describe(installation: ModInstallation, mod: LocalMod) -> Mapping[str, Any]:
-    return {
-        "guid": mod.guid,
-        "id": mod.id,
-        "title": mod.title,
-        "version": mod.version,
-        "sha256": mod.sha256,
-        "bytes": mod.bytes,
-        "path": str(installation.path_of(mod)),
-    }

@@ -1,9 +1,8 @@
 """From a plan to files in place: look up, download, verify, and only then change the folder."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Final, TextIO, TypeVar
+from typing import Any, Final, TextIO
 
 from modhub_get import answers
 from modhub_get.answers import InstallPlan, RemoteMod
@@ -11,17 +10,13 @@ from modhub_get.downloads import fetch_all
 from modhub_get.installation import InstallationState, LocalMod, ModInstallation
 from modhub_get.lockfile import LockEntry
 from modhub_get.outcome import DiskFull, ExitCode, GetError
+from modhub_get.plans import ask_plan, look_up
 from modhub_get.progress import TransferBar
 from modhub_get.service import ModhubService
 from modhub_get.transfer import FileReplaced, Transfer
 
 ROUNDS: Final = 4
 """Plans that are made, if files are replaced on the service while they are downloaded."""
-LOOKUP: Final = 100
-"""Mods in one lookup: at most 500 are allowed, but their descriptions make large answers."""
-AT_ONCE: Final = 500
-"""Wanted mods of one plan, and mods of one update check."""
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +55,20 @@ class Installer:
         """Ask for a plan that gets ``want``, and do what it says. Nothing is changed unless all of it can be done."""
         requested = list(want)
         for attempt in range(ROUNDS):
-            plan = self._ask(requested)
-            self._refuse_gaps(plan)
+            plan = self.ask(requested)
             steps = [step for step in plan.steps if step.action != "keep"]
             try:
                 placed = self.place([plan.locked[step.guid] for step in steps], requested, recheck=not attempt)
             except FileReplaced:
                 # A file was replaced or deleted in the meantime, or an answer was damaged on its way.
                 continue
+            self._record_requirements(plan)
             return AppliedPlan(plan, placed)
         raise GetError(ExitCode.BAD_ANSWER, "The service's plan and its files do not match; nothing was changed.")
 
     def place(self, entries: list[LockEntry], requested: list[str], *, recheck: bool) -> tuple[LocalMod, ...]:
         """Download exactly these files, then put all of them in place. ``recheck``: compare their names once more."""
-        mods = self._look_up([entry.guid for entry in entries])
+        mods = look_up(self.service, [entry.guid for entry in entries])
         new = [self._installed(mods.get(entry.guid), entry, requested) for entry in entries]
         try:
             self._download(new, mods, recheck=recheck)
@@ -105,6 +100,16 @@ class Installer:
         finally:
             bar.close()
 
+    def _record_requirements(self, plan: InstallPlan) -> None:
+        """Note what a mod whose file is the same newly requires: its own entry was written with that file."""
+        mods = dict(self.installation.state.mods)
+        for step in plan.steps:
+            requirer = mods.get(step.because[-1]) if step.because else None
+            if requirer is not None and step.guid not in requirer.requires:
+                mods[requirer.guid] = replace(requirer, requires=(*requirer.requires, step.guid))
+        if mods != self.installation.state.mods:
+            self.installation.apply(InstallationState(self.service.url, mods), [])
+
     def mark_wanted(self, guids: list[str]) -> None:
         """Record that these installed mods were asked for."""
         self._apply([], guids)
@@ -119,34 +124,27 @@ class Installer:
             self.installation.apply(state, new)
         self.installation.clear_parts()
 
-    def _ask(self, requested: list[str]) -> InstallPlan:
-        have = [{"guid": mod.guid, "version": mod.version, "sha256": mod.sha256} for mod in self.intact().values()]
-        plans = [
-            self.service.post("/api/modhub/plan", {"want": batch, "have": have}, answers.decode_plan)
-            for batch in in_batches(requested, AT_ONCE)
-        ]
-        return answers.merge_plans(plans)
-
-    def _refuse_gaps(self, plan: InstallPlan) -> None:
+    def ask(self, requested: list[str]) -> InstallPlan:
+        """The plan that gets ``requested``; refused if something is missing or in conflict."""
+        plan = ask_plan(self.service, requested, self.intact().values())
         if plan.missing and not self.options.allow_missing:
-            guids = ", ".join(str(entry["guid"]) for entry in plan.missing[:10])
-            sentence = f"Not on the service: {guids}. Nothing was changed; --allow-missing installs the rest."
+            gaps = ", ".join(self._describe_gap(gap) for gap in plan.missing[:10])
+            sentence = f"Not on the service: {gaps}. Nothing was changed; --allow-missing installs the rest."
             raise GetError(ExitCode.NOT_AVAILABLE, sentence, missing=list(plan.missing))
         if plan.conflicts and not self.options.allow_conflicts:
-            pairs = [" and ".join(str(mod["guid"]) for mod in conflict["pair"]) for conflict in plan.conflicts]
+            pairs = [" and ".join(self._name(mod["guid"]) for mod in conflict["pair"]) for conflict in plan.conflicts]
             sentence = f"In conflict: {'; '.join(pairs[:10])}. Nothing was changed."
             raise GetError(ExitCode.CONFLICT, sentence, conflicts=list(plan.conflicts))
+        return plan
 
-    def _look_up(self, guids: list[str]) -> dict[str, RemoteMod]:
-        mods_by_guid: dict[str, RemoteMod] = {}
-        waiting = guids
-        while waiting:
-            batch = waiting[:LOOKUP]
-            decode = partial(answers.decode_mods, asked=batch)
-            mods, more = self.service.post("/api/modhub/lookup", {"guids": batch}, decode)
-            mods_by_guid |= mods
-            waiting = [*more, *waiting[LOOKUP:]]
-        return mods_by_guid
+    def _describe_gap(self, gap: Mapping[str, Any]) -> str:
+        requirers = ", ".join(self._name(str(guid)) for guid in gap.get("requiredBy") or ())
+        return f"{gap['guid']}, required by {requirers}" if requirers else str(gap["guid"])
+
+    def _name(self, guid: str) -> str:
+        """A mod for people: with its title if it is installed."""
+        installed = self.installation.state.mods.get(guid.lower())
+        return f"{installed.title} ({guid})" if installed else guid
 
     def _installed(self, mod: RemoteMod | None, entry: LockEntry, requested: list[str]) -> LocalMod:
         if mod is None or mod.version != entry.version:
@@ -164,9 +162,3 @@ class Installer:
             requires=mod.requires,
             wanted=mod.guid in requested or (before is not None and before.wanted),
         )
-
-
-def in_batches(values: Sequence[_T], size: int) -> Iterator[list[_T]]:
-    """Yield the values in lists of at most ``size``."""
-    for start in range(0, len(values), size):
-        yield list(values[start : start + size])

@@ -25,9 +25,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from modhub_get import commands
+from modhub_get import commands, listings
 from modhub_get.arguments import DEFAULTS, WrongArguments, make_parser
-from modhub_get.commands import Report
 from modhub_get.folder import is_plain_directory, local_problem, replace_text
 from modhub_get.installation import PRIVATE, open_installation
 from modhub_get.installer import Installer, InstallOptions
@@ -35,6 +34,7 @@ from modhub_get.lockfile import read_lock
 from modhub_get.names import parse_guid
 from modhub_get.outcome import ExitCode, GetError
 from modhub_get.output import printable, take_every_character, warn, write_now
+from modhub_get.reports import Report
 from modhub_get.service import ModhubService
 
 
@@ -42,7 +42,7 @@ def _run_search(arguments: argparse.Namespace) -> Report:
     """``search``"""
     query = {"q": " ".join(arguments.words), "game": arguments.game, "sort": arguments.sort}
     with _service(arguments, "") as service:
-        return commands.search_mods(service, {**query, "page": arguments.page, "size": arguments.size})
+        return listings.search_mods(service, {**query, "page": arguments.page, "size": arguments.size})
 
 
 def _run_install(arguments: argparse.Namespace) -> Report:
@@ -65,9 +65,9 @@ def _run_check(arguments: argparse.Namespace) -> Report:
     """``check``"""
     with open_installation(_folder(arguments), create=False) as installation:
         if arguments.offline:
-            return commands.check_mods(None, installation)
+            return listings.check_mods(None, installation, allow_conflicts=True)
         with _service(arguments, installation.state.url) as service:
-            return commands.check_mods(service, installation)
+            return listings.check_mods(service, installation, allow_conflicts=arguments.allow_conflicts)
 
 
 def _run_remove(arguments: argparse.Namespace) -> Report:

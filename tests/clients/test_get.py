@@ -96,18 +96,65 @@ def test_damaged_files_are_installed_again(fake: Any, run: Run, folder: Path) ->
     assert files(folder) == expected(mod)
 
 
-def test_check_is_one_request_and_tells_by_its_code(fake: Any, run: Run, folder: Path) -> None:
+def test_check_is_two_requests_and_tells_by_its_code(fake: Any, run: Run, folder: Path) -> None:
     mods = [fake.add(number) for number in range(5)]
     run(0, "install", *(mod.guid for mod in mods))
     fake.asked.clear()
     assert run(0, "check")["same"] == 5
-    assert [call for call, _ in fake.asked] == ["POST /api/modhub/updates"]
+    assert [call for call, _ in fake.asked] == ["POST /api/modhub/updates", "POST /api/modhub/plan"]
     mods[0].content = b"newer"
     del fake.mods[mods[1].guid]
     report = run(ExitCode.DIFFERENT, "check")
     assert [mod["guid"] for mod in report["changed"]] == [mods[0].guid]
     assert (report["gone"], report["same"]) == ([mods[1].guid], 3)
     assert run(0, "check", "--offline")["same"] == 5
+
+
+def test_check_sees_what_an_update_would_do(fake: Any, run: Run, folder: Path) -> None:
+    base, mod, rival = fake.add(1), fake.add(2), fake.add(3)
+    unused = fake.add(4)
+    mod.requires = (unused.guid,)
+    run(0, "install", mod.guid, rival.guid)
+    assert run(0, "check").keys() == {
+        *("exit", "damaged", "changed", "gone", "same", "required", "conflicts", "missing", "unneeded")
+    }
+    mod.requires = (base.guid,)
+    report = run(ExitCode.DIFFERENT, "check")
+    assert (report["same"], report["unneeded"]) == (3, [unused.guid])
+    assert report["required"] == [{"guid": base.guid, "because": [mod.guid]}]
+    assert [entry["guid"] for entry in run(0, "update")["installed"]] == [base.guid]
+    run(0, "check")
+    mod.conflicts = (rival.guid,)
+    pair = run(ExitCode.DIFFERENT, "check")["conflicts"][0]["pair"]
+    assert {entry["guid"] for entry in pair} == {mod.guid, rival.guid}
+    run(ExitCode.CONFLICT, "update")
+    run(0, "check", "--allow-conflicts")
+    mod.conflicts = ()
+    mod.requires = (base.guid, absent := "0" * 8 + "-0000" * 3 + "-" + "0" * 12)
+    assert [gap["guid"] for gap in run(ExitCode.DIFFERENT, "check")["missing"]] == [absent]
+    run(ExitCode.NOT_AVAILABLE, "update")
+    run(0, "check", "--offline")
+
+
+def test_check_says_it_for_people(fake: Any, run: Run, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base, mod, rival = fake.add(1), fake.add(2), fake.add(3)
+    run(0, "install", mod.guid, rival.guid)
+    mod.requires, mod.conflicts = (base.guid,), (rival.guid,)
+    assert main(["check", "--into", str(folder)]) == ExitCode.DIFFERENT
+    assert capsys.readouterr().out.splitlines() == [
+        f"Newly required by Mod 2 ({mod.guid}): {base.guid}",
+        f"In conflict: Mod 2 ({mod.guid}) and Mod 3 ({rival.guid})",
+        "2 of 2 mods are as they should be.",
+    ]
+
+
+def test_what_a_mod_newly_requires_is_remembered(fake: Any, run: Run, folder: Path) -> None:
+    base, mod, other = fake.add(1), fake.add(2), fake.add(3, requires=[1])
+    run(0, "install", mod.guid, other.guid)
+    mod.requires = (base.guid,)
+    run(0, "update")
+    run(0, "remove", other.guid)
+    assert files(folder) == expected(base, mod)
 
 
 def test_remove_takes_what_only_that_mod_required(fake: Any, run: Run, folder: Path) -> None:
@@ -178,7 +225,7 @@ def test_more_mods_than_one_plan_takes(fake: Any, run: Run, folder: Path) -> Non
     assert files(folder) == expected(*mods)
     fake.asked.clear()
     assert run(0, "check")["same"] == 502
-    assert len(fake.asked) == 2
+    assert len(fake.asked) == 4
     assert run(0, "update")["kept"] == 502
 
 

@@ -108,12 +108,24 @@ def test_conflicts_are_said_before_anything_is_changed(site: Site, run: Callable
     assert files(folder) == {f"{base['guid']}/mod.zip": b"one"}
 
 
-def test_an_update_check_is_one_small_request(site: Site, run: Callable[..., Any], served: str) -> None:
+def test_a_check_is_two_small_requests(site: Site, run: Callable[..., Any], served: str) -> None:
     mods = [published_mod(site) for _ in range(30)]
     run(0, "install", *(mod["guid"] for mod in mods))
     with site.counted() as statements:
         assert run(0, "check")["same"] == 30
-    assert len(statements) <= 3
+    assert len(statements) <= 4
+
+
+def test_a_check_sees_new_requirements_and_conflicts(site: Site, run: Callable[..., Any]) -> None:
+    base, mod, rival = add(site, b"base"), add(site, b"mod"), add(site, b"rival")
+    run(0, "install", mod["guid"], rival["guid"])
+    site.as_account(OWNER).put_json(mod_address(mod), {"requires": [base["guid"]]}, status=200)
+    assert run(ExitCode.DIFFERENT, "check")["required"] == [{"guid": base["guid"], "because": [mod["guid"]]}]
+    assert [entry["guid"] for entry in run(0, "update")["installed"]] == [base["guid"]]
+    run(0, "check")
+    site.as_account(OWNER).put_json(mod_address(mod), {"conflictsWith": [rival["guid"]]}, status=200)
+    assert len(run(ExitCode.DIFFERENT, "check")["conflicts"]) == 1
+    run(ExitCode.CONFLICT, "update")
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
