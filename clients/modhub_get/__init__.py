@@ -4,3 +4,5 @@ Read it in this order: :mod:`modhub_get.commands` (what a client does), :mod:`mo
 :mod:`modhub_get.answers` (how it calls, and what it believes), :mod:`modhub_get.transfer` (downloads that survive bad
 connections), :mod:`modhub_get.folder` (how files are put in place). Standard library only.
 """
+
+__version__ = "1.0.0"

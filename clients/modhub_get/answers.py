@@ -118,6 +118,21 @@ def decode_list(answer: Any) -> tuple[int, list[Mapping[str, Any]]]:
     return _field(answer, "total", int), mods
 
 
+def decode_shown(answer: Any) -> Mapping[str, Any]:
+    """``GET /api/modhub/{id}``: the mod, with what is shown of it checked."""
+    _guid(_field(answer, "guid", str))
+    for name, kind in (("id", int), ("title", str), ("version", str), ("url", str), ("updatedAt", str)):
+        _field(answer, name, kind)
+    for name in ("games", "requires", "conflictsWith"):
+        if not all(isinstance(item, str) for item in _field(answer, name, list)):
+            raise ValueError(f"{name} has something else than text")
+    for asset in _objects(answer, "assets"):
+        for name, kind in (("kind", str), ("name", str), ("bytes", int)):
+            _field(asset, name, kind)
+    mod: Mapping[str, Any] = answer
+    return mod
+
+
 def check_file(mod: RemoteMod, most_bytes: int) -> None:
     """Refuse a file that no honest service offers."""
     if not is_single_segment(mod.name):

@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
+from modhub_get import __version__
 from modhub_get.output import write_now
+from modhub_get.references import REFERENCE_KINDS
 
 MAX_BYTES = 1 << 30
-DEFAULTS = {"url": None, "json": False, "timeout": 30.0}
+DEFAULTS = {"url": None, "json": False, "quiet": False, "timeout": 30.0}
 
 
 class WrongArguments(Exception):
@@ -46,6 +48,9 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--url", default=argparse.SUPPRESS, help="address of the service; the folder remembers it")
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
     parser.add_argument(
+        "-q", "--quiet", action="store_true", default=argparse.SUPPRESS, help="print nothing if all is well"
+    )
+    parser.add_argument(
         "--timeout", type=float, default=argparse.SUPPRESS, metavar="SECONDS", help="how long to wait for data (30)"
     )
 
@@ -69,6 +74,7 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     _add_common(parser)
     added = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     search = added.add_parser("search", help="find mods by title and game", allow_abbrev=False)
@@ -77,19 +83,26 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
     search.add_argument("--sort", choices=["new", "top"], default="new", help="order (new)")
     search.add_argument("--page", type=_count, default=1, help="page of the results (1)")
     search.add_argument("--size", type=_count, default=20, help="mods on a page (20)")
+    show = added.add_parser("show", help="show a mod of the service", allow_abbrev=False)
+    show.add_argument("words", nargs="+", type=_text, metavar="MOD", help=f"{REFERENCE_KINDS}, or its title")
     install = added.add_parser("install", help="install mods and what they require", allow_abbrev=False)
-    install.add_argument("guids", nargs="*", metavar="GUID", help="mod to install")
+    install.add_argument("mods", nargs="*", metavar="MOD", help=REFERENCE_KINDS)
     install.add_argument("--lock", type=Path, metavar="FILE", help="install exactly what a lock file names")
     update = added.add_parser("update", help="update what is installed", allow_abbrev=False)
     check = added.add_parser("check", help="verify the files, and say what update would do", allow_abbrev=False)
     check.add_argument("--offline", action="store_true", help="only verify the files")
     check.add_argument("--allow-conflicts", action="store_true", help="say nothing of mods that conflict")
     remove = added.add_parser("remove", help="remove mods and what only they required", allow_abbrev=False)
-    remove.add_argument("guids", nargs="+", metavar="GUID", help="mod to remove")
+    remove.add_argument("mods", nargs="+", metavar="MOD", help=REFERENCE_KINDS)
+    installed = added.add_parser("list", help="list what is installed", allow_abbrev=False)
+    installed.add_argument("words", nargs="*", type=_text, metavar="WORD", help="in the title")
+    outdated = added.add_parser("outdated", help="list what has another file on the service", allow_abbrev=False)
     export = added.add_parser("export-lock", help="print a lock file of what is installed", allow_abbrev=False)
     export.add_argument("--output", type=Path, metavar="FILE", help="write to this file instead of standard output")
-    for command in (install, update, check, remove, export):
+    for command in (show, install, update, check, remove, installed, outdated, export):
         _add_into(command)
+    for command in (install, update, remove):
+        command.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     for command in (install, update):
         _add_download(command)
     for command in added.choices.values():

@@ -1,23 +1,57 @@
 """The commands that change a folder. Each returns a `Report`; nothing here prints."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from modhub_get import answers
+from modhub_get.answers import InstallPlan
 from modhub_get.installation import InstallationState, LocalMod, ModInstallation
 from modhub_get.installer import AppliedPlan, Installer
 from modhub_get.lockfile import LockEntry, build_lock, write_lock
 from modhub_get.outcome import ExitCode, GetError
-from modhub_get.plans import closure, unneeded
+from modhub_get.plans import closure, look_up, unneeded
 from modhub_get.reports import Report, describe
 from modhub_get.transfer import FileReplaced
 
 
+def preview_plan(installer: Installer, guids: list[str], *, update: bool) -> Report:
+    """``install`` and ``update`` with ``--dry-run``: what they would do. Nothing is downloaded or changed."""
+    if not guids:
+        return Report(["Nothing would change."], {"dryRun": True, "install": [], "update": [], "remove": []})
+    plan = installer.ask(guids)
+    steps = _describe_steps(installer, plan)
+    removed = unneeded(installer.installation.state.mods, plan) if update else []
+    lines = [
+        f"Would {action} {mod['title']} {mod['version']} ({mod['guid']}), {mod['bytes']} bytes"
+        for action, listed in steps.items()
+        for mod in listed
+    ]
+    lines += [f"Would remove {mod.title} ({mod.guid})" for mod in removed]
+    lines += [f"Not on the service: {gap['guid']}" for gap in plan.missing]
+    listed = {"remove": [mod.guid for mod in removed], "missing": list(plan.missing), "conflicts": list(plan.conflicts)}
+    code = ExitCode.NOT_AVAILABLE if plan.missing and update else ExitCode.DONE
+    return Report(lines or ["Nothing would change."], {"dryRun": True, **steps, **listed}, code)
+
+
+def _describe_steps(installer: Installer, plan: InstallPlan) -> dict[str, list[Mapping[str, Any]]]:
+    steps = [step for step in plan.steps if step.action != "keep"]
+    mods = look_up(installer.service, [step.guid for step in steps])
+    described: dict[str, list[Mapping[str, Any]]] = {"install": [], "update": []}
+    for step in steps:
+        mod = mods.get(step.guid)
+        if mod is None:
+            raise GetError(ExitCode.NOT_AVAILABLE, f"{step.guid} has gone from the service just now.")
+        facts = {"guid": mod.guid, "id": mod.id, "title": mod.title, "version": mod.version, "bytes": mod.bytes}
+        described[step.action].append(facts)
+    return described
+
+
 def install_mods(installer: Installer, guids: list[str]) -> Report:
-    """``install GUID…``: these mods, and all that they require."""
+    """``install MOD…``: these mods, and all that they require."""
     return _report(installer.installation, installer.follow_plan(guids))
 
 
-def install_lock(installer: Installer, entries: list[LockEntry]) -> Report:
+def install_lock(installer: Installer, entries: list[LockEntry], *, dry_run: bool) -> Report:
     """``install --lock FILE``: exactly the files of the lock, or nothing. Needs no service if all are there."""
     installation = installer.installation
     intact = installer.intact()
@@ -30,10 +64,15 @@ def install_lock(installer: Installer, entries: list[LockEntry]) -> Report:
         changed = [{"guid": entry.guid, "state": states.get(entry.guid, "gone")} for entry in needed]
         changed = [change for change in changed if change["state"] != "same"]
         if changed:
-            listed = ", ".join(f"{change['guid']} ({change['state']})" for change in changed[:10])
-            sentence = f"The service no longer has what the lock names: {listed}. Nothing was changed."
+            changes = ", ".join(f"{change['guid']} ({change['state']})" for change in changed[:10])
+            sentence = f"The service no longer has what the lock names: {changes}. Nothing was changed."
             raise GetError(ExitCode.NOT_AVAILABLE, sentence, entries=changed)
-        placed = _place_locked(installer, needed)
+        if not dry_run:
+            placed = _place_locked(installer, needed)
+    if dry_run:
+        lines = [f"Would install {entry.guid} {entry.version}" for entry in needed]
+        planned = [{"guid": entry.guid, "version": entry.version} for entry in needed]
+        return Report(lines or ["Nothing would change."], {"dryRun": True, "install": planned})
     installer.mark_wanted(_roots(installation.state.mods, [entry.guid for entry in entries]))
     return Report(
         [_line("Installed", installation, mod) for mod in placed] or ["Everything of the lock is installed."],
@@ -46,10 +85,12 @@ def install_lock(installer: Installer, entries: list[LockEntry]) -> Report:
     )
 
 
-def update_mods(installer: Installer) -> Report:
+def update_mods(installer: Installer, *, dry_run: bool) -> Report:
     """``update``: the newest files of all that was asked for; what nothing requires any more is removed."""
     installation = installer.installation
     requested = [mod.guid for mod in installation.state.mods.values() if mod.wanted]
+    if dry_run:
+        return preview_plan(installer, requested, update=True)
     if not requested:
         return Report(["Nothing is installed."], {"installed": [], "updated": [], "removed": [], "missing": []})
     before = installation.state
@@ -59,8 +100,8 @@ def update_mods(installer: Installer) -> Report:
     return _report(installation, applied, before, removed)
 
 
-def remove_mods(installation: ModInstallation, guids: list[str]) -> Report:
-    """``remove GUID…``: these mods, and what was installed only because they require it. Needs no service."""
+def remove_mods(installation: ModInstallation, guids: list[str], *, dry_run: bool) -> Report:
+    """``remove MOD…``: these mods, and what was installed only because they require it. Needs no service."""
     mods = installation.state.mods
     if absent := [guid for guid in guids if guid not in mods]:
         raise GetError(ExitCode.NOT_AVAILABLE, f"Not installed: {', '.join(absent)}. Nothing was changed.")
@@ -71,6 +112,9 @@ def remove_mods(installation: ModInstallation, guids: list[str]) -> Report:
         sentence = f"Still required by {', '.join(sorted(asking)[:10])}. Nothing was changed."
         raise GetError(ExitCode.CONFLICT, sentence, required=needed)
     removed = [mod for guid, mod in mods.items() if guid not in kept]
+    if dry_run:
+        fields = {"dryRun": True, "remove": [mod.guid for mod in removed]}
+        return Report([f"Would remove {mod.title} ({mod.guid})" for mod in removed], fields)
     _drop(installation, removed)
     return Report(
         [f"Removed {mod.title} ({mod.guid})" for mod in removed],

@@ -6,9 +6,10 @@ from typing import Any
 from modhub_get import answers
 from modhub_get.answers import InstallPlan
 from modhub_get.installation import LocalMod, ModInstallation
-from modhub_get.outcome import ExitCode
+from modhub_get.outcome import ExitCode, GetError
 from modhub_get.plans import ask_plan, ask_updates, unneeded
-from modhub_get.reports import Report
+from modhub_get.references import parse_reference, resolve_remote
+from modhub_get.reports import Report, describe
 from modhub_get.service import ModhubService
 
 
@@ -17,6 +18,74 @@ def search_mods(service: ModhubService, query: Mapping[str, Any]) -> Report:
     total, mods = service.get("/api/modhub", query, answers.decode_list)
     lines = [f"{mod['guid']}  {mod['title']} {mod['version']}".rstrip() for mod in mods]
     return Report([*lines, f"{len(mods)} of {total} mods"], {"total": total, "mods": mods}, answers=True)
+
+
+def list_mods(installation: ModInstallation, words: str) -> Report:
+    """``list``: what is installed, with these words in the title. Needs no service."""
+    mods = [mod for mod in installation.state.mods.values() if words.casefold() in mod.title.casefold()]
+    mods.sort(key=lambda mod: (mod.title.casefold(), mod.guid))
+    lines = [f"{mod.guid}  {mod.title} {mod.version}{'' if mod.wanted else ' (required)'}" for mod in mods]
+    fields = {"mods": [{**describe(installation, mod), "requested": mod.wanted} for mod in mods]}
+    return Report([*lines, f"{len(mods)} of {len(installation.state.mods)} mods"], fields, answers=True)
+
+
+def list_outdated(service: ModhubService, installation: ModInstallation) -> Report:
+    """``outdated``: what has another file on the service, or has gone from it."""
+    mods = installation.state.mods
+    updates = ask_updates(service, mods)
+    outdated = [
+        {**describe(installation, mods[_guid(mod)]), "available": str(mod.get("version", ""))}
+        for mod in updates.changed
+    ]
+    lines = [f"{mod['guid']}  {mod['title']} {mod['version']} -> {mod['available']}" for mod in outdated]
+    lines += [f"{guid}  {mods[guid].title} {mods[guid].version} is no longer on the service" for guid in updates.gone]
+    summary = f"{len(outdated)} of {len(mods)} mods are outdated."
+    return Report([*lines, summary], {"outdated": outdated, "gone": list(updates.gone)}, answers=True)
+
+
+def show_mod(service: ModhubService, words: str, installation: ModInstallation | None) -> Report:
+    """``show``: a mod, by its title too."""
+    reference = parse_reference(words)
+    if reference is not None and reference.id:
+        (guid,) = resolve_remote(service, [reference])
+    else:
+        guid = reference.guid if reference is not None else _find_title(service, words)
+    mod = service.find(f"/api/modhub/guid/{guid}", answers.decode_shown)
+    if mod is None:
+        raise GetError(ExitCode.NOT_AVAILABLE, f"There is no mod {guid} on {service.url}.")
+    installed = installation.state.mods.get(guid) if installation is not None else None
+    lines = [f"{mod['title']} {mod['version']}".rstrip(), *_facts(service, mod)]
+    fields: dict[str, Any] = {"mod": mod, "installed": None}
+    if installation is not None and installed is not None:
+        lines.append(f"  installed  {installed.version}: {installation.path_of(installed)}")
+        fields["installed"] = describe(installation, installed)
+    return Report(lines, fields, answers=True)
+
+
+def _find_title(service: ModhubService, title: str) -> str:
+    _, mods = service.get("/api/modhub", {"q": title, "size": 100}, answers.decode_list)
+    exact = [mod for mod in mods if str(mod["title"]).casefold() == title.strip().casefold()]
+    matches = exact or mods
+    if len(matches) == 1:
+        return _guid(matches[0])
+    listed = ", ".join(f"{mod['title']} ({mod['guid']})" for mod in matches[:10])
+    sentence = f"Several mods match: {listed}. Name its GUID." if matches else f"No mod matches {title}."
+    raise GetError(ExitCode.NOT_AVAILABLE, sentence)
+
+
+def _facts(service: ModhubService, mod: Mapping[str, Any]) -> list[str]:
+    code = next((asset for asset in mod["assets"] if asset["kind"] == "code"), None)
+    facts = {
+        "GUID": mod["guid"],
+        "number": str(mod["id"]),
+        "page": service.url + mod["url"],
+        "updated": mod["updatedAt"],
+        "games": ", ".join(mod["games"]),
+        "file": f"{code['name']}, {code['bytes']} bytes" if code else "",
+        "requires": ", ".join(mod["requires"]),
+        "excludes": ", ".join(mod["conflictsWith"]),
+    }
+    return [f"  {name:<9}  {value}" for name, value in facts.items() if value]
 
 
 def check_mods(service: ModhubService | None, installation: ModInstallation, *, allow_conflicts: bool) -> Report:

@@ -1,15 +1,20 @@
 """Installs mods from a modhub service into a folder, and keeps them up to date.
 
     modhub-get --url https://mods.example.org search rally
-    modhub-get --url https://mods.example.org install GUID… --into DIR
+    modhub-get --url https://mods.example.org show rally
+    modhub-get --url https://mods.example.org install MOD… --into DIR
+    modhub-get list --into DIR
+    modhub-get outdated --into DIR
     modhub-get update --into DIR
     modhub-get check --into DIR
-    modhub-get remove GUID… --into DIR
+    modhub-get remove MOD… --into DIR
     modhub-get export-lock --into DIR > mods.lock
     modhub-get --url https://mods.example.org install --lock mods.lock --into OTHER
 
-A folder remembers the address of its service; --url or the environment variable MODHUB_URL names it the first time, and
---url a new one. No command needs an account. Files are kept at DIR/{guid}/{name}; nothing is unpacked.
+MOD is a GUID, a number, the address of a mod's page such as https://mods.example.org/Modhub/12, or the link on that
+page, modhub://install/GUID; for show also a title. A folder remembers the address of its service; --url or the
+environment variable MODHUB_URL names it the first time, and --url a new one. Proxies are taken from the environment. No
+command needs an account. Files are kept at DIR/{guid}/{name}; nothing is unpacked.
 
 exit codes: 0 done; 1 the service rejected the request, or its response cannot be trusted; 2 usage error;
 3 something is not on the service, or not installed; 4 the service is unreachable or busy: try again later; 5 mods
@@ -28,12 +33,12 @@ from pathlib import Path
 from modhub_get import commands, listings
 from modhub_get.arguments import DEFAULTS, WrongArguments, make_parser
 from modhub_get.folder import is_plain_directory, local_problem, replace_text
-from modhub_get.installation import PRIVATE, open_installation
+from modhub_get.installation import PRIVATE, ModInstallation, open_installation
 from modhub_get.installer import Installer, InstallOptions
 from modhub_get.lockfile import read_lock
-from modhub_get.names import parse_guid
 from modhub_get.outcome import ExitCode, GetError
 from modhub_get.output import printable, take_every_character, warn, write_now
+from modhub_get.references import parse_reference, parse_references, resolve_installed, resolve_remote
 from modhub_get.reports import Report
 from modhub_get.service import ModhubService
 
@@ -41,40 +46,71 @@ from modhub_get.service import ModhubService
 def _run_search(arguments: argparse.Namespace) -> Report:
     """``search``"""
     query = {"q": " ".join(arguments.words), "game": arguments.game, "sort": arguments.sort}
-    with _service(arguments, "") as service:
+    with _service(arguments) as service:
         return listings.search_mods(service, {**query, "page": arguments.page, "size": arguments.size})
+
+
+def _run_show(arguments: argparse.Namespace) -> Report:
+    """``show``: with a folder it says what is installed there, too."""
+    words = " ".join(arguments.words)
+    reference = parse_reference(words)
+    page = reference.service if reference else ""
+    if arguments.into is None and not is_plain_directory(Path(PRIVATE)):
+        with _service(arguments, page=page) as service:
+            return listings.show_mod(service, words, None)
+    with _asking(arguments, page=page) as (service, installation):
+        return listings.show_mod(service, words, installation)
 
 
 def _run_install(arguments: argparse.Namespace) -> Report:
     """``install``"""
-    if bool(arguments.guids) == (arguments.lock is not None):
-        raise GetError(ExitCode.WRONG_CALL, "install takes either GUIDs or --lock FILE.")
-    guids = _parse_guids(arguments.guids)
+    if bool(arguments.mods) == (arguments.lock is not None):
+        raise GetError(ExitCode.WRONG_CALL, "install takes either mods or --lock FILE.")
+    references = parse_references(arguments.mods)
     entries = read_lock(arguments.lock) if arguments.lock else []
-    with _installing(arguments) as installer:
-        return commands.install_lock(installer, entries) if arguments.lock else commands.install_mods(installer, guids)
+    page = next((reference.service for reference in references if reference.service), "")
+    with _installing(arguments, page=page) as installer:
+        if arguments.lock:
+            return commands.install_lock(installer, entries, dry_run=arguments.dry_run)
+        guids = resolve_remote(installer.service, references)
+        if arguments.dry_run:
+            return commands.preview_plan(installer, guids, update=False)
+        return commands.install_mods(installer, guids)
 
 
 def _run_update(arguments: argparse.Namespace) -> Report:
     """``update``"""
     with _installing(arguments, update=True) as installer:
-        return commands.update_mods(installer)
+        return commands.update_mods(installer, dry_run=arguments.dry_run)
 
 
 def _run_check(arguments: argparse.Namespace) -> Report:
     """``check``"""
-    with open_installation(_folder(arguments), create=False) as installation:
-        if arguments.offline:
+    if arguments.offline:
+        with open_installation(_folder(arguments), create=False) as installation:
             return listings.check_mods(None, installation, allow_conflicts=True)
-        with _service(arguments, installation.state.url) as service:
-            return listings.check_mods(service, installation, allow_conflicts=arguments.allow_conflicts)
+    with _asking(arguments) as (service, installation):
+        return listings.check_mods(service, installation, allow_conflicts=arguments.allow_conflicts)
 
 
 def _run_remove(arguments: argparse.Namespace) -> Report:
     """``remove``"""
-    guids = _parse_guids(arguments.guids)
+    references = parse_references(arguments.mods)
     with open_installation(_folder(arguments), create=False) as installation:
-        return commands.remove_mods(installation, guids)
+        guids = resolve_installed(installation.state, references)
+        return commands.remove_mods(installation, guids, dry_run=arguments.dry_run)
+
+
+def _run_list(arguments: argparse.Namespace) -> Report:
+    """``list``"""
+    with open_installation(_folder(arguments), create=False) as installation:
+        return listings.list_mods(installation, " ".join(arguments.words))
+
+
+def _run_outdated(arguments: argparse.Namespace) -> Report:
+    """``outdated``"""
+    with _asking(arguments) as (service, installation):
+        return listings.list_outdated(service, installation)
 
 
 def _run_export_lock(arguments: argparse.Namespace) -> Report:
@@ -93,8 +129,9 @@ def _folder(arguments: argparse.Namespace) -> Path:
     return Path(arguments.into or ".")
 
 
-def _service(arguments: argparse.Namespace, remembered: str) -> ModhubService:
-    url = arguments.url or remembered or os.environ.get("MODHUB_URL", "")
+def _service(arguments: argparse.Namespace, remembered: str = "", *, page: str = "") -> ModhubService:
+    """The service; ``page`` is that of an address among the arguments, if nothing else names one."""
+    url = arguments.url or remembered or os.environ.get("MODHUB_URL", "") or page
     if not url:
         raise GetError(ExitCode.WRONG_CALL, "Name the service with --url.")
     service = ModhubService(url, arguments.timeout)
@@ -104,7 +141,16 @@ def _service(arguments: argparse.Namespace, remembered: str) -> ModhubService:
 
 
 @contextlib.contextmanager
-def _installing(arguments: argparse.Namespace, *, update: bool = False) -> Iterator[Installer]:
+def _asking(arguments: argparse.Namespace, *, page: str = "") -> Iterator[tuple[ModhubService, ModInstallation]]:
+    with (
+        open_installation(_folder(arguments), create=False) as installation,
+        _service(arguments, installation.state.url, page=page) as service,
+    ):
+        yield service, installation
+
+
+@contextlib.contextmanager
+def _installing(arguments: argparse.Namespace, *, update: bool = False, page: str = "") -> Iterator[Installer]:
     with open_installation(_folder(arguments), create=not update) as installation:
         options = InstallOptions(
             jobs=arguments.jobs,
@@ -112,25 +158,21 @@ def _installing(arguments: argparse.Namespace, *, update: bool = False) -> Itera
             # What has gone from the service is no reason to leave the rest as it is.
             allow_missing=update or arguments.allow_missing,
             allow_conflicts=arguments.allow_conflicts,
-            terminal=None if arguments.json else sys.stderr,
+            terminal=None if arguments.json or arguments.quiet else sys.stderr,
         )
-        with _service(arguments, installation.state.url) as service:
+        with _service(arguments, installation.state.url, page=page) as service:
             yield Installer(service, installation, options)
-
-
-def _parse_guids(words: Sequence[str]) -> list[str]:
-    parsed = {word: parse_guid(word) for word in words}
-    if wrong := [word for word, guid in parsed.items() if guid is None]:
-        raise GetError(ExitCode.WRONG_CALL, f"Not a GUID: {', '.join(wrong)}")
-    return list(dict.fromkeys(guid for guid in parsed.values() if guid))
 
 
 RUNS = {
     "search": _run_search,
+    "show": _run_show,
     "install": _run_install,
     "update": _run_update,
     "check": _run_check,
     "remove": _run_remove,
+    "list": _run_list,
+    "outdated": _run_outdated,
     "export-lock": _run_export_lock,
 }
 
@@ -157,18 +199,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         _fail(arguments, GetError(ExitCode.INTERRUPTED, "Interrupted; run the command again to continue."))
         # Downloads may be waiting for the network. A run may end anywhere: what is in place is whole.
         os._exit(ExitCode.INTERRUPTED)
-    return _print_report(report, as_json=arguments.json)
+    return _print_report(report, arguments)
 
 
-def _print_report(report: Report, *, as_json: bool) -> int:
+def _print_report(report: Report, arguments: argparse.Namespace) -> int:
     """Print what was done: it is done even if that cannot be printed, unless the command only prints."""
     for notice in report.notices:
         warn(notice)
     text = report.text
-    if as_json and report.fields:
+    if arguments.json and report.fields:
         # In ASCII: a service's text must not break the output, whatever its encoding is.
         text = json.dumps({"exit": int(report.code), **report.fields}) + "\n"
-    elif not as_json:
+    elif not arguments.json and (report.answers or report.code or not arguments.quiet):
         text += "".join(f"{printable(line)}\n" for line in report.lines)
     problem = write_now(sys.stdout, text) if text else None
     if problem is None:

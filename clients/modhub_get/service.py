@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+from modhub_get import __version__
 from modhub_get.outcome import ExitCode, GetError
 from modhub_get.proxies import find_proxy, is_this_machine
 
@@ -37,6 +38,13 @@ class Passing(Exception):
 
 class Stopped(Exception):
     """Another download has failed, so this one ends."""
+
+
+class NothingThere(GetError):
+    """The service is there, but not what was asked for."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(ExitCode.BAD_ANSWER, f"{url} does not have what was asked for.")
 
 
 class ModhubService:
@@ -79,6 +87,13 @@ class ModhubService:
     def get(self, path: str, query: Mapping[str, Any], decode: Callable[[Any], _T]) -> _T:
         """Read ``path``. ``decode`` turns the JSON into a value, or raises ``ValueError`` if it makes no sense."""
         return self._call("GET", f"{path}?{urlencode(query)}", None, decode)
+
+    def find(self, path: str, decode: Callable[[Any], _T]) -> _T | None:
+        """As `get`; None if the service says that nothing is there."""
+        try:
+            return self._call("GET", path, None, decode)
+        except NothingThere:
+            return None
 
     def post(self, path: str, body: Any, decode: Callable[[Any], _T]) -> _T:
         """As `get`, with a JSON body. These calls only read, so they may be repeated."""
@@ -132,7 +147,10 @@ class ModhubService:
             self.close()
             raise Passing("the answer was cut short")
         if response.status != 200:
-            raise _refusal(self.url, response.status, _error_of(text))
+            error = _error_of(text)
+            if response.status == 404 and method == "GET" and error.get("error") == "not_found":
+                raise NothingThere(self.url)
+            raise _refusal(self.url, response.status, error)
         try:
             return decode(json.loads(text))
         except (ValueError, RecursionError) as problem:
@@ -140,7 +158,7 @@ class ModhubService:
 
     def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> http.client.HTTPResponse:
         self.pause(0)
-        sent = {"User-Agent": "modhub-get/1.0", "Accept-Encoding": "identity", **headers}
+        sent = {"User-Agent": f"modhub-get/{__version__}", "Accept-Encoding": "identity", **headers}
         if self._proxy is not None and not self._secure:
             sent |= self._proxy.headers
         if body is not None:

@@ -54,6 +54,9 @@ class FakeMod:
             "guid": self.guid,
             "title": self.title or f"Mod {self.id}",
             "version": self.version,
+            "games": ["Portal 2"],
+            "url": f"/Modhub/{self.id}",
+            "updatedAt": "2026-11-21T08:15:30.123456Z",
             "assets": [asset],
             **listed,
         }
@@ -149,9 +152,17 @@ class FakeService:
 
         return {"entries": [{"guid": entry["guid"], "state": state(entry)} for entry in body["lock"]["entries"]]}
 
+    def read(self, name: str) -> FakeMod | None:
+        """The mod with this number, or ``guid/`` and GUID."""
+        return next((mod for mod in self.mods.values() if name in {str(mod.id), f"guid/{mod.guid}"}), None)
+
     def answer(self, path: str, body: Any) -> Any:
         calls = {"/plan": self.plan, "/plan/check": self.check, "/lookup": self.lookup, "/updates": self.updates}
-        if body is None:
+        name = path.removeprefix("/api/modhub").lstrip("/")
+        if body is None and (name.isdigit() or name.startswith("guid/")):
+            mod = self.read(name)
+            document = mod.document if mod else {"error": "not_found", "message": "Nothing was found."}
+        elif body is None:
             mods = [mod.document for mod in self.mods.values()]
             document = {"count": len(mods), "total": len(mods), "page": 1, "size": 20, "more": False, "mods": mods}
         else:
@@ -188,7 +199,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             status, headers, content = fake.file(self.path, dict(self.headers))
         else:
             answer = fake.answer(self.path.partition("?")[0], json.loads(body) if body else None)
-            status, content = 200, answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+            status = 404 if isinstance(answer, dict) and answer.get("error") == "not_found" else 200
+            content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
         for name, value in {"Content-Length": str(len(content)), **headers}.items():
             self.send_header(name, value)

@@ -106,7 +106,7 @@ def test_check_is_two_requests_and_tells_by_its_code(fake: Any, run: Run, folder
     del fake.mods[mods[1].guid]
     report = run(ExitCode.DIFFERENT, "check")
     assert [mod["guid"] for mod in report["changed"]] == [mods[0].guid]
-    assert (report["gone"], report["same"]) == ([mods[1].guid], 3)
+    assert (report["gone"], report["missing"], report["same"]) == ([mods[1].guid], [], 3)
     assert run(0, "check", "--offline")["same"] == 5
 
 
