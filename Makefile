@@ -18,7 +18,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-times test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages pictures lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx debian swift
+.PHONY: help install run test test-quick test-times test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages pictures completions lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -184,6 +184,9 @@ test-waitress: test-tools ## run the server's tests on waitress's main branch (o
 	@PYTHONPATH=var/waitress $(BIN)/python -W ignore tools/waitress_fence.py || \
 		echo 'modhub: review these before an upgrade.'
 	@PYTHONPATH=var/waitress $(BIN)/pytest -n 2 --dist loadfile tests/core/test_server_*.py $(PYTEST_ARGS)
+
+completions: test-tools ## write the completions of modhub-get for bash and zsh
+	@$(BIN)/python tools/write_completions.py
 
 lint: lint-tools browser-tools ## run ruff and mypy, and check that names have one meaning and say it
 	@$(BIN)/ruff check

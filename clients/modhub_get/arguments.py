@@ -9,6 +9,8 @@ from modhub_get import __version__
 from modhub_get.output import write_now
 from modhub_get.references import REFERENCE_KINDS
 
+COMPLETIONS = {"bash": "modhub-get.bash", "zsh": "_modhub-get"}
+"""The files with completions, by shell; `make completions` writes them."""
 MAX_BYTES = 1 << 30
 DEFAULTS = {"url": None, "json": False, "quiet": False, "timeout": 30.0}
 
@@ -99,6 +101,8 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
     outdated = added.add_parser("outdated", help="list what has another file on the service", allow_abbrev=False)
     export = added.add_parser("export-lock", help="print a lock file of what is installed", allow_abbrev=False)
     export.add_argument("--output", type=Path, metavar="FILE", help="write to this file instead of standard output")
+    completions = added.add_parser("completions", help="print completions for a shell", allow_abbrev=False)
+    completions.add_argument("shell", choices=["bash", "zsh"], help="the shell")
     for command in (show, install, update, check, remove, installed, outdated, export):
         _add_into(command)
     for command in (install, update, remove):

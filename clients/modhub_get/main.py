@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from modhub_get import commands, listings
-from modhub_get.arguments import DEFAULTS, WrongArguments, make_parser
+from modhub_get.arguments import COMPLETIONS, DEFAULTS, WrongArguments, make_parser
 from modhub_get.folder import is_plain_directory, local_problem, replace_text
 from modhub_get.installation import PRIVATE, ModInstallation, open_installation
 from modhub_get.installer import Installer, InstallOptions
@@ -123,6 +123,12 @@ def _run_export_lock(arguments: argparse.Namespace) -> Report:
     return Report([f"Wrote {arguments.output}."], {"lock": str(arguments.output)})
 
 
+def _run_completions(arguments: argparse.Namespace) -> Report:
+    """``completions``"""
+    file = Path(__file__).parent / "completions" / COMPLETIONS[arguments.shell]
+    return Report([], text=file.read_text("utf-8"), answers=True)
+
+
 def _folder(arguments: argparse.Namespace) -> Path:
     if arguments.into is None and not is_plain_directory(Path(PRIVATE)):
         raise GetError(ExitCode.WRONG_CALL, "Name the folder with --into DIR.")
@@ -174,6 +180,7 @@ RUNS = {
     "list": _run_list,
     "outdated": _run_outdated,
     "export-lock": _run_export_lock,
+    "completions": _run_completions,
 }
 
 

@@ -200,14 +200,18 @@ def test_a_dry_run_changes_nothing(fake: Any, run: Run, folder: Path, tmp_path: 
     assert not [call for call, _ in fake.asked if "/Modhub/file" in call]
     run(ExitCode.NOT_AVAILABLE, "install", GUID, "--dry-run")
     run(0, "install", top.guid)
+    lock = tmp_path / "mods.lock"
+    run(0, "export-lock", "--output", str(lock))
+    elsewhere = tmp_path / "elsewhere"
+    words = ["--url", fake.url, "install", "--lock", str(lock), "--into", str(elsewhere), "--dry-run"]
+    assert main(words) == 0
+    assert not elsewhere.exists()
     top.content, top.version, top.requires = b"newer", "2", (base.guid,)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     report = run(0, "update", "--dry-run")
     assert [mod["version"] for mod in report["update"]] == ["2"]
     assert (report["install"], report["remove"]) == ([], [unused.guid])
     assert set(run(0, "remove", top.guid, "--dry-run")["remove"]) == {base.guid, top.guid, unused.guid}
-    lock = tmp_path / "mods.lock"
-    run(0, "export-lock", "--output", str(lock))
     assert run(0, "install", "--lock", str(lock), "--dry-run")["install"] == []
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     run(0, "update")
