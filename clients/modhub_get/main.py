@@ -18,7 +18,7 @@ command needs an account. Files are kept at DIR/{guid}/{name}; nothing is unpack
 
 exit codes: 0 done; 1 the service rejected the request, or its response cannot be trusted; 2 usage error;
 3 something is not on the service, or not installed; 4 the service is unreachable or busy: try again later; 5 mods
-conflict, or a mod is still required; 6 check found damaged files or updates; 7 the folder cannot be used;
+conflict, or a mod is still required; 6 check found something; 7 the folder cannot be used;
 130 interrupted
 """
 

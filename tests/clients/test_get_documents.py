@@ -73,7 +73,7 @@ def test_the_examples_for_javascript(published: Any, tmp_path: Path) -> None:
 
 def test_the_commands_of_modhub_get(published: Any, tmp_path: Path) -> None:
     lines = re.findall(r"^    modhub-get (.*)$", TEXT, re.MULTILINE)
-    assert len(lines) == 7
+    assert len(lines) == 10
     command = str(Path(sys.executable).parent / "modhub-get")
     for line in lines:
         words = line.replace(SERVICE, published[0]).replace(GUID, published[1]["guid"]).split()
