@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TextIO
 
-READER_GONE = {errno.EPIPE} | ({errno.EINVAL} if sys.platform == "win32" else set())
+NOT_READ = {errno.EPIPE} | ({errno.EINVAL} if sys.platform == "win32" else set())
 """Nobody reads the pipe any more, which is no failure: `head` has seen enough."""
 
 
@@ -28,7 +28,7 @@ def write_now(stream: TextIO | None, text: str) -> OSError | None:
         stream.flush()
     except OSError as problem:
         _discard(stream)
-        return None if problem.errno in READER_GONE else problem
+        return None if problem.errno in NOT_READ else problem
     return None
 
 

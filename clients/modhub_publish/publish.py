@@ -8,6 +8,8 @@ The machine key comes from MODHUB_API_KEY or --key-file, never from an argument.
 """
 
 import argparse
+import contextlib
+import errno
 import http.client
 import io
 import json
@@ -31,6 +33,7 @@ do not retry; 4 unreachable, busy, or storage failed twice: retry later; 5 the s
 BLOCK = 256 * 1024
 TIMEOUT_SECONDS = 120.0
 RETRY_SECONDS = 1.0
+READER_GONE = {errno.EPIPE} | ({errno.EINVAL} if sys.platform == "win32" else set())
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 WIKI_PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
 WIKI_PATH_LENGTH = 200
@@ -113,7 +116,7 @@ class ServiceClient:
         """Send a request; raise for an error. Only a 502 is retried, once (C-ERR-18)."""
         answer = self._send(method, path, body, media_type, label)
         if answer.status == 502:
-            sys.stderr.write("The file store failed; trying again.\n")
+            complain("the file store failed; trying again.")
             time.sleep(RETRY_SECONDS)
             answer = self._send(method, path, body, media_type, label)
         if answer.status not in {200, 201}:
@@ -269,9 +272,33 @@ def run_wiki(service: ServiceClient, arguments: argparse.Namespace, skip: Any = 
 
 
 def say(line: str) -> None:
-    """Print a line to the build log."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    """Print a line to the build log. What was sent is sent, even if that is full or closed."""
+    problem = _print(sys.stdout, line)
+    if problem is not None and problem.errno not in READER_GONE:
+        complain(f"the output could not be written: {problem.strerror}")
+
+
+def complain(sentence: str) -> None:
+    """Print a sentence to standard error."""
+    _print(sys.stderr, f"modhub-publish: {sentence}")
+
+
+def _print(output: TextIO | None, line: str) -> OSError | None:
+    if output is None:
+        # It was closed from the beginning.
+        return None
+    if isinstance(output, io.TextIOWrapper):
+        # Pipes on Windows have the code page of the system: what it lacks is shown as an escape.
+        output.reconfigure(errors="backslashreplace")
+    try:
+        output.write(line + "\n")
+        output.flush()
+    except OSError as problem:
+        # Otherwise what is buffered fails once more when the interpreter ends.
+        with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+            os.dup2(nowhere.fileno(), output.fileno())
+        return problem
+    return None
 
 
 def read_key(key_file: Path | None, environ: Mapping[str, str]) -> str:
@@ -313,11 +340,11 @@ def run_and_report(arguments: argparse.Namespace) -> int:
     try:
         service = ServiceClient(arguments.url, read_key(arguments.key_file, os.environ))
         if not service.secure and service.host not in LOOPBACK:
-            sys.stderr.write("modhub-publish: warning: the key is sent unencrypted; use https.\n")
+            complain("warning: the key is sent unencrypted; use https.")
         arguments.run(service, arguments)
     except (Failure, OSError, UnicodeDecodeError) as problem:
         # Network errors are handled in ServiceClient; the others are about local files.
-        sys.stderr.write(f"modhub-publish: {problem}\n")
+        complain(str(problem))
         return problem.code if isinstance(problem, Failure) else USAGE_ERROR
     return DONE
 

@@ -284,3 +284,41 @@ def test_it_needs_the_standard_library_alone():
     assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
     done = subprocess.run([sys.executable, "-I", "-S", str(TOOL), "--help"], capture_output=True, text=True, check=True)
     assert "MODHUB_API_KEY" in done.stdout
+
+
+LIMITED = [
+    pytest.param([], {"PYTHONIOENCODING": "cp1252"}, id="cp1252"),
+    pytest.param([], {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, id="ascii"),
+    pytest.param(["-X", "utf8=0"], {"LC_ALL": "C"}, id="no UTF-8"),
+]
+
+
+def run_program(url, *words, options=(), environment=None, **streams):
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    command = [sys.executable, *options, str(TOOL), "--url", url, *map(str, words)]
+    return subprocess.run(command, env=os.environ | (environment or {}), timeout=100, check=False, **streams)
+
+
+@pytest.mark.parametrize(("options", "environment"), LIMITED)
+def test_an_output_that_lacks_characters(build, options, environment):
+    with scripted((201, {**STORED, "version": "日本"}), (400, {"error": "x", "message": "日本"})) as server:
+        done = run_program(server.url, "app", "windows", build, options=options, environment=environment)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"Published windows \\u65e5\\u672c: " in done.stdout
+        refused = run_program(server.url, "app", "windows", build, options=options, environment=environment)
+        assert refused.returncode == publish.REJECTED
+        assert b"Traceback" not in refused.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_or_closed_output(build):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with Path("/dev/full").open("wb") as full, scripted((201, STORED), (201, STORED), (201, STORED)) as server:
+        done = run_program(server.url, "app", "windows", build, stdout=full)
+        assert done.returncode == 0
+        assert done.stderr.startswith(b"modhub-publish: the output could not be written: ")
+        assert run_program(server.url, "app", "windows", build, stdout=full, stderr=full).returncode == 0
+        done = run_program(server.url, "app", "windows", build, stdout=writer)
+        assert (done.returncode, done.stderr) == (0, b"")
+    os.close(writer)
