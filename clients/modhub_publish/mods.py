@@ -5,14 +5,23 @@ import hashlib
 import html
 import io
 import json
-import mimetypes
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from modhub_publish.publish import KEY_REJECTED, REJECTED, USAGE_ERROR, Answer, Failure, ServiceClient, failure_of, say
+from modhub_publish.publish import (
+    KEY_REJECTED,
+    REJECTED,
+    USAGE_ERROR,
+    Answer,
+    Failure,
+    ServiceClient,
+    failure_of,
+    guess_media_type,
+    say,
+)
 from modhub_publish.releases import ServiceReader
 
 
@@ -39,7 +48,7 @@ class Publisher(ServiceReader):
 
     def upload(self, path: str, file: Path, query: Mapping[str, str]) -> Answer:
         """Upload a file. Of all errors only a 409 for the same bytes is returned."""
-        media_type = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+        media_type = guess_media_type(file.name)
         with file.open("rb") as opened:
             answer = self._send("POST", f"{path}?{urlencode(query)}", opened, media_type, file.name)
         document = answer.document

@@ -223,13 +223,21 @@ def run_app(service: ServiceClient, arguments: argparse.Namespace) -> None:
     path: Path = arguments.file
     query = {"name": arguments.name or path.name, "version": arguments.version}
     address = f"/api/modhub/app/{quote(arguments.os, safe='')}?{urlencode(query)}"
-    media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    media_type = guess_media_type(path.name)
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         stored = service.call("POST", address, file, media_type, path.name).document
     if stored.get("bytes") != size:
         raise Failure(REJECTED, f"The service stored {stored.get('bytes')} bytes, but the file has {size}.")
     say(f"Published {stored.get('os')} {stored.get('version')}: {service.url}{stored.get('url')}")
+
+
+def guess_media_type(name: str) -> str:
+    """The media type of a file's bytes: those of a compressed file are not what was compressed."""
+    media_type, compression = mimetypes.guess_type(name)
+    if compression is not None:
+        return "application/gzip" if compression == "gzip" else "application/octet-stream"
+    return media_type or "application/octet-stream"
 
 
 def run_changelog(service: ServiceClient, arguments: argparse.Namespace, skip: Any = lambda _: False) -> None:

@@ -213,6 +213,27 @@ def test_an_address_below_a_folder(build):
     assert headers["Content-Length"] == "300000"
 
 
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("a.zip", "application/zip"),
+        ("a.tar", "application/x-tar"),
+        ("a.tar.gz", "application/gzip"),
+        ("a.TGZ", "application/gzip"),
+        ("a.json.gz", "application/gzip"),
+        ("a.tar.xz", "application/octet-stream"),
+        ("a.css.br", "application/octet-stream"),
+        ("a", "application/octet-stream"),
+    ],
+)
+def test_the_media_type_is_that_of_the_bytes(tmp_path, name, media_type):
+    build = tmp_path / name
+    build.write_bytes(b"x")
+    with scripted((201, {**STORED, "bytes": 1})) as server:
+        assert run(server.url, "app", "windows", build) == 0
+    assert server.asked[0][2]["Content-Type"] == media_type
+
+
 def test_sections_from_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1.0\n")))
     with scripted((201, {"characters": 3, "whole": 3})) as server:
