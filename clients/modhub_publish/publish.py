@@ -30,6 +30,8 @@ from urllib.request import getproxies, proxy_bypass
 DONE, REJECTED, USAGE_ERROR, KEY_REJECTED, UNAVAILABLE, INCOMPLETE = range(6)
 EXIT_HELP = """exit codes: 0 done; 1 rejected by the service; 2 usage error, nothing was sent; 3 the key was rejected:
 do not retry; 4 unreachable, busy, or storage failed twice: retry later; 5 the service has no file storage configured"""
+PUBLISHER_KEY = "mhk_"
+"""How publisher keys begin; all others are machine keys."""
 BLOCK = 256 * 1024
 TIMEOUT_SECONDS = 120.0
 RETRY_SECONDS = 1.0
@@ -213,9 +215,14 @@ def failure_of(answer: Answer) -> Failure:
 
 
 def run_key(service: ServiceClient, _arguments: argparse.Namespace) -> None:
-    """``key``: check that the key is valid."""
-    service.call("GET", "/api/modhub/key")
-    say("The key is valid.")
+    """``key``: check that the key is valid, whichever kind it is."""
+    if not service.key.startswith(PUBLISHER_KEY):
+        service.call("GET", "/api/modhub/key")
+        say("The key is valid.")
+        return
+    body = io.BytesIO(json.dumps({"key": service.key}).encode())
+    session = service.call("POST", "/api/auth/exchange", body, "application/json").document
+    say(f"The key is valid: it publishes mods of {session.get('displayName')}.")
 
 
 def run_app(service: ServiceClient, arguments: argparse.Namespace) -> None:

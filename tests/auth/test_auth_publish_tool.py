@@ -37,6 +37,9 @@ def test_a_second_run_changes_nothing(app: Any, person: Any, tmp_path: Any, monk
         def state() -> Any:
             return app.get(f"/api/modhub/{mod}").json, app.get(f"/api/modhub/{mod}/changelog").body
 
+        assert command.main(["--url", url, "key"]) == 0
+        assert capsys.readouterr().out == f"The key is valid: it publishes mods of {made['displayName']}.\n"
+        assert command.main(["--url", url, "--json", "key"]) == 0
         assert run(mod, "1.0", "--image", image) == 0
         capsys.readouterr()
         release = ("1.0", "--image", image, "--publish", "--changelog", "New & <b>fast</b>")
@@ -56,5 +59,6 @@ def test_a_second_run_changes_nothing(app: Any, person: Any, tmp_path: Any, monk
         assert run(other, "1.0") == publish.KEY_REJECTED
         monkeypatch.setenv("MODHUB_API_KEY", key[:-1] + "x")
         assert run(mod, "1.1") == publish.KEY_REJECTED
+        assert command.main(["--url", url, "key"]) == publish.KEY_REJECTED
     shown = capsys.readouterr()
     assert key[20:] not in shown.out + shown.err
