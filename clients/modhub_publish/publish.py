@@ -225,8 +225,8 @@ def run_key(service: ServiceClient, _arguments: argparse.Namespace) -> None:
     say(f"The key is valid: it publishes mods of {session.get('displayName')}.")
 
 
-def run_app(service: ServiceClient, arguments: argparse.Namespace) -> None:
-    """``app OS FILE``"""
+def run_app(service: ServiceClient, arguments: argparse.Namespace) -> str:
+    """``app OS FILE``; returns the address that will always be this build's."""
     path: Path = arguments.file
     query = {"name": arguments.name or path.name, "version": arguments.version}
     address = f"/api/modhub/app/{quote(arguments.os, safe='')}?{urlencode(query)}"
@@ -236,7 +236,9 @@ def run_app(service: ServiceClient, arguments: argparse.Namespace) -> None:
         stored = service.call("POST", address, file, media_type, path.name).document
     if stored.get("bytes") != size:
         raise Failure(REJECTED, f"The service stored {stored.get('bytes')} bytes, but the file has {size}.")
-    say(f"Published {stored.get('os')} {stored.get('version')}: {service.url}{stored.get('url')}")
+    url = f"{service.url}{stored.get('url')}"
+    say(f"Published {stored.get('os')} {stored.get('version')}: {url}")
+    return url
 
 
 def guess_media_type(name: str) -> str:

@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
-from urllib.parse import quote
 
 from modhub_publish import publish
 from modhub_publish.publish import UNAVAILABLE, Failure, ServiceClient, parse_document
@@ -46,24 +45,29 @@ class ServiceReader(ServiceClient):
 class ReleaseRun:
     """One run of a command of the single file, and what it changed."""
 
-    def __init__(self, command: Callable[[ServiceClient, argparse.Namespace], None], *, as_json: bool) -> None:
+    def __init__(self, command: Callable[[ServiceClient, argparse.Namespace], object], *, as_json: bool) -> None:
         self._command = command
         self._as_json = as_json
         self.changed: list[str] = []
         self.unchanged: list[str] = []
+        self._url = ""
 
     def run(self, service: ServiceClient, arguments: argparse.Namespace) -> None:
         """Send what is not there yet."""
+        self._url = service.url
         with redirect_stdout(io.StringIO()) if self._as_json else nullcontext():
             self._send(service, arguments)
         if self._as_json:
-            publish.say(json.dumps({"changed": self.changed, "unchanged": self.unchanged, "url": service.url}))
+            publish.say(json.dumps({"changed": self.changed, "unchanged": self.unchanged, "url": self._url}))
 
     def _send(self, service: ServiceClient, arguments: argparse.Namespace) -> None:
         reader = ServiceReader(service.url, "")
         if self._command is publish.run_app:
-            if not self._is_there(f"app {arguments.os}", _has_build(reader, arguments)):
-                publish.run_app(service, arguments)
+            address = _find_build(reader, arguments)
+            if self._is_there(f"app {arguments.os}", address is not None):
+                self._url = f"{service.url}{address}"
+            else:
+                self._url = publish.run_app(service, arguments)
         elif self._command is publish.run_changelog:
             publish.run_changelog(
                 service, arguments, lambda text: self._is_there("changelog", _has_section(reader, text))
@@ -93,16 +97,17 @@ def _has_page(reader: ServiceReader, path: str, text: bytes) -> bool:
     return _lines(reader.body_of(f"/Modhub/api/wiki/{path}") or b"") == _lines(text)
 
 
-def _has_build(reader: ServiceReader, arguments: argparse.Namespace) -> bool:
-    """Whether the newest build of the system has this version, this name and these bytes."""
+def _find_build(reader: ServiceReader, arguments: argparse.Namespace) -> str | None:
+    """The address of the newest build of the system, if it has this version, this name and these bytes."""
     name, size = arguments.name or arguments.file.name, arguments.file.stat().st_size
     builds = parse_document(reader.body_of("/api/modhub/app") or b"").get("builds", [])
     newest = next((build for build in builds if build["os"] == arguments.os), None)
     if newest is None or (newest["version"], newest["name"], newest["bytes"]) != (arguments.version, name, size):
-        return False
+        return None
     with arguments.file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    return reader.digest_of(f"/Modhub/app/{quote(arguments.os, safe='')}") == digest
+    address = str(newest["versions"][0]["url"])
+    return address if reader.digest_of(address) == digest else None
 
 
 def _has_section(reader: ServiceReader, section: bytes) -> bool:
