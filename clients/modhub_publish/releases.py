@@ -111,7 +111,10 @@ def _find_build(reader: ServiceReader, arguments: argparse.Namespace) -> str | N
 
 
 def _has_section(reader: ServiceReader, section: bytes) -> bool:
-    """Whether the changelog begins with this section; the service drops outer blank lines."""
+    """Whether the changelog has this section, wherever: an older release's job may run again.
+
+    The service drops outer blank lines, and joins sections by one.
+    """
     changelog = parse_document(reader.body_of("/api/modhub/app") or b"").get("changelog") or ""
     lines = section.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     while lines and not lines[0].strip():
@@ -119,4 +122,4 @@ def _has_section(reader: ServiceReader, section: bytes) -> bool:
     while lines and not lines[-1].strip():
         del lines[-1]
     text = "\n".join(lines)
-    return bool(text) and (changelog == text or changelog.startswith(f"{text}\n\n"))
+    return bool(text) and f"\n\n{text}\n\n" in f"\n\n{changelog}\n\n"

@@ -99,16 +99,23 @@ def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp
     listed = agent.list()
     assert len(listed["builds"][0]["versions"]) == 1
     assert listed["changelog"] == "1.4\n- New"
-    # Anything else is a release: another version, other bytes, an older section.
+    # Anything else is a release: another version, other bytes.
     assert release(served, "app", "windows", build, "--version", "1.5") == 0
     build.write_bytes(build.read_bytes()[::-1])
     assert release(served, "app", "windows", build, "--version", "1.5") == 0
     assert len(agent.list()["builds"][0]["versions"]) == 3
     section.write_text("1.5")
     assert release(served, "changelog", section) == 0
-    section.write_text("1.4\n- New")
-    assert release(served, "changelog", section) == 0
-    assert agent.list()["changelog"].count("1.4") == 2
+    # The job of an older release puts nothing on top again.
+    capsys.readouterr()
+    for older in ("1.4\n- New", "\n1.4\r\n- New\n"):
+        section.write_text(older, newline="")
+        assert release(served, "changelog", section) == 0
+        assert capsys.readouterr().out == "Unchanged: changelog\n"
+    for part in ("1.4", "- New", "1.5\n"):
+        section.write_text(part)
+        assert release(served, "changelog", section) == 0
+    assert agent.list()["changelog"] == "- New\n\n1.4\n\n1.5\n\n1.4\n- New"
     assert release(served, "changelog", "--pop", "--json") == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["changed"] == ["changelog"]
     assert release(served, "--json", "key") == 0
