@@ -40,12 +40,6 @@ class Publisher(ServiceReader):
             sent["Authorization"] = f"Bearer {self._token}"
         return super()._exchange(method, path, body, sent)
 
-    def remove(self, path: str) -> None:
-        """Delete what is at this path."""
-        answer = self._send("DELETE", path, None, "", "")
-        if answer.status != 204:
-            raise failure_of(answer)
-
     def upload(self, path: str, file: Path, query: Mapping[str, str]) -> Answer:
         """Upload a file. Of all errors only a 409 for the same bytes is returned."""
         media_type = guess_media_type(file.name)

@@ -127,6 +127,12 @@ class ServiceClient:
             raise Failure(REJECTED, f"{self.url} is not a modhub service.")
         return answer
 
+    def remove(self, path: str) -> None:
+        """Delete what is at this path, if it is there."""
+        answer = self._send("DELETE", path, None, "", "")
+        if answer.status not in {204, 404}:
+            raise failure_of(answer)
+
     def _send(self, method: str, path: str, body: BinaryIO | None, media_type: str, label: str) -> Answer:
         headers: dict[str, Any] = {"X-Api-Key": self.key.encode(), "Accept": "application/json", "Content-Length": "0"}
         progress = None
@@ -276,9 +282,21 @@ def wiki_pages(folder: Path) -> dict[str, Path]:
     return pages
 
 
-def run_wiki(service: ServiceClient, arguments: argparse.Namespace, skip: Any = lambda *_: False) -> None:
-    """``wiki DIR``: publish every ``.md`` file as the page of its path. Other pages are left alone."""
-    for path, file in wiki_pages(arguments.folder).items():
+def other_files(folder: Path) -> list[str]:
+    """The files below ``folder`` that become no page, such as images; hidden ones are nobody's business."""
+    files = (file.relative_to(folder) for file in sorted(folder.rglob("*")) if file.is_file() and file.suffix != ".md")
+    return [file.as_posix() for file in files if not any(part.startswith(".") for part in file.parts)]
+
+
+def run_wiki(
+    service: ServiceClient, arguments: argparse.Namespace, skip: Any = lambda *_: False
+) -> tuple[list[str], list[str]]:
+    """``wiki DIR``: publish every ``.md`` file as the page of its path. Other pages stay, unless they are pruned.
+
+    Returns the pages that were removed, and the files that became no page.
+    """
+    pages, others = wiki_pages(arguments.folder), other_files(arguments.folder)
+    for path, file in pages.items():
         text = file.read_bytes()
         if not skip(path, text):
             media_type = "text/markdown; charset=utf-8"
@@ -286,6 +304,17 @@ def run_wiki(service: ServiceClient, arguments: argparse.Namespace, skip: Any = 
             say(
                 f"{'Created' if answer.status == 201 else 'Updated'} {path}, revision {answer.document.get('revision')}"
             )
+    if others:
+        complain(f"not published, as only .md files are pages: {', '.join(others)}")
+    published = service.call("GET", "/Modhub/api/wiki").document.get("pages", [])
+    orphans = [str(page["path"]) for page in published if page["path"] not in pages]
+    if orphans and not arguments.prune:
+        complain(f"pages without a file here, which --prune removes: {', '.join(orphans)}")
+        return [], others
+    for path in orphans:
+        service.remove(f"/Modhub/api/wiki/{quote(path)}")
+        say(f"Removed {path}")
+    return orphans, others
 
 
 def say(line: str) -> None:
@@ -347,6 +376,7 @@ def build_parser(description: str | None = __doc__) -> tuple[argparse.ArgumentPa
     changelog.set_defaults(run=run_changelog)
     wiki = commands.add_parser("wiki", help="publish a folder of Markdown files as wiki pages", **layout)
     wiki.add_argument("folder", type=Path, metavar="DIR", help="each .md file is the page of its path")
+    wiki.add_argument("--prune", action="store_true", help="remove the pages that have no file below DIR")
     wiki.set_defaults(run=run_wiki)
     commands.add_parser("key", help="check the key", **layout).set_defaults(run=run_key)
     return parser, commands

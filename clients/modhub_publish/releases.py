@@ -51,6 +51,7 @@ class ReleaseRun:
         self.changed: list[str] = []
         self.unchanged: list[str] = []
         self._url = ""
+        self._facts: dict[str, list[str]] = {}
 
     def run(self, service: ServiceClient, arguments: argparse.Namespace) -> None:
         """Send what is not there yet."""
@@ -58,7 +59,8 @@ class ReleaseRun:
         with redirect_stdout(io.StringIO()) if self._as_json else nullcontext():
             self._send(service, arguments)
         if self._as_json:
-            publish.say(json.dumps({"changed": self.changed, "unchanged": self.unchanged, "url": self._url}))
+            facts = {"changed": self.changed, "unchanged": self.unchanged, **self._facts}
+            publish.say(json.dumps({**facts, "url": self._url}))
 
     def _send(self, service: ServiceClient, arguments: argparse.Namespace) -> None:
         reader = ServiceReader(service.url, "")
@@ -75,9 +77,10 @@ class ReleaseRun:
             if arguments.pop:
                 self.changed.append("changelog")
         elif self._command is publish.run_wiki:
-            publish.run_wiki(
+            removed, skipped = publish.run_wiki(
                 service, arguments, lambda *page: self._is_there(f"wiki {page[0]}", _has_page(reader, *page))
             )
+            self._facts = {"removed": removed, "skipped": skipped}
         else:
             self._command(service, arguments)
 

@@ -134,10 +134,18 @@ def test_json_of_wiki_pages(start, tmp_path, capsys):
         url = "http://{}:{}".format(*service.addresses[0])
         for changed, unchanged in ((["wiki guide/first", "wiki index"], []), ([], ["wiki guide/first", "wiki index"])):
             assert release(url, "wiki", tmp_path, "--json") == 0
-            assert json.loads(capsys.readouterr().out) == {"changed": changed, "unchanged": unchanged, "url": url}
+            told = json.loads(capsys.readouterr().out)
+            assert told == {"changed": changed, "unchanged": unchanged, "removed": [], "skipped": [], "url": url}
         (tmp_path / "index.md").write_text("# Home\n\nMore.")
         assert release(url, "wiki", tmp_path) == 0
         assert capsys.readouterr().out.splitlines() == ["Unchanged: wiki guide/first", "Updated index, revision 2"]
+        (tmp_path / "guide" / "first.md").rename(tmp_path / "guide" / "first.png")
+        assert release(url, "wiki", tmp_path, "--json") == 0
+        assert json.loads(capsys.readouterr().out)["removed"] == []
+        assert release(url, "wiki", tmp_path, "--json", "--prune") == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["removed"], told["skipped"]) == (["guide/first"], ["guide/first.png"])
+        assert [page["path"] for page in site.get("/Modhub/api/wiki").json["pages"]] == ["index"]
 
 
 def test_every_command_explains_itself(capsys):
