@@ -89,29 +89,32 @@ class ModRelease:
 
     def _send_code(self) -> None:
         file, version = self._arguments.file, self._arguments.version
-        if self.mod["version"] == version and self._find_same("code", file) is not None:
+        if self.mod["version"] == version and self._is_same("code", file):
             self._note(f"code {version}", changed=False)
             return
         answer = self._service.upload(f"{self._path}/code", file, {"name": file.name, "version": version})
         self._note(f"code {version}", changed=answer.status == 201)
 
-    def _find_same(self, kind: str, file: Path) -> Mapping[str, Any] | None:
-        """The file of the mod with the same bytes. A draft's files have no digest: there name and size are compared."""
-        for asset in self.mod["assets"]:
-            if asset["kind"] != kind or asset["bytes"] != file.stat().st_size:
-                continue
-            digest = self._service.digest_of(asset["url"])
-            is_draft_code = digest is None and kind == "code"
-            if digest == sha256_of(file) or (digest is None and not is_draft_code and asset["name"] == file.name):
-                return dict(asset)
-        return None
+    def _is_same(self, kind: str, file: Path) -> bool:
+        """Whether the mod has a file with these bytes. The service shows a draft's to nobody: nothing is like it."""
+        return self.mod["published"] and any(
+            asset["kind"] == kind
+            and asset["bytes"] == file.stat().st_size
+            and self._service.digest_of(asset["url"]) == sha256_of(file)
+            for asset in self.mod["assets"]
+        )
 
     def _send_file(self, kind: str, collection: str, file: Path) -> None:
-        same = self._find_same(kind, file)
-        if same is None:
+        is_same = self._is_same(kind, file)
+        if not is_same:
+            replaced = file.name if kind == "image" else None
+            if not self.mod["published"]:
+                # Nobody sees the gap, and both may be more than all images of a mod may have.
+                self._remove_images(replaced)
             self._service.upload(f"{self._path}/{collection}", file, {"name": file.name})
-            self._remove_images(file.name if kind == "image" else None)
-        self._note(f"{kind} {file.name}", changed=same is None)
+            if self.mod["published"]:
+                self._remove_images(replaced)
+        self._note(f"{kind} {file.name}", changed=not is_same)
 
     def _remove_images(self, name: str | None) -> None:
         """Remove the images that a new one of the same name replaces."""
