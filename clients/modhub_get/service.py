@@ -207,7 +207,7 @@ class ModhubService:
     def _given_up(self, problem: Passing) -> GetError:
         if problem.reached:
             return GetError(ExitCode.BAD_ANSWER, f"{self.url} gave no usable answer: {problem}.")
-        through = f" through the proxy {self._proxy.host}" if self._proxy else ""
+        through = f" through the proxy {self._proxy.host}:{self._proxy.port}" if self._proxy else ""
         sentence = f"{self.url} cannot be reached{through} or is busy: {problem}. Try again later."
         return GetError(ExitCode.UNREACHABLE, sentence)
 

@@ -168,4 +168,4 @@ def test_who_cannot_be_reached_is_told_with_the_proxy(
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert call("get", f"http://{HOST}") == ExitCode.UNREACHABLE
-    assert "through the proxy 127.0.0.1" in capsys.readouterr().err
+    assert "through the proxy 127.0.0.1:9" in capsys.readouterr().err
