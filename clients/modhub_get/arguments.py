@@ -68,6 +68,14 @@ def _add_download(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-conflicts", action="store_true", help="install although mods conflict")
 
 
+def _add_search(search: argparse.ArgumentParser) -> None:
+    search.add_argument("words", nargs="*", type=_text, metavar="WORD", help="in the title or in a game's name")
+    search.add_argument("--game", default="", type=_text, help="mods for this game")
+    search.add_argument("--sort", choices=["new", "top"], default="new", help="order (new)")
+    search.add_argument("--page", type=_count, default=1, help="page of the results (1)")
+    search.add_argument("--size", type=_count, default=20, help="mods on a page (20)")
+
+
 def make_parser(description: str | None) -> argparse.ArgumentParser:
     """The command line."""
     parser = CommandParser(
@@ -79,12 +87,7 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     _add_common(parser)
     added = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    search = added.add_parser("search", help="find mods by title and game", allow_abbrev=False)
-    search.add_argument("words", nargs="*", type=_text, metavar="WORD", help="in the title or in a game's name")
-    search.add_argument("--game", default="", type=_text, help="mods for this game")
-    search.add_argument("--sort", choices=["new", "top"], default="new", help="order (new)")
-    search.add_argument("--page", type=_count, default=1, help="page of the results (1)")
-    search.add_argument("--size", type=_count, default=20, help="mods on a page (20)")
+    _add_search(added.add_parser("search", help="find mods by title and game", allow_abbrev=False))
     show = added.add_parser("show", help="show a mod of the service", allow_abbrev=False)
     show.add_argument("words", nargs="+", type=_text, metavar="MOD", help=f"{REFERENCE_KINDS}, or its title")
     install = added.add_parser("install", help="install mods and what they require", allow_abbrev=False)
