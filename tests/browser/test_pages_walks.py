@@ -117,7 +117,7 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     page.get_by_label("Version").fill("1.0")
     page.locator("#code-file").set_input_files(code)
     page.get_by_role("button", name="Upload code").click()
-    expect(page.locator("#version-error")).to_contain_text("already exists. Choose another.")
+    expect(page.locator("#version-error")).to_contain_text("already exists; choose another.")
     page.get_by_role("link", name="Preview as visitors see it").click()
     expect(page.locator(".prose")).to_contain_text("Words")
     page.get_by_role("link", name="Back to editing").click()
