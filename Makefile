@@ -6,7 +6,7 @@ PYTHON ?= python3
 INI ?= development.ini
 UV ?= uv
 PYTEST_ARGS ?=
-QUICK := not postgres and not process and not slow
+QUICK := --databases sqlite -m 'not process and not slow'
 # Percent of lines and branches that the quick tests reach, at least.
 COVERAGE_FLOOR := 83
 
@@ -18,7 +18,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-times test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages pictures completions lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx debian swift
+.PHONY: help install run test test-all test-quick test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages pictures completions lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -76,25 +76,20 @@ browser-tools: test-tools
 	$(call install-lock,browser)
 
 # Keep compiled bytecode, whatever the environment says: tests start some programs many times.
-test test-quick test-times test-browser test-deploy test-debian test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
+test test-all test-quick test-browser test-deploy test-debian test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
 PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-# In CI (the variable CI is set) the quick tests run first, under coverage and with a floor: tracing all would double the time.
-COVERED := $(if $(PYTEST_ARGS),,$(CI))
-test: $(if $(COVERED),coverage)
-test: COVERAGE_REPORT := --format=total --fail-under=$(COVERAGE_FLOOR)
-test: test-tools ## run the tests, except those in a browser, behind nginx and on a bare Debian
+test: test-tools ## run the tests on SQLite, and those marked postgres on PostgreSQL too
 	@echo 'modhub: not run here: the tests in a browser ("make test-browser"), behind nginx ("make test-deploy") and on a bare Debian ("make test-debian").'
-	@$(BIN)/python $(PYTEST) $(if $(COVERED),-m 'not ($(QUICK))') $(PYTEST_ARGS)
+	@$(BIN)/python $(PYTEST) $(PYTEST_ARGS)
+
+test-all: test-tools ## the same, all of them on both databases
+	@$(BIN)/python $(PYTEST) --databases all $(PYTEST_ARGS)
 
 test-quick: test-tools ## run the fast tests: only SQLite, no processes, nothing slow
-	@$(BIN)/python $(PYTEST) -m '$(QUICK)' $(PYTEST_ARGS)
-
-test-times: test-tools ## measure which tests are too slow for test-quick (tests/slow.txt) and which need not run on PostgreSQL (tests/sqlite_only.txt), on a machine with nothing else to do
-	@$(BIN)/python $(PYTEST) -p tests.slow_tests -m 'not postgres and not process' $(PYTEST_ARGS)
-	@CI=1 $(BIN)/python $(PYTEST) -p tests.postgres_statements -m 'postgres and not process' $(PYTEST_ARGS)
+	@$(BIN)/python $(PYTEST) $(QUICK) $(PYTEST_ARGS)
 
 chromium:
 	@command -v chromium >/dev/null || \
@@ -135,7 +130,7 @@ test-deploy: lint-tools nginx swift ## test deploy/ with nginx and systemd's too
 test-object-store: test-tools ## run the functional tests on PostgreSQL and an object store, with one process and with two
 	@for processes in 1 2; do \
 		MODHUB_TEST_OBJECT_STORE=1 MODHUB_TEST_PROCESSES=$$processes \
-			$(BIN)/pytest -n 2 --dist loadfile tests/functional $(PYTEST_ARGS) || exit 1; \
+			$(BIN)/pytest -n 2 --dist loadfile --databases postgresql tests/functional $(PYTEST_ARGS) || exit 1; \
 	done
 
 debian:
@@ -228,12 +223,12 @@ bench-quick: test-tools ## the same with few mods and short rounds, in three min
 bench-million: test-tools ## lists and searches of a million mods, on both databases
 	@$(BIN)/python -m bench.million $(BENCH_ARGS)
 
-# In CI a part of "make test".
-coverage: test-tools ## report lines and branches that test-quick misses (with QUICK= all tests)
+# Not of all tests: tracing doubles their time, and the floor is to notice code that no quick test reaches.
+coverage: test-tools ## report lines and branches that test-quick misses, and fail below the floor
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run $(PYTEST) -m '$(QUICK)' $(PYTEST_ARGS)
+	@$(BIN)/coverage run $(PYTEST) $(QUICK) $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet
-	@$(BIN)/coverage report $(COVERAGE_REPORT)
+	@$(BIN)/coverage report --fail-under=$(COVERAGE_FLOOR)
 
 COMPILE := pip compile --quiet --universal --python-version 3.11.2 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' setup.py

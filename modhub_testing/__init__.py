@@ -21,8 +21,7 @@ from webtest import TestApp
 from modhub.base.service_registry import Service, find_service
 from modhub.db import Databases
 from modhub.declarations import Declarations
-from modhub_testing.application_pool import ApplicationPool, PooledApplication
-from modhub_testing.configuration_speed import configure_faster
+from modhub_testing.applications import Application, Applications
 from modhub_testing.databases import TEST_SECRET as TEST_SECRET
 from modhub_testing.databases import TemplateDatabases
 from modhub_testing.postgres import PostgresServer, postgres_server, roomy_memory
@@ -34,12 +33,27 @@ Start = Callable[..., "Site"]
 
 
 MARKERS = {
-    "one_database": "what the test is about is the same on every database: it runs on SQLite alone",
-    "postgres": "needs PostgreSQL; set by itself",
-    "postgres_in_ci": "processes whose statements other tests run on PostgreSQL: outside CI on SQLite alone",
+    "postgres": "races, locks, statements, migrations and what else concerns PostgreSQL: runs there too",
     "process": "starts processes or waits for sockets",
     "slow": "takes more than a second",
 }
+DATABASES = {
+    "sqlite": ["sqlite"],
+    "marked": ["sqlite"],
+    "postgresql": ["postgresql"],
+    "all": ["sqlite", "postgresql"],
+}
+"""Where a test without the marker ``postgres`` runs, by the option ``--databases``."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option ``--databases``."""
+    parser.addoption(
+        "--databases",
+        choices=[*DATABASES],
+        default="marked",
+        help="SQLite alone, PostgreSQL too where marked postgres, PostgreSQL alone, or both for all",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -49,35 +63,42 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: {meaning}")
     if place := roomy_memory(TEMPORARY_BYTES):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", place)
-    configure_faster()
     # Under nohup or in the background of a script they are ignored, also by the programs that tests start.
     for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Apply the marker ``one_database`` to the fixture ``dialect``."""
-    keep_one_database(metafunc, "dialect", "function")
+    """Choose the values of the fixture ``dialect``."""
+    choose_databases(metafunc, "dialect", "function")
 
 
-def keep_one_database(metafunc: pytest.Metafunc, name: str, scope: Literal["function", "module"]) -> None:
-    """Run the fixture ``name`` with SQLite only, if the test is marked ``one_database``."""
+def choose_databases(metafunc: pytest.Metafunc, fixture: str, scope: Literal["function", "module"]) -> None:
+    """Choose the values of the fixture ``fixture``, unless the test names them by ``parametrize``."""
     named = {known.args[0] for known in metafunc.definition.iter_markers("parametrize")}
-    if name in metafunc.fixturenames and name not in named and metafunc.definition.get_closest_marker("one_database"):
-        metafunc.definition.add_marker(pytest.mark.parametrize(name, ["sqlite"], indirect=True, scope=scope))
+    if fixture not in metafunc.fixturenames or fixture in named:
+        return
+    option = metafunc.config.getoption("databases")
+    is_marked = option == "marked" and metafunc.definition.get_closest_marker("postgres")
+    metafunc.parametrize(fixture, DATABASES["all" if is_marked else option], indirect=True, scope=scope)
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests with PostgreSQL among their parameters as ``postgres``."""
-    for item in items:
-        values = (
-            item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
-        )
-        if any("postgresql" in (value if isinstance(value, tuple) else (value,)) for value in values):
-            item.add_marker("postgres")
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--databases sqlite`` leave out what needs PostgreSQL."""
+    if config.getoption("databases") == "sqlite":
+        unwanted = [item for item in items if needs_postgres(item)]
+        config.hook.pytest_deselected(items=unwanted)
+        items[:] = [item for item in items if item not in unwanted]
+
+
+def needs_postgres(item: pytest.Item) -> bool:
+    """Whether a test has PostgreSQL among its parameters, or takes its server."""
+    if "postgres" in getattr(item, "fixturenames", ()):
+        return True
+    values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    return any("postgresql" in (value if isinstance(value, tuple) else (value,)) for value in values)
 
 
 def pytest_collection_finish() -> None:
@@ -144,9 +165,9 @@ def postgres() -> Iterator[PostgresServer]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def dialect(request: pytest.FixtureRequest) -> str:
-    """The database dialect: every test that uses it runs on both."""
+    """The database of the test."""
     kind: str = request.param
     return kind
 
@@ -181,53 +202,35 @@ def _compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
 
 
 @pytest.fixture(scope="session")
-def application_pool(
-    template_databases: TemplateDatabases, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ApplicationPool]:
+def applications(template_databases: TemplateDatabases, tmp_path_factory: pytest.TempPathFactory) -> Applications:
     """The applications of this test process."""
-    pool = ApplicationPool(template_databases, tmp_path_factory.mktemp("applications"))
-    yield pool
-    pool.close()
+    return Applications(template_databases, tmp_path_factory.mktemp("applications"))
 
 
 @pytest.fixture
 def start(
-    request: pytest.FixtureRequest,
-    dialect: str,
-    tmp_path: Path,
-    application_pool: ApplicationPool,
-    _compiled_templates: dict[str, str],
+    dialect: str, tmp_path: Path, applications: Applications, _compiled_templates: dict[str, str]
 ) -> Iterator[Start]:
     """``start(includes, **settings)`` returns an application over a fresh database, with an empty file store.
 
     ``{folder}`` in a setting stands for the application's own folder. With ``url`` it uses that database, and if it is
-    the one of another application of the test, also the same store. An application is configured for the test alone if
-    the test has patched anything before, or says ``fresh=True``.
+    the one of another application of the test, also the same store. ``fresh=True`` configures one for the test alone:
+    for tests that change it, or what it is configured from, or count from 0.
     """
-    lent: dict[str, PooledApplication] = {}
+    lent: dict[str, Application] = {}
     with ExitStack() as stack:
 
         def begin(includes: str = TEST_ACCOUNTS, *, url: str = "", fresh: bool = False, **settings: str) -> Site:
             ini = {**_compiled_templates, **{name.replace("__", "."): value for name, value in settings.items()}}
-            fresh = fresh or _has_patched(request)
             if url:
-                folder = lent[url].folder if url in lent else tmp_path
-                lending = application_pool.companion(url, folder, includes, ini, fresh=fresh)
+                application = Application(url, lent[url].folder if url in lent else tmp_path, includes, ini)
+                stack.callback(application.close)
             else:
-                lending = application_pool.application(dialect, includes, ini, fresh=fresh)
-            application = stack.enter_context(lending)
+                application = stack.enter_context(applications.lend(dialect, includes, ini, fresh=fresh))
             lent.setdefault(application.url, application)
             return Site(application.config, application.wsgi)
 
         yield begin
-
-
-def _has_patched(request: pytest.FixtureRequest) -> bool:
-    if "monkeypatch" not in request.fixturenames:
-        return False
-    patch = request.getfixturevalue("monkeypatch")
-    # It offers no other way to ask. Variables of the environment are told apart by the pool.
-    return bool(patch._setattr) or any(mapping is not os.environ for mapping, *_ in patch._setitem)
 
 
 @pytest.fixture

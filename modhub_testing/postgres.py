@@ -22,7 +22,8 @@ import psycopg
 from psycopg import sql
 
 from modhub_testing.postgres_binaries import PostgresMissingError, copy_wheel_binaries, find_binaries
-from modhub_testing.postgres_rows import Connection, TemplateRows
+
+Connection = psycopg.Connection[tuple[Any, ...]]
 
 PORT = 5432
 """Only the suffix of the socket's name; always passed explicitly, because of the variable ``PGPORT``."""
@@ -88,7 +89,6 @@ class PostgresServer:
         self._keeper = launch()
         self._numbers = itertools.count(1)
         self._templates: dict[str, str] = {}
-        self._rows = TemplateRows(self._connect)
         try:
             self._control = self._wait()
         except BaseException:
@@ -109,16 +109,12 @@ class PostgresServer:
 
     def renew_database(self, url: str, template: str) -> None:
         """Make a database of `new_database` as fresh as a copy of its template, under the same address."""
-        name = _name_of(url)
-        if not self._rows.put_back(name, template):
-            self.drop_database(url)
-            self._create(name, self._templates[template])
+        self.drop_database(url)
+        self._create(_name_of(url), self._templates[template])
 
     def drop_database(self, url: str) -> None:
         """Drop a database of `new_database` and close its open connections."""
-        name = _name_of(url)
-        self._rows.disconnect(name)
-        self._run(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+        self._run(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(_name_of(url))))
 
     @contextlib.contextmanager
     def database(self, template: str | None = None) -> Iterator[str]:
@@ -139,13 +135,11 @@ class PostgresServer:
             return
         database = f"template_{next(self._numbers)}"
         build(self._create(database, "template0"))
-        self._rows.keep(name, database)
         self._templates[name] = database
 
     @contextlib.contextmanager
     def stopped(self) -> Iterator[None]:
         """Stop the server at once for a ``with`` block, and start it again."""
-        self._rows.close()
         self._control.close()
         end_server(self._keeper)
         self._keeper.wait()
@@ -157,7 +151,6 @@ class PostgresServer:
 
     def stop(self) -> None:
         """Stop the server, close its connections and remove its folder; a second call is a no-op."""
-        self._rows.close()
         self._control.close()
         end_server(self._keeper)
 
@@ -165,9 +158,8 @@ class PostgresServer:
         self._run(self._create_statement.format(sql.Identifier(name), sql.Identifier(template)))
         return f"postgresql+psycopg://postgres@/{name}?host={self.base}&port={PORT}"
 
-    def _connect(self, database: str = "postgres", name: str = "") -> Connection:
-        address = f"host='{self.base}' port={PORT} user=postgres"
-        return psycopg.connect(address, dbname=database, application_name=name, autocommit=True)
+    def _connect(self) -> Connection:
+        return psycopg.connect(f"host='{self.base}' port={PORT} user=postgres dbname=postgres", autocommit=True)
 
     def _run(self, statement: sql.Composed) -> None:
         # A connection for each statement would take as long as a third of the statement.

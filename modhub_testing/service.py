@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from typing import Any
 import psycopg
 
 from modhub_testing.caller import Caller
-from modhub_testing.preloaded import PreloadedPrograms
 
 SERVICE_START_SECONDS = 120.0
 SERVICE_STOP_SECONDS = 90.0
@@ -61,13 +60,12 @@ class Process:
         port: int,
         log: Path,
         environ: Mapping[str, str],
-        popen: Callable[..., "subprocess.Popen[Any]"] = subprocess.Popen,
     ) -> None:
         self.port = port
         self.log = log
         self.began = time.monotonic()
         with log.open("ab") as output:
-            self.popen = popen(command, env=dict(environ), stdout=output, stderr=output)
+            self.popen = subprocess.Popen(command, env=dict(environ), stdout=output, stderr=output)  # noqa: S603
 
     def wait(self) -> float:
         """Wait until it responds and return the seconds since its start. AssertionError if it ends or times out."""
@@ -112,8 +110,7 @@ class Installation:
     """A configuration in its own folder, its database and file store, and the processes that serve it.
 
     ``settings`` go to ``[app:main]`` and ``server`` to ``[server:main]``; a setting of None is omitted. ``environ`` is
-    added to the environment. Only processes started here are stopped here. With ``programs``, they begin after
-    their imports.
+    added to the environment. Only processes started here are stopped here.
     """
 
     def __init__(
@@ -125,7 +122,6 @@ class Installation:
         settings: Mapping[str, str | None] | None = None,
         server: Mapping[str, object] | None = None,
         environ: Mapping[str, str] | None = None,
-        programs: PreloadedPrograms | None = None,
     ) -> None:
         self.folder = folder
         self.url = url
@@ -135,7 +131,6 @@ class Installation:
         self.spool.mkdir(parents=True, exist_ok=True)
         self.environ = {**os.environ, "PYTHONWARNINGS": "ignore", "TMPDIR": str(self.spool), **(environ or {})}
         self.processes: list[Process] = []
-        self._popen = subprocess.Popen if programs is None else programs.popen
         self._numbers = itertools.count(1)
         self.configure(includes, settings or {}, server or {})
 
@@ -177,7 +172,7 @@ class Installation:
     def _launch(self, name: str, *words: str, **environ: str) -> "subprocess.Popen[str]":
         pipe = subprocess.PIPE
         command = [str(script(name)), *words]
-        return self._popen(command, env=self.environ | environ, stdout=pipe, stderr=pipe, text=True)
+        return subprocess.Popen(command, env=self.environ | environ, stdout=pipe, stderr=pipe, text=True)  # noqa: S603
 
     def start(self, wrapper: Sequence[str] = (), port: int = 0) -> Process:
         """Start another process and wait until it responds."""
@@ -190,8 +185,7 @@ class Installation:
         log = self.folder / f"pserve-{next(self._numbers)}.log"
         port = port or free_port()
         command = [*wrapper, str(script("pserve")), str(self.ini), f"port={port}"]
-        popen = subprocess.Popen if wrapper else self._popen
-        self.processes.append(Process(command, port, log, self.environ, popen))
+        self.processes.append(Process(command, port, log, self.environ))
         return self.processes[-1]
 
     def stop(self) -> list[int]:

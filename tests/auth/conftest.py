@@ -6,11 +6,11 @@ import os
 import re
 import socketserver
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from modhub_auth import container
 from modhub_auth.container import AuthServices
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_testing import TEST_SECRET, Site, Start
-from modhub_testing.preloaded import PreloadedPrograms
 from modhub_testing.service import free_port
 
 Auth = Callable[..., "Site"]
@@ -61,9 +60,12 @@ CONTENDER = Path(__file__).with_name("contender.py")
 Call = tuple[str, dict[str, Any]]
 
 
-def contend(
-    programs: PreloadedPrograms, app: Site, processes: list[list[Call]], **settings: str
-) -> tuple[list[Any], int]:
+@pytest.fixture(name="contend")
+def _contend() -> Callable[..., tuple[list[Any], int]]:
+    return contend
+
+
+def contend(app: Site, processes: list[list[Call]], **settings: str) -> tuple[list[Any], int]:
     """Make every list of calls in a process of its own, all at the same moment, over the database of ``app``.
 
     Answers ``[status, body]`` of every call, and how many passwords were verified in all.
@@ -72,7 +74,8 @@ def contend(
     app_settings |= {"pyramid.includes": "modhub_auth", **settings}
     environ = {**os.environ, "PYTHONWARNINGS": "ignore"}
     pipe = subprocess.PIPE
-    started = [programs.popen([str(CONTENDER)], env=environ, stdin=pipe, stdout=pipe, text=True) for _ in processes]
+    command = [sys.executable, str(CONTENDER)]
+    started = [subprocess.Popen(command, env=environ, stdin=pipe, stdout=pipe, text=True) for _ in processes]
     try:
         for process, calls in zip(started, processes, strict=True):
             process.stdin.write(json.dumps({"settings": app_settings, "calls": calls}) + "\n")
@@ -87,18 +90,6 @@ def contend(
             process.kill()
             process.communicate()
     return [answer for report in reports for answer in report["answers"]], sum(report["verified"] for report in reports)
-
-
-@pytest.fixture(scope="session")
-def programs() -> Iterator[PreloadedPrograms]:
-    made = PreloadedPrograms("modhub_auth")
-    yield made
-    made.close()
-
-
-@pytest.fixture(name="contend")
-def _contend(programs: PreloadedPrograms) -> Callable[..., tuple[list[Any], int]]:
-    return partial(contend, programs)
 
 
 @pytest.fixture

@@ -177,6 +177,7 @@ def test_requests_are_limited_by_account(auth: Any, person: Person, mail: Any) -
 
 
 @pytest.mark.slow
+@pytest.mark.postgres
 def test_races_have_one_winner(app: Any, person: Person, mail: Any, race: Any) -> None:
     # C-ACC-25
     others = [{**person, "email": f"person{number}@example.org"} for number in range(3)]

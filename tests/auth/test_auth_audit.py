@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 
 from modhub.admin.program import run_command
@@ -45,6 +46,7 @@ def test_an_account_acts_itself_when_it_signs_in_or_follows_its_link(auth: Any, 
     assert person["email"] not in stored
 
 
+@pytest.mark.postgres
 def test_a_deleted_account_takes_its_address_along(auth: Any, person: Person, monkeypatch: Any) -> None:
     # C-AUD-3
     monkeypatch.setenv("SUDO_USER", "grace\udcff")

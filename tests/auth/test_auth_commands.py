@@ -133,6 +133,7 @@ def test_an_unknown_account_id_is_reported(admin: Any, action: str, name: str) -
         admin("account", action, name)
 
 
+@pytest.mark.postgres
 def test_accounts_are_listed_with_what_they_use(app: Any, person: Person, admin: Any) -> None:
     people = [
         app.post_json("/api/auth/register", {**person, "email": f"{name}@example.org", "displayName": name}).json
@@ -167,6 +168,7 @@ def test_accounts_are_listed_with_what_they_use(app: Any, person: Person, admin:
     assert len(listed()) == 2
 
 
+@pytest.mark.postgres
 def test_emails_that_were_given_up_can_be_sent_again(app: Any, person: Person, admin: Any, mail: Any) -> None:
     # C-MAIL-11
     for name in ("ada", "eve", "ida"):
@@ -195,6 +197,7 @@ def test_emails_that_were_given_up_can_be_sent_again(app: Any, person: Person, a
     assert admin("letters", "retry")[1].endswith("Waiting to be sent again: 0.\n")
 
 
+@pytest.mark.postgres
 def test_after_a_restore_nobody_is_signed_in_and_emails_wait_for_the_operator(
     app: Any, person: Person, admin: Any, mail: Any
 ) -> None:

@@ -13,8 +13,6 @@ from modhub_auth.models import Account, Login, PageSession
 from modhub_auth.signin.common_passwords import guessable_words, is_common
 from modhub_auth.signin.passwords import MIN_PASSWORD
 
-pytestmark = pytest.mark.one_database
-
 HOME = "/Modhub/account"
 COMMON = "qwertyuiop"
 OTHER = "1q2w3e4r5t"

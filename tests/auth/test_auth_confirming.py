@@ -299,6 +299,7 @@ def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_
     assert "666" not in {login.subject for login in all_of(app, Login)}
 
 
+@pytest.mark.postgres
 def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: Person, race: Any) -> None:
     """Whichever comes first: the account's row is locked, and the session is read after that."""
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
@@ -391,6 +392,7 @@ def test_an_account_that_is_gone_is_no_ones(app: Any, person: Person, mail: Any)
         app.get(path, status=410)
 
 
+@pytest.mark.postgres
 def test_a_confirmation_beside_a_reset_keeps_no_session(app: Any, race: Any) -> None:
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     for number in range(8):

@@ -123,6 +123,7 @@ def test_a_relative_folder_for_emails_is_said_at_the_start(
         assert sum("modhub.mail_dir is relative" in message for message in caplog.messages) == lines
 
 
+@pytest.mark.postgres
 def test_emails_that_wait_or_died(start: Any, tmp_path: Path) -> None:
     # C-RUN-19
     site = start("modhub_auth", modhub__mail_dir=str(tmp_path))

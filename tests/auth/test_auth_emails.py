@@ -168,6 +168,7 @@ def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(
     assert len({message["Message-ID"] for _, message in server.taken}) == 26
 
 
+@pytest.mark.postgres
 def test_a_temporarily_rejected_email_is_retried(auth: Any, person: Person, mail_server: Any) -> None:
     app = smtp(auth, mail_server.port)
     mail_server.refuse["ada@example.org"] = "451 later"
@@ -211,6 +212,7 @@ def test_pauses_grow_to_a_limit() -> None:
     assert pauses[-1] == LONGEST_PAUSE
 
 
+@pytest.mark.postgres
 def test_an_email_claimed_by_a_dead_process_is_sent_later(app: Any, person: Person, mail: Any) -> None:
     # T-F6
     app.post_json("/api/auth/register", person)
@@ -266,6 +268,7 @@ def test_a_link_from_the_future_is_dead(app: Any, person: Person, mail: Any, pur
     app.get(link, status=410)
 
 
+@pytest.mark.postgres
 def test_an_email_that_the_server_cannot_accept_delays_no_other(auth: Any, person: Person, mail_server: Any) -> None:
     app = smtp(auth, mail_server.port)
     mail_server.hang_up_on = "poison@example.org"
@@ -356,6 +359,7 @@ def test_a_folder_that_cannot_be_written_loses_nothing(auth: Any, person: Person
     assert app.find_service(AuthServices).mail_sender.send_due() == 1
 
 
+@pytest.mark.postgres
 def test_the_worker_sends(app: Any, person: Person, mail: Any, caplog: pytest.LogCaptureFixture) -> None:
     # C-MAIL-2
     assert find_worker(app.registry, "emails").every < 5
@@ -378,6 +382,7 @@ def test_the_worker_says_why_emails_wait(
     assert "Traceback" not in caplog.text
 
 
+@pytest.mark.postgres
 def test_the_current_email_is_the_last_when_the_process_stops(app: Any, person: Person, mail: Any) -> None:
     for address in (person["email"], "eve@example.org"):
         app.post_json("/api/auth/register", {**person, "email": address})
@@ -468,6 +473,7 @@ def test_forgot_does_the_same_work_for_strangers(
     assert spent[0] == spent[1] != seen[0], "three an address, whether it is somebody's or not"
 
 
+@pytest.mark.postgres
 def test_a_reset_is_written_once_by_many_processes(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, headers={"Accept-Language": "de"})

@@ -54,6 +54,7 @@ def test_expired_sessions_are_deleted(app: Any, person: Person) -> None:
     assert app.get(HOME).status_int == 200
 
 
+@pytest.mark.postgres
 def test_a_few_go_at_once(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     app.post_json("/api/auth/register", person)
     sign_in(app, person)

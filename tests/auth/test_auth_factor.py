@@ -163,6 +163,7 @@ def test_verification_is_asked_for_after_the_code(auth: Any, person: Person) -> 
 
 
 @pytest.mark.parametrize("kind", ["code", "recovery"])
+@pytest.mark.postgres
 def test_of_many_who_use_one_code_one_succeeds(auth: Any, person: Person, kind: str, contend: Any) -> None:
     # T-C3
     ada = Protected(auth(modhub_auth__failures="1000"), person)
@@ -174,6 +175,7 @@ def test_of_many_who_use_one_code_one_succeeds(auth: Any, person: Person, kind: 
     assert Counter(status for status, _ in answers) == {200: 1, 401: 7}
 
 
+@pytest.mark.postgres
 def test_one_statement_succeeds_once(ada: Protected) -> None:
     own = ada.app.find_service(AuthServices)
 
@@ -188,7 +190,9 @@ def test_one_statement_succeeds_once(ada: Protected) -> None:
             assert sum(pool.map(use, [code] * 8)) == 1
 
 
-def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(app: Any, person: Person) -> None:
+def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(
+    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     account_id = app.post_json("/api/auth/register", person).json["accountId"]
     passwords, seal = app.find_service(AuthServices).passwords, app.find_service(AuthServices).secret_box
     verify = passwords.verify
@@ -199,7 +203,7 @@ def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(app: Any, p
             totp.add_authenticator(session, seal, account_id, secret, code_of(secret))
         return bool(verify(known, password))
 
-    passwords.verify = add
+    monkeypatch.setattr(passwords, "verify", add)
     app.post_json("/api/auth/login", person, status=401)
 
 

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.one_database
-
 HERE = "http://127.0.0.1:6543"
 LOGIN = "/Modhub/account/login"
 

@@ -112,6 +112,7 @@ def test_both_counters_rise_at_once_and_tell_nobody(app: Any) -> None:
     assert not any("ada" in slot.counter or "192" in slot.counter for slot in slots)
 
 
+@pytest.mark.postgres
 def test_of_a_burst_over_two_processes_ten_are_checked(app: Any, person: Person, contend: Any) -> None:
     # C-LIM-4, T-C6
     app.post_json("/api/auth/register", person)
@@ -218,6 +219,7 @@ def test_counters_outlive_the_process(auth: Any, person: Person) -> None:
     assert login(again, WRONG).status_int == 429
 
 
+@pytest.mark.postgres
 def test_old_attempts_are_forgotten(app: Any) -> None:
     login(app, WRONG)
     age(app, timedelta(seconds=901))
@@ -246,6 +248,7 @@ def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, per
     assert login(app, person).status_int == 200
 
 
+@pytest.mark.postgres
 def test_a_place_from_the_future_is_abandoned_in_time(app: Any) -> None:
     own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]
     held = own.attempt(full)

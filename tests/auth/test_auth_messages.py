@@ -19,8 +19,6 @@ from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.pages.error_messages import field_error
 from modhub_testing.messages import translated_texts
 
-pytestmark = pytest.mark.one_database
-
 HERE = Path(modhub_auth.__file__).parent
 HOME = "/Modhub/account"
 GERMAN = {"Accept-Language": "de"}

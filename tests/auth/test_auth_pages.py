@@ -22,8 +22,6 @@ from modhub_auth.signin import totp
 from modhub_auth.signin.session_cookies import safe_next
 from modhub_testing.pages import messages_on
 
-pytestmark = pytest.mark.one_database
-
 Person = dict[str, str]
 HOME = "/Modhub/account"
 HERE = "http://127.0.0.1:6543"
@@ -172,10 +170,10 @@ def test_limits_hold_on_pages_too(auth: Any, person: Person) -> None:
     assert app.post_json("/api/auth/login", person, expect_errors=True).status_int == 429
 
 
-def test_registration_can_be_closed(auth: Any, person: Person) -> None:
+def test_registration_can_be_closed(auth: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     app = auth()
     page = app.get(f"{HOME}/register")
-    app.registry.settings["modhub_auth.registration"] = False
+    monkeypatch.setitem(app.registry.settings, "modhub_auth.registration", False)
     assert send(page, 403, **person).status_int == 403
     app.get(f"{HOME}/register", status=403)
     assert "register" not in app.get(f"{HOME}/login").text
@@ -295,8 +293,10 @@ def test_a_reset_does_not_skip_the_second_factor(app: Any, person: Person, mail:
     assert answer.json["twoFactorRequired"] is True
 
 
-def test_confirming_an_address(auth: Any, person: Person, tmp_path: Any, mail: Any, app: Any) -> None:
-    app.registry.settings["modhub_auth.require_verified"] = True
+def test_confirming_an_address(
+    person: Person, tmp_path: Any, mail: Any, app: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(app.registry.settings, "modhub_auth.require_verified", True)
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/login", person, status=403)
     link = mail.link()

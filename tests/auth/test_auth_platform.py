@@ -128,6 +128,7 @@ def test_next_is_followed(site: Any, provider: Provider) -> None:
     assert answer.headers["Location"] == "/Modhub/mine"
 
 
+@pytest.mark.postgres
 def test_a_replay_is_refused(site: Any, provider: Provider) -> None:
     fields = provider.assertion(leave(site))
     target = urlsplit(fields["openid.return_to"])
@@ -140,6 +141,7 @@ def test_a_replay_is_refused(site: Any, provider: Provider) -> None:
     assert provider.confirmed == [True, True]
 
 
+@pytest.mark.postgres
 def test_of_many_replays_at_once_one_counts(site: Any, provider: Provider) -> None:
     fields = provider.assertion(leave(site))
     cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in site.cookies.items())}
@@ -242,10 +244,12 @@ def test_it_is_off_unless_switched_on(app: Any) -> None:
     assert "platform" not in app.get(f"{HOME}/login").text
 
 
-def test_a_closed_registration_is_closed_here_too(site: Any, provider: Provider) -> None:
+def test_a_closed_registration_is_closed_here_too(
+    site: Any, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sign_in(site, provider)
     site.reset()
-    site.registry.settings["modhub_auth.registration"] = False
+    monkeypatch.setitem(site.registry.settings, "modhub_auth.registration", False)
     assert sign_in(site, provider, "7").status_int == 403
     assert sign_in(site, provider).status_int == 303
 

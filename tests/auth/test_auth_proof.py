@@ -18,7 +18,7 @@ from modhub_auth.pages import fresh_proof
 from modhub_auth.resources import AccountPermission
 from modhub_auth.signin import page_sessions, recovery, totp
 
-pytestmark = [pytest.mark.one_database, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 HOME = "/Modhub/account"
 PASSWORD = "correct horse battery"

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.process
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-@pytest.mark.one_database
 def test_a_second_run_changes_nothing(app: Any, person: Any, tmp_path: Any, monkeypatch: Any, capsys: Any) -> None:
     # C-TOK-5, C-TOK-6
     made = app.post_json("/api/auth/register", person).json

@@ -76,6 +76,7 @@ def test_a_bad_body_is_400(app: Any, body: Any) -> None:
     assert app.post_json("/api/auth/exchange", body, status=400).json["error"] == "invalid_input"
 
 
+@pytest.mark.postgres
 def test_unknown_revoked_and_expired_keys_look_the_same(app: Any, ada: Any) -> None:
     # C-TOK-5, C-TOK-7
     key = make_key(app, ada["id"])

@@ -21,7 +21,7 @@ from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, ClientSession, Link, Login
 from modhub_auth.signin import recovery
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.postgres]
 
 CONTENDERS = 8
 WAIT = 120
@@ -73,7 +73,9 @@ def test_of_many_registrations_one_succeeds(auth: Any, person: Person) -> None:
         assert len(session.scalars(select(Login)).all()) == 5
 
 
-def test_no_transaction_is_held_while_a_password_is_hashed(app: Any, person: Person) -> None:
+def test_no_transaction_is_held_while_a_password_is_hashed(
+    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     passwords = app.find_service(AuthServices).passwords
     hashed, verify = passwords.hash, passwords.verify
 
@@ -82,13 +84,15 @@ def test_no_transaction_is_held_while_a_password_is_hashed(app: Any, person: Per
         with app.databases.write_session.begin() as session:
             session.execute(update(Account).values(kind="Password"))
 
-    passwords.hash = lambda password: write() or hashed(password)
-    passwords.verify = lambda known, password: write() or verify(known, password)
+    monkeypatch.setattr(passwords, "hash", lambda password: write() or hashed(password))
+    monkeypatch.setattr(passwords, "verify", lambda known, password: write() or verify(known, password))
     post(app, "register", person)
     assert post(app, "login", person).status_int == 200
 
 
-def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(app: Any, person: Person) -> None:
+def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(
+    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     post(app, "register", person)
     passwords = app.find_service(AuthServices).passwords
     verify, other = passwords.verify, passwords.hash("another password")
@@ -99,14 +103,14 @@ def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(app: Any,
             session.execute(update(Login).values(password_hash=other))
         return right
 
-    passwords.verify = change
+    monkeypatch.setattr(passwords, "verify", change)
     assert post(app, "login", person).status_int == 401
 
 
-def test_a_full_queue_of_hashing_is_503(app: Any, person: Person) -> None:
+def test_a_full_queue_of_hashing_is_503(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     post(app, "register", person)
     gate = app.find_service(AuthServices).passwords._gate
-    gate._wait_seconds = 0.05
+    monkeypatch.setattr(gate, "_wait_seconds", 0.05)
     with gate.turn(), gate.turn():
         answer = post(app, "login", person)
     assert (answer.status_int, answer.json["error"]) == (503, "busy")
@@ -174,7 +178,9 @@ def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None
         assert sum(at_once([use] * CONTENDERS)) == 1
 
 
-def test_nobody_signs_in_with_the_old_password_after_a_reset(app: Any, person: Person) -> None:
+def test_nobody_signs_in_with_the_old_password_after_a_reset(
+    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     post(app, "register", person)
     with own.databases.readonly_session() as session:
@@ -188,7 +194,7 @@ def test_nobody_signs_in_with_the_old_password_after_a_reset(app: Any, person: P
             recovery.reset_password(session, own.outbox, secret, other, messages)
         return right
 
-    own.passwords.verify = reset_meanwhile
+    monkeypatch.setattr(own.passwords, "verify", reset_meanwhile)
     assert post(app, "login", person).status_int == 401
 
 
@@ -245,7 +251,9 @@ def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
         assert [link.purpose for link in session.scalars(select(Link))] == [link_tokens.RESET_LINK]
 
 
-def test_what_is_made_while_its_maker_is_deleted_is_not_there(app: Any, person: Person) -> None:
+def test_what_is_made_while_its_maker_is_deleted_is_not_there(
+    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     token = app.post_json("/api/auth/register", person).json["accessToken"]
     bearer = {"Authorization": f"Bearer {token}"}
     held = app.find_service(IAccounts)
@@ -260,7 +268,7 @@ def test_what_is_made_while_its_maker_is_deleted_is_not_there(app: Any, person: 
                 delete_account(other, app.registry, account)
             return bool(held.lock(session, account_id))
 
-    app.registry[IAccounts] = DeletedMeanwhile()
+    monkeypatch.setitem(app.registry, IAccounts, DeletedMeanwhile())
     answer = app.post_json("/api/modhub", {"title": "An orphan"}, headers=bearer, status=401)
     assert answer.json["error"] == "unauthorized"
     with app.databases.readonly_session() as session:

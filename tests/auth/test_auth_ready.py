@@ -6,7 +6,6 @@ from argon2.exceptions import HashingError
 
 from modhub.ops import health
 from modhub_auth.container import AuthServices
-from modhub_testing import Site
 
 
 class Broken:
@@ -16,9 +15,10 @@ class Broken:
         raise HashingError
 
 
-def test_a_process_that_cannot_hash_is_not_ready_until_it_can(app: Site, person: Any, monkeypatch: Any) -> None:
+def test_a_process_that_cannot_hash_is_not_ready_until_it_can(auth: Any, person: Any, monkeypatch: Any) -> None:
     # C-RUN-8
     monkeypatch.setattr(health, "CACHE_SECONDS", 0.0)
+    app = auth(fresh=True)
     passwords = app.find_service(AuthServices).passwords
     with monkeypatch.context() as patch:
         patch.setattr(passwords, "_hasher", Broken())

@@ -57,6 +57,7 @@ def test_registering_signs_in_at_once(app: Any, person: Person) -> None:
     }
 
 
+@pytest.mark.postgres
 def test_names_are_cleaned_and_cut(app: Any, person: Person) -> None:
     # C-ACC-2, C-ACC-6
     registration = {**person, "displayName": "  Ada\n\u202eLovelace " + "x" * 100, "client": "\tlaptop\0" + "y" * 5_000}
@@ -157,7 +158,7 @@ def test_a_wrong_address_and_a_wrong_password_are_one_answer(app: Any, person: P
     assert same(app.post_json("/api/auth/login", person, status=401), wrong)
 
 
-def test_every_refused_sign_in_verifies_one_hash(app: Any, person: Person) -> None:
+def test_every_refused_sign_in_verifies_one_hash(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-ACC-7, T-C5
     app.post_json("/api/auth/register", person)
     passwords = app.find_service(AuthServices).passwords
@@ -168,7 +169,7 @@ def test_every_refused_sign_in_verifies_one_hash(app: Any, person: Person) -> No
         verified.append(known is not None)
         return bool(verify(known, password))
 
-    passwords.verify = spy
+    monkeypatch.setattr(passwords, "verify", spy)
     for email in ["ada@example.org", "eve@example.org", "no address"]:
         app.post_json("/api/auth/login", {"email": email, "password": "wrong horse battery"}, status=401)
     assert verified == [True, False, False]
@@ -227,6 +228,7 @@ def test_a_signed_token_of_a_login_that_cannot_be_is_401(app: Any, login_id: int
     me(app, app.find_service(AuthServices).access_tokens.make(login_id, "0" * 32, now()), 401)
 
 
+@pytest.mark.postgres
 def test_ids_of_deleted_accounts_do_not_return(app: Any, person: Person) -> None:
     # C-MOD-2, T-B5
     first = app.post_json("/api/auth/register", person).json
@@ -286,6 +288,7 @@ def test_the_bearer_is_one_statement(app: Any, person: Person) -> None:
     assert len(statements) == 2
 
 
+@pytest.mark.postgres
 def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
     # C-ACC-1, C-ACC-14, C-ACC-15
     made = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
@@ -310,6 +313,7 @@ def test_a_refresh_token_expires(app: Any, person: Person) -> None:
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
 
 
+@pytest.mark.postgres
 def test_signing_in_deletes_expired_rows(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person)
     write(app, update(ClientSession).values(expires_at=now()))
@@ -376,6 +380,7 @@ def test_a_token_opens_the_catalogue(app: Any, person: Person) -> None:
     app.post_json("/api/modhub", {"title": "A mod"}, headers=bearer(token.swapcase()), status=401)
 
 
+@pytest.mark.postgres
 def test_nothing_is_stored_in_clear(app: Any, person: Person) -> None:
     # C-TOK-3
     made = app.post_json("/api/auth/register", person).json

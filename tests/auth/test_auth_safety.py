@@ -8,8 +8,6 @@ from sqlalchemy import select
 
 from modhub_auth.models import Authenticator, Login, OutgoingEmail, PageSession
 
-pytestmark = pytest.mark.one_database
-
 HOME = "/Modhub/account"
 OPEN = ("login", "register", "forgot", "reset", "confirm", "logout", "platform/steam")
 OWN = (

@@ -71,6 +71,7 @@ def test_a_request_does_not_wait_for_itself(app: Any, person: Person, mail: Any)
 
 
 @pytest.mark.parametrize("holder", ["write_session", "best_effort_session"])
+@pytest.mark.postgres
 def test_reading_does_not_wait_for_writers(
     auth: Any, person: Person, holder: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -100,6 +101,7 @@ def test_an_answer_outlives_what_nobody_foresaw(
     assert [record.levelname for record in caplog.records if record.name == session_cookies.__name__] == ["ERROR"]
 
 
+@pytest.mark.postgres
 def test_another_secret_is_another_use(app: Any, person: Person) -> None:
     send(app.get(f"{HOME}/register"), 303, **person)
     [old] = sessions(app)

@@ -18,6 +18,7 @@ def test_models_and_migrations_agree(app: Any) -> None:
     assert migrate.schema_differences(app.databases, packages["modhub_auth"]) == []
 
 
+@pytest.mark.postgres
 def test_migrations_go_down_and_up_again(app: Any) -> None:
     package = next(migration for migration in app.declarations.migrations if migration.package == "modhub_auth")
     with app.databases.write_engine.begin() as connection:

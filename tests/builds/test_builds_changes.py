@@ -1,11 +1,14 @@
 """Builds and the app changelog are kinds of the list of changes."""
 
+import pytest
 from alembic import command
 from sqlalchemy import text
 
 from modhub.admin import program as admin
 from modhub.db.changes import ChangeReader
 from modhub.ops import migrate
+
+pytestmark = pytest.mark.postgres
 
 
 def kinds(site):

@@ -26,6 +26,7 @@ def run(admin, *words):
     return arguments.run(admin, arguments)
 
 
+@pytest.mark.postgres
 def test_models_and_migrations_agree(site):
     own = next(migration for migration in site.declarations.migrations if migration.package == "modhub_builds")
     assert migrate.schema_differences(site.databases, own) == []
@@ -74,6 +75,7 @@ def test_added_to_a_core_that_runs_already_it_asks_for_its_migration(start):
     databases.dispose()
 
 
+@pytest.mark.postgres
 def test_the_demo_fills_builds_and_changelog_once(site):
     admin = admin_of(site)
     fill = next(fill for _, name, fill in site.declarations.demos if name == "app builds")

@@ -19,8 +19,6 @@ from modhub_builds.read_service import Release
 from modhub_testing.messages import translated_texts
 from modhub_testing.pages import messages_on
 
-pytestmark = pytest.mark.one_database
-
 ATOM = "{http://www.w3.org/2005/Atom}"
 ANDROID = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 Chrome/150.0.0.0 Mobile Safari/537.36"
 IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile Safari/604.1"

@@ -123,7 +123,6 @@ def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp
     assert release("http://127.0.0.1:9", "app", "windows", build) == publish.UNAVAILABLE
 
 
-@pytest.mark.one_database
 def test_json_of_wiki_pages(start, tmp_path, capsys):
     # C-OWN-20
     site = start("modhub_builds modhub_wiki", ApiPrivateKeys=f"{KEY} Modhub:wiki")

@@ -7,6 +7,8 @@ from sqlalchemy import text
 
 from modhub_testing import stored_files
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):

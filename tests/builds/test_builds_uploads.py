@@ -4,6 +4,8 @@ import hashlib
 import os as system
 from urllib.parse import quote
 
+import pytest
+
 from modhub.blobs import BlobStore
 from modhub.server.rules import IBodyRules
 from modhub_builds import limits
@@ -225,6 +227,7 @@ def test_a_commit_that_fails_keeps_no_file(agent, monkeypatch):
     assert agent.list()["builds"] == []
 
 
+@pytest.mark.postgres
 def test_builds_are_kept_and_no_id_comes_twice(agent):
     # C-MOD-2, T-B5
     numbers = [int(agent.upload().json["url"].rpartition("/")[2]) for _ in range(3)]

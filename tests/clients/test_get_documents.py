@@ -21,7 +21,6 @@ TEXT = (ROOT / "docs" / "clients.md").read_text("utf-8")
 SERVICE = "https://mods.example.org"
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
 CONTENT = b"a file of some length " * 1000
-pytestmark = pytest.mark.one_database
 
 
 @pytest.fixture

@@ -119,7 +119,6 @@ def contents(site: Site, metadata: MetaData) -> tuple[Any, ...]:
     return rows, sorted((str(path), path.read_bytes()) for path in stored_files(site))
 
 
-@pytest.mark.one_database
 def test_every_command_that_changes_something_has_a_dry_run(everything: Site) -> None:
     # C-RUN-23
     commands = dict(actions_of(build_admin_parser(everything.config)))
@@ -134,6 +133,7 @@ def operator_entries(site: Site) -> int:
         return session.query(AuditEntry).where(AuditEntry.actor_kind == "operator").count()
 
 
+@pytest.mark.postgres
 def test_a_dry_run_changes_nothing(
     everything: Site, run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -163,7 +163,6 @@ def test_a_dry_run_changes_nothing(
         assert contents(everything, metadata) != before, words
 
 
-@pytest.mark.one_database
 def test_every_list_is_json_for_programs(everything: Site, run: Run) -> None:
     # C-RUN-24
     assert run("demo")[0] == 0
@@ -182,7 +181,6 @@ def test_every_list_is_json_for_programs(everything: Site, run: Run) -> None:
         run("migrate", "--json")
 
 
-@pytest.mark.one_database
 def test_an_empty_list_says_so_to_people(everything: Site, run: Run) -> None:
     for name in ("account list", "audit list", "build list", "game list", "letters list", "mod list"):
         code, output = run(*name.split())
@@ -191,7 +189,6 @@ def test_an_empty_list_says_so_to_people(everything: Site, run: Run) -> None:
     assert run("account", "list", "--limit", "5", "--page", "2") == (0, "There are no more.\n")
 
 
-@pytest.mark.one_database
 def test_help_ends_with_examples_of_the_command_and_of_each_action(everything: Site) -> None:
     parsers = build_admin_parser(everything.config)
     (commands,) = [action.choices for action in parsers._actions if action.dest == "command"]
@@ -202,7 +199,6 @@ def test_help_ends_with_examples_of_the_command_and_of_each_action(everything: S
     assert "mod delete" not in hide
 
 
-@pytest.mark.one_database
 def test_wrong_words_are_usage_errors(everything: Site, run: Run) -> None:
     for words in (["audit", "list", "--actor", "nope 7"], ["key", "new", "two words"], ["key", "new", ""]):
         with pytest.raises(SystemExit) as ended:
@@ -210,7 +206,6 @@ def test_wrong_words_are_usage_errors(everything: Site, run: Run) -> None:
         assert ended.value.code == 2, words
 
 
-@pytest.mark.one_database
 def test_what_is_so_already_is_said_and_not_recorded(everything: Site, run: Run) -> None:
     everything.post_json("/api/auth/register", ADA)
     assert run("account", "confirm", "ada@example.org") == (0, "The address of account 1 is confirmed.\n")

@@ -28,6 +28,8 @@ from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 from modhub_testing.workers import run_worker
 
+pytestmark = pytest.mark.postgres
+
 Command = Callable[..., tuple[int, str]]
 Deed = tuple[str, str, str]
 
@@ -438,7 +440,6 @@ def test_lines_have_no_control_characters(site: Site, command: Command) -> None:
     assert output.rstrip("\n").isprintable()
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize(
     "arguments", [("list", "--limit", "0"), ("list", "--since", "soon"), ("verify", "--expect", "5"), ()]
 )

@@ -20,6 +20,8 @@ from modhub.db import bulk, now
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
+pytestmark = pytest.mark.postgres
+
 DAY = 24 * 3600
 
 

@@ -124,7 +124,7 @@ def feature(monkeypatch: pytest.MonkeyPatch) -> MemoryFeature:
 
 def test_files_are_kept_where_the_scheme_says(feature: MemoryFeature, start: Start) -> None:
     url = "MEMORY://room/1"
-    site = start(f"{TEST_ACCOUNTS} {FEATURE}", modhub__storage=url, modhub_memory__room="large")
+    site = start(f"{TEST_ACCOUNTS} {FEATURE}", fresh=True, modhub__storage=url, modhub_memory__room="large")
     assert feature.asked[-1] == (url, "large", True)
     mod = published_mod(site)
     assert [content for content, _ in feature.store.published.values()] == [b"code of " + mod["guid"].encode()]

@@ -12,8 +12,6 @@ from modhub.blobs.store import RemoteFile, ServedByProxy
 from modhub.blobs.timing import MeasuredStore, StoreTimes
 from modhub_testing.blob_store_rules import CONTENT, BlobStoreSuite
 
-pytestmark = pytest.mark.one_database
-
 
 class FetchedFile(io.FileIO):
     """A file that is fetched in parts, as one of an object store."""

@@ -12,7 +12,7 @@ from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, new_mod
 from modhub_testing.running_server import RawClient, running
 
-pytestmark = [pytest.mark.one_database, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 MB = 1024 * 1024
 FEATURES = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki"

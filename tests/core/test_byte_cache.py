@@ -3,15 +3,11 @@
 import random
 import threading
 
-import pytest
-
 from modhub.base.byte_cache import ByteCache
 from modhub.base.public_cache import PublicCache
 from modhub.declarations import Declarations
-from modhub_testing import Site
+from modhub_testing import Start
 from modhub_testing.mods import published_mod
-
-pytestmark = pytest.mark.one_database
 
 
 def test_a_value_is_found_with_the_stamp_that_it_was_put_with() -> None:
@@ -63,7 +59,9 @@ def test_the_bytes_are_right_after_concurrent_use() -> None:
     assert cache.hits + cache.misses == 8_000
 
 
-def test_caches_are_measured(site: Site) -> None:
+def test_caches_are_measured(start: Start) -> None:
+    site = start(fresh=True)
+
     def read(name: str) -> dict[object, float]:
         metrics = [metric for metric in site.find_service(Declarations).metrics if metric.name == name]
         return {key: value for metric in metrics for key, value in metric.read(site.registry).items()}  # type: ignore[union-attr]

@@ -14,6 +14,8 @@ from modhub.http.responses import ContentChanged
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod
 
+pytestmark = pytest.mark.postgres
+
 
 def graph(rng: random.Random) -> list[dict[str, Any]]:
     """Mods with cycles, diamonds, drafts, requirements that nobody has, in any capitals."""

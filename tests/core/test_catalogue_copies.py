@@ -37,7 +37,7 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
 def rows(site: Site, table: Any) -> int:

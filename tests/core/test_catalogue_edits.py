@@ -86,6 +86,7 @@ def test_games_of_the_wrong_kind_are_400(site: Site, games: Any) -> None:
     assert "games" in create(site, 400, title="x", games=games)["message"]
 
 
+@pytest.mark.postgres
 def test_only_what_is_sent_is_changed(site: Site) -> None:
     # C-OWN-2
     mod = create(site, title="x", description="<p>d</p>", games=["Portal"], requires=[G[0]], conflictsWith=[G[1]])

@@ -3,8 +3,12 @@
 import re
 from typing import Any
 
+import pytest
+
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, published_mod, upload_asset
+
+pytestmark = pytest.mark.postgres
 
 FIELDS = ["id", "guid", "title", "description", "version", "games", "requires", "conflictsWith", "published"]
 FIELDS += ["createdAt", "updatedAt", "url", "assets"]

@@ -16,6 +16,8 @@ from modhub.events import AccountDeleted
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, copy_damage, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
+pytestmark = pytest.mark.postgres
+
 LEAVING, STAYING = 50, 51
 TIME = datetime(2026, 2, 1, tzinfo=UTC)
 GUID = "11111111-2222-4333-8444-555555555555"

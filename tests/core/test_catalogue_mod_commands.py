@@ -38,6 +38,7 @@ def listed(run: Run, *words: str) -> list[int]:
     return [int(line.split()[0]) for line in lines if line[0].isdigit()]
 
 
+@pytest.mark.postgres
 def test_a_list_has_every_mod_and_is_narrowed(site: Site, run: Run) -> None:
     # C-RUN-10
     assert run("list") == (0, ["No matching mods."])
@@ -73,6 +74,7 @@ def test_a_list_has_every_mod_and_is_narrowed(site: Site, run: Run) -> None:
     assert listed(run, "--state", "hidden", "--owner", "7", "coins") == [hidden["id"], draft["id"]]
 
 
+@pytest.mark.postgres
 def test_a_long_list_has_pages(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moderation_queries, "BATCH", 3)
     ids = insert_mods(site, [{"title": f"mod {at % 2}"} for at in range(11)])[::-1]
@@ -134,6 +136,7 @@ def test_all_about_one_mod(site: Site, run: Run) -> None:
     assert f"{users[1]['id']} User 1" in lines
 
 
+@pytest.mark.postgres
 def test_many_users_are_counted(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site)
     users = [published_mod(site, requires=[mod["guid"]]) for _ in range(4)]

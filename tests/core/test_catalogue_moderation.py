@@ -149,6 +149,7 @@ def test_a_name_of_nothing_finds_nothing(site: Site, name: str) -> None:
         assert moderation.find_mod(session, name) is None
 
 
+@pytest.mark.postgres
 def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
     mod, other = published_mod(site), published_mod(site)
     hide_mod(site, mod)
@@ -171,6 +172,7 @@ def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
         assert session.scalars(select(PublicMod.id)).all() == [other["id"]]
 
 
+@pytest.mark.postgres
 def test_an_account_is_deleted_with_its_hidden_mods(site: Site) -> None:
     mod, voted = published_mod(site, 50), published_mod(site)
     site.as_account(50).put_json(mod_address(voted, "vote"), {"value": 1})

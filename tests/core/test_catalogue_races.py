@@ -30,7 +30,7 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 MB = 1024 * 1024
 AT_ONCE = 8

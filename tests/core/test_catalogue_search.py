@@ -13,6 +13,8 @@ from modhub.content.folding import fold_game, fold_search, search_words
 from modhub_testing import Site
 from modhub_testing.mods import insert_mods
 
+pytestmark = pytest.mark.postgres
+
 LETTERS = "aAbBeEéÉèßſsSøØoOłŁlLđDħıiIİæœþðℌ㎧Ⅷﬁ한가ｶﾞ日本"
 SIGNS = "%_\\\"'*()-:^+.,;!?#&=/|~@$ 0129\u0301\u200d😀"
 SEED = 20261121

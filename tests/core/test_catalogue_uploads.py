@@ -304,6 +304,7 @@ def test_a_file_that_replaces_another_has_a_later_date(site: Site) -> None:
         assert site.get(url, headers=date, status=200).body == f"bytes of {version}".encode()
 
 
+@pytest.mark.postgres
 def test_a_date_is_never_another_files_however_fast_it_is_replaced(site: Site) -> None:
     mod = published_mod(site)
     url = mod["assets"][0]["url"]

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 
@@ -10,6 +12,7 @@ def vote(site: Site, mod: Any, account: int, value: object, status: int = 200) -
     return site.as_account(account).put_json(mod_address(mod, "vote"), {"value": value}, status=status).json
 
 
+@pytest.mark.postgres
 def test_one_vote_an_account_and_zero_withdraws(site: Site) -> None:
     # C-VOTE-1, C-VOTE-2
     mod = published_mod(site)

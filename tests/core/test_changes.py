@@ -30,6 +30,8 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
+pytestmark = pytest.mark.postgres
+
 
 def serial(site: Site) -> int:
     return site.find_service(ChangeReader).generation()[0]

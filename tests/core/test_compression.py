@@ -11,7 +11,6 @@ from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
 
-pytestmark = pytest.mark.one_database
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 
 

@@ -8,8 +8,6 @@ from modhub.http.cookies import MAX_COOKIE_BYTES, parse_cookies
 from modhub_testing import Site
 from modhub_testing.mods import OWNER
 
-pytestmark = pytest.mark.one_database
-
 PAGES = ["/Modhub", "/Modhub/1", "/Modhub/file/1", "/Modhub/mine", "/"]
 FOREIGN = [
     'x="\\377"',

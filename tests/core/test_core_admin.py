@@ -59,6 +59,7 @@ def run(site: Site, run_with_ini: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run_with_ini
 
 
+@pytest.mark.postgres
 def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
     # C-RUN-4, C-RUN-5, T-F10
     mod = published_mod(site)
@@ -84,6 +85,7 @@ def test_check_says_that_the_service_can_start(run: Run) -> None:
     assert run("check") == (0, "The configuration is valid and the database is up to date.\n")
 
 
+@pytest.mark.postgres
 def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run: Run) -> None:
     # C-RUN-4, C-RUN-6
     mod = published_mod(site)
@@ -106,6 +108,7 @@ def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run:
     assert run("verify")[0] == 0
 
 
+@pytest.mark.postgres
 def test_rebuild_mends_what_verify_finds(site: Site, run: Run) -> None:
     mod = published_mod(site, title="Mended")
     with site.databases.write_session.begin() as session:
@@ -327,6 +330,7 @@ def test_a_database_that_is_busy_is_one_line(run: Run, monkeypatch: pytest.Monke
     )
 
 
+@pytest.mark.postgres
 def test_a_database_that_is_read_only_is_not_only_called_busy(
     dialect: str, site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,7 +406,6 @@ def test_the_files_of_the_samples_are_those_that_they_name() -> None:
 
 
 @pytest.mark.parametrize("words", [("verify",), ("verify", "--help"), ("mod", "list", "--json")])
-@pytest.mark.one_database
 def test_output_that_cannot_be_written_is_one_sentence(
     site: Site, run: Run, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -415,7 +418,6 @@ def test_output_that_cannot_be_written_is_one_sentence(
 
 
 @pytest.mark.process
-@pytest.mark.one_database
 def test_a_process_says_nothing_else() -> None:
     # C-RUN-25: neither a traceback nor Pyramid's warning about pkg_resources
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}

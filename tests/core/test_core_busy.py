@@ -13,6 +13,8 @@ from modhub_testing import Site, Start, stored_files
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 
+pytestmark = pytest.mark.postgres
+
 CEILING = 60.0
 """Seconds; the wait itself is five."""
 
@@ -70,7 +72,7 @@ def test_a_pool_recovers_from_connections_that_died(start: Start, dialect: str) 
 
 def test_a_database_that_cannot_be_had_is_503(start: Start, caplog: pytest.LogCaptureFixture, dialect: str) -> None:
     # C-ERR-3, C-ERR-16, C-RUN-8, T-F4
-    site = start()
+    site = start(fresh=True)
     if dialect == "sqlite":
         url = make_url(str(site.registry.settings["sqlalchemy.url"]))
         site.databases.dispose()

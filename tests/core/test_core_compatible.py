@@ -17,7 +17,7 @@ from modhub.ops import migrate
 from modhub.ops.models import CompatibleRevision
 from modhub_testing import TEST_SECRET
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 REVISION = '''"""Step {number}."""
 

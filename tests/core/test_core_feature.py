@@ -74,6 +74,7 @@ def test_it_brings_a_language_with_three_plural_forms(installed: None, start: St
     assert (page.html["lang"], page.find(id="results").text) == ("en", "5 mods")
 
 
+@pytest.mark.postgres
 def test_it_leaves_again_and_no_later_migration_breaks(installed: None, start: Start) -> None:
     before = start(BOTH)
     mod = published_mod(before)
@@ -125,6 +126,7 @@ def owner_of(site: Site) -> Any:
     return lambda address: site.as_account(7).delete(address, expect_errors=True)
 
 
+@pytest.mark.postgres
 def test_its_rows_go_with_the_mod_and_with_the_account(installed: None, start: Start) -> None:
     site = start(BOTH)
     mod, kept = published_mod(site), published_mod(site, owner=9)
@@ -183,7 +185,6 @@ def test_its_settings_and_its_command(installed: None, start: Start, capsys: pyt
         admin.build_admin_parser(start(ACCOUNTS).config).parse_args(["-c", "x.ini", "remarks"])
 
 
-@pytest.mark.one_database
 def test_a_panel_at_a_place_that_no_page_has_is_a_sentence(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     def includeme(config: Any) -> None:
         config.include("modhub")
@@ -194,7 +195,6 @@ def test_a_panel_at_a_place_that_no_page_has_is_a_sentence(start: Start, monkeyp
         start("modhub_misplaced")
 
 
-@pytest.mark.one_database
 def test_a_page_order_that_lists_have_is_a_sentence(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     def includeme(config: Any) -> None:
         config.include("modhub")

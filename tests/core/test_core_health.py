@@ -15,6 +15,14 @@ from modhub_testing import Site, Start
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, published_mod
 
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    """Of its own: what a check has seen is kept for seconds."""
+    return start(fresh=True)
+
 
 class Clock:
     """A clock that moves only when told to."""

@@ -61,7 +61,7 @@ def keyed(start: Start, monkeypatch: pytest.MonkeyPatch) -> Any:
     module = types.ModuleType("keyed_feature")
     module.includeme = keyed_feature  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "keyed_feature", module)
-    return lambda **settings: start("keyed_feature", **settings)
+    return lambda **settings: start("keyed_feature", fresh=True, **settings)
 
 
 def ask(site: Any, url: str, key: str | bytes | None, method: str = "POST") -> tuple[int, Any]:

@@ -22,7 +22,7 @@ from modhub_testing import TEST_SECRET, Site
 from modhub_testing.mods import mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.postgres import PostgresServer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 GUID = "11111111-2222-4333-8444-555555555555"
 ABSENT = "ABCDEF01-2345-6789-ABCD-EF0123456789"
@@ -342,7 +342,6 @@ def test_the_trigram_index_needs_no_vacuum(site: Site) -> None:
         assert options == [["fastupdate=off"]] * bool(connection.scalar(offered))
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("includes", ["modhub_auth modhub_builds modhub_wiki"])
 def test_revisions_are_those_that_alembic_knows(start: Any, includes: str) -> None:
     site = start(includes)

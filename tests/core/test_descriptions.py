@@ -102,7 +102,6 @@ def test_a_source_of_another_description_is_not_shown(site: Site) -> None:
     assert count_sources(site) == 0
 
 
-@pytest.mark.one_database
 def test_what_was_typed_survives_an_error_with_its_format(site: Site) -> None:
     # C-PAGE-27
     mod = new_mod(site)

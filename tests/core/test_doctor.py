@@ -80,7 +80,6 @@ def test_json_is_one_object_per_check(start: Start, capsys: pytest.CaptureFixtur
         assert check["ok"] is (check["problems"] == [])
 
 
-@pytest.mark.one_database
 def test_a_feature_adds_a_check(site: Site, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-19
     monkeypatch.setattr(doctor, "DOCTOR_SECONDS", 2.0)
@@ -111,6 +110,7 @@ def test_a_feature_adds_a_check(site: Site, examine: Any, monkeypatch: pytest.Mo
     assert sentences["bowl"] == ["it is empty: fill it", advice]
 
 
+@pytest.mark.postgres
 def test_a_schema_that_is_behind_or_newer(site: Site, examine: Any) -> None:
     # C-RUN-19
     versions = {"core_0001": "behind (modhub); run: modhub-admin -c", "core_9999": "newer than this code (modhub)"}
@@ -135,6 +135,7 @@ def test_a_database_that_is_missing_is_not_created(start: Start, examine: Any, t
     assert "there is no folder" in examine(site)[1]["database"][0]
 
 
+@pytest.mark.postgres
 def test_a_database_that_cannot_be_written(site: Site, examine: Any) -> None:
     # C-RUN-19
     with site.databases.write_engine.begin() as connection:
@@ -176,7 +177,6 @@ def set_time(site: Site, name: str, days: float) -> None:
         )
 
 
-@pytest.mark.one_database
 def test_a_disk_without_room_for_large_uploads(site: Site, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-46
     free = {"storage": 200 * MB, "temporary": 300 * MB}
@@ -226,6 +226,7 @@ def test_weak_secrets_and_keys(start: Start, examine: Any) -> None:
         assert any(words in problem for problem in sentences["keys"]), words
 
 
+@pytest.mark.postgres
 def test_a_clock_that_is_wrong(start: Start, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-19
     with served(start) as site:

@@ -22,8 +22,6 @@ from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 
-pytestmark = pytest.mark.one_database
-
 NEW = "/Modhub/mine/new"
 
 

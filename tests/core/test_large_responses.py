@@ -105,6 +105,7 @@ def test_the_tag_moves_with_each_document_and_with_what_is_missing(site: Site) -
         assert len(tags) == 5
 
 
+@pytest.mark.postgres
 def test_a_change_while_the_body_is_made_makes_it_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mod_id, _ = insert_chain(site, 40)
     last = ask(site, f"/api/modhub/{mod_id}").json["install"][0]
@@ -216,11 +217,12 @@ def test_what_was_written_is_answered(site: Site) -> None:
     assert fitting(request, made, make_header_rules(site.registry)) is made
 
 
-def test_a_streamed_statement_can_be_slow_too(start: Any) -> None:
+@pytest.mark.postgres
+def test_a_streamed_statement_can_be_slow_too(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-12
     site: Site = start(modhub__slow_statement_ms="1")
     slow = site.find_service(SlowStatements)
-    slow._seconds = 0.0
+    monkeypatch.setattr(slow, "_seconds", 0.0)
     mod = published_mod(site)
     stored = site.find_service(CatalogueReader).stored
     measured = stored.measure([mod["guid"]])
@@ -245,6 +247,7 @@ def test_the_entries_of_an_update_check_are_bounded(site: Site) -> None:
     assert [entry["text"] for entry in alone["changelog"]] == ["xxxxx", ""]
 
 
+@pytest.mark.postgres
 def test_a_large_body_takes_little_memory(site: Site) -> None:
     # T-D20
     mod_id, guids = insert_chain(site, 500)

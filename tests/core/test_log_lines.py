@@ -78,7 +78,6 @@ def test_the_lines_of_production_have_no_prefix(capsys: pytest.CaptureFixture[st
     assert (request["id"], other["message"]) == ("1", "serving")
 
 
-@pytest.mark.one_database
 def test_every_line_of_a_request_has_its_id(all_slow: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-27: the access log, slow statements, the security log, a failure of the store, an unexpected error
     written: list[tuple[str, str, str]] = []
@@ -121,12 +120,13 @@ def statements(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.fixture
-def all_slow(site: Site) -> Site:
+def all_slow(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     """Every statement counts as slow."""
-    site.find_service(SlowStatements)._seconds = 0.0
+    monkeypatch.setattr(site.find_service(SlowStatements), "_seconds", 0.0)
     return site
 
 
+@pytest.mark.postgres
 def test_slow_statements_are_named_without_values(all_slow: Site, caplog: pytest.LogCaptureFixture) -> None:
     # C-RUN-12
     mod = new_mod(all_slow, title="a secret title")
@@ -142,14 +142,17 @@ def test_slow_statements_are_named_without_values(all_slow: Site, caplog: pytest
     assert all_slow.find_service(SlowStatements).count >= len(logged)
 
 
+@pytest.mark.postgres
 def test_a_statement_that_fails_slowly_is_named(all_slow: Site, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(Exception, match="no_such_table"), all_slow.databases.readonly_session() as session:
         session.connection().exec_driver_sql("SELECT 1 FROM no_such_table")
     assert "SELECT 1 FROM no_such_table" in statements(caplog)
 
 
-def test_fast_statements_are_not_named(site: Site, start: Start, caplog: pytest.LogCaptureFixture) -> None:
-    site.find_service(SlowStatements)._seconds = 600.0
+def test_fast_statements_are_not_named(
+    site: Site, start: Start, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site.find_service(SlowStatements), "_seconds", 600.0)
     off = start(modhub__slow_statement_ms="0")
     for app in (site, off):
         app.get(mod_address(published_mod(app)))

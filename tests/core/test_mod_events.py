@@ -30,6 +30,8 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
+pytestmark = pytest.mark.postgres
+
 FEATURE = "modhub_listening"
 PUBLISHED, CHANGED, DELETED, VERSION = "ModPublished", "ModChanged", "ModsDeleted", "VersionUploaded"
 
@@ -99,7 +101,7 @@ def listener(monkeypatch: pytest.MonkeyPatch) -> Listener:
 
 @pytest.fixture
 def site(start: Start, listener: Listener) -> Iterator[Site]:
-    made = start(f"{TEST_ACCOUNTS} {FEATURE}")
+    made = start(f"{TEST_ACCOUNTS} {FEATURE}", fresh=True)
     with made.databases.write_engine.begin() as connection:
         Mark.__table__.create(connection)  # type: ignore[attr-defined]
     yield made

@@ -21,6 +21,8 @@ from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
 from modhub_testing import TEST_SECRET
 
+pytestmark = pytest.mark.postgres
+
 FEATURE = "modhub_freshly_made"
 
 

@@ -78,7 +78,6 @@ def test_an_author_without_published_mods_is_nobody(site: Site) -> None:
     assert "/Modhub/by/" not in site.get("/sitemap.xml").text
 
 
-@pytest.mark.one_database
 def test_a_preview_leads_to_no_page_that_is_not_there(site: Site) -> None:
     draft = new_mod(site)
     site.set_cookie("account", str(OWNER))
@@ -97,6 +96,7 @@ def test_many_mods_are_paged(site: Site) -> None:
     assert messages_on(site.get(f"{HERE}?page=9")) == ["no_such_page"]
 
 
+@pytest.mark.postgres
 def test_the_feeds_of_an_author_are_exactly_that(site: Site) -> None:
     # C-PAGE-39
     mod = published_mod(site, title="Tool", version="1")

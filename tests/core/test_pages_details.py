@@ -26,6 +26,7 @@ def own(site: Site, mod: dict[str, Any]) -> Any:
     return mine
 
 
+@pytest.mark.postgres
 def test_mods_are_named_by_title_address_or_guid(site: Site) -> None:
     # C-PAGE-16
     kit = published_mod(site, owner=8, title="Overlay Kit")
@@ -66,7 +67,6 @@ def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site: Site) -> No
     assert "secret" not in page.text
 
 
-@pytest.mark.one_database
 def test_games_may_be_separated_by_commas(site: Site) -> None:
     # C-PAGE-16
     page = make_mod_by_form(new_visitor(site, OWNER), games="Starfall Rally, Lantern Depths\nPortal 2")
@@ -85,7 +85,6 @@ def test_numbers_and_known_names_keep_their_commas() -> None:
     ]
 
 
-@pytest.mark.one_database
 def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) -> None:
     # C-PAGE-16
     mod = new_mod(site, title="Calm")

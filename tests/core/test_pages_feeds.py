@@ -21,6 +21,7 @@ def site(start: Start) -> Site:
     return start(modhub__base_url=BASE)
 
 
+@pytest.mark.postgres
 def test_a_feed_is_exactly_the_filter(site: Site) -> None:
     published_mod(site, title="Other", games=["Quake"])
     mod = published_mod(site, title="A \ufffe < & name", games=["Portal"], description="<p>Hi &amp; bye</p>")
@@ -179,6 +180,6 @@ def test_a_feature_brings_its_addresses_into_the_sitemap(start: Start, monkeypat
     feature = ModuleType("modhub_odd")
     feature.includeme = includeme  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "modhub_odd", feature)
-    site = start("modhub_odd", modhub__base_url=BASE)
+    site = start("modhub_odd", fresh=True, modhub__base_url=BASE)
     assert "/Modhub/a?b=1&c='2'" in locations(site, "/sitemap.xml")
     assert locations(site, "/sitemap.xml?of=odd") == ["/Modhub/a?b=1&c='2'"]

@@ -10,8 +10,6 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod
 from modhub_testing.pages import form_at, new_visitor
 
-pytestmark = pytest.mark.one_database
-
 NEW = "/Modhub/mine/new"
 WORDS = "<p>An hour's work & more</p>\n\nsecond"
 

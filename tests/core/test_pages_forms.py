@@ -9,8 +9,6 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.pages import form_at, new_visitor
 
-pytestmark = pytest.mark.one_database
-
 NEW = "/Modhub/mine/new"
 
 

@@ -16,8 +16,6 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on
 
-pytestmark = pytest.mark.one_database
-
 ENGLISH = Translations("en")
 TEMPLATES = {
     "a": "{{ value }}",

@@ -16,8 +16,6 @@ from modhub_testing.messages import translated_texts
 from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
 
-pytestmark = pytest.mark.one_database
-
 HERE = Path(modhub.__file__).parent
 SINGLE = re.compile(r"""(?<![\w.])_\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
 PLURAL = re.compile(r'ngettext\(\s*"((?:[^"\\]|\\.)*)",\s*"((?:[^"\\]|\\.)*)"')

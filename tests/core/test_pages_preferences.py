@@ -8,7 +8,6 @@ import pytest
 from modhub_testing import Site
 from modhub_testing.pages import new_visitor
 
-pytestmark = pytest.mark.one_database
 HERE = "http://127.0.0.1:6543"
 GERMAN = {"Accept-Language": "de"}
 

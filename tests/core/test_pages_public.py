@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.queries.page_queries import PageReader
@@ -80,6 +82,7 @@ def test_a_draft_leaves_no_trace_on_any_public_page(site: Site) -> None:
         assert f"/Modhub/{draft['id']}" not in page.text
 
 
+@pytest.mark.postgres
 def test_hostile_text_is_shown_as_text(site: Site) -> None:
     mod = published_mod(site, title=HOSTILE, games=[HOSTILE], description=HOSTILE)
     upload_asset(site, mod, "images", b"x", content_type="image/png", name=HOSTILE_NAME)
@@ -214,10 +217,10 @@ def test_static_files_are_cached_permanently_under_hashed_names(site: Site) -> N
     site.get("/static/../modhub/__init__.py", status=404)
 
 
-def test_a_trouble_of_the_service_still_has_its_page(start: Start) -> None:
+def test_a_trouble_of_the_service_still_has_its_page(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-ERR-4
     site = start()
-    site.find_service(PageReader).listing = None
+    monkeypatch.setattr(site.find_service(PageReader), "listing", None)
     page = site.get("/Modhub", status=500)
     assert messages_on(page) == ["internal_error"]
     assert "Traceback" not in page.text

@@ -2,12 +2,9 @@
 
 import io
 
-import pytest
 from PIL import Image
 
 from modhub_testing import Site, Start
-
-pytestmark = pytest.mark.one_database
 
 
 def test_typed_addresses_lead_where_they_mean(start: Start) -> None:

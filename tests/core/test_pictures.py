@@ -35,6 +35,8 @@ from modhub_testing.mods import (
 from modhub_testing.pages import form_at, new_visitor
 from modhub_testing.workers import run_worker
 
+pytestmark = pytest.mark.postgres
+
 
 def photograph(size: tuple[int, int] = (900, 500)) -> bytes:
     file = io.BytesIO()
@@ -285,7 +287,6 @@ def test_pictures_are_blobs_of_their_own(site: Site) -> None:
     assert len(stored_files(site)) == 1
 
 
-@pytest.mark.one_database
 def test_the_workshop_says_what_is_no_image(site: Site) -> None:
     author = new_visitor(site, OWNER)
     mod = new_mod(site)

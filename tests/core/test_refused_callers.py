@@ -22,7 +22,7 @@ LOCK_SECONDS = 1
 PAGE_REFUSALS = {303, 401, 403, 404}
 Call = tuple[str, str]
 
-pytestmark = pytest.mark.one_database  # it is SQLite that has one lock for all
+on_sqlite = pytest.mark.parametrize("dialect", ["sqlite"])  # it has one lock for all
 
 
 @pytest.fixture
@@ -100,6 +100,7 @@ def unexpected(statuses: dict[Call, int], of_the_api: set[int]) -> dict[Call, in
 
 
 @pytest.mark.parametrize("segment", ["1", "999999", "x"])
+@on_sqlite
 def test_nobody_is_refused_at_once(site: Site, segment: str) -> None:
     # C-OWN-13
     calls = unsafe_calls(site, lambda address, _resource: address.replace("{}", segment))
@@ -112,6 +113,7 @@ def test_nobody_is_refused_at_once(site: Site, segment: str) -> None:
     assert unexpected(refusals(site, calls), {401}) == {}
 
 
+@on_sqlite
 def test_a_stranger_is_refused_at_once_where_a_thing_is_somebody_elses(site: Site) -> None:
     # C-OWN-12, C-OWN-13
     def complete(address: str, resource: Resource) -> str | None:
@@ -123,6 +125,7 @@ def test_a_stranger_is_refused_at_once_where_a_thing_is_somebody_elses(site: Sit
     assert unexpected(refusals(register(site, "stranger@example.com"), calls), {401}) == {}
 
 
+@on_sqlite
 def test_a_stranger_is_refused_at_once_where_nothing_is(site: Site) -> None:
     # C-OWN-12, C-OWN-13
     def complete(address: str, _resource: Resource) -> str | None:

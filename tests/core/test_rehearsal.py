@@ -93,7 +93,6 @@ def test_a_rehearsal_is_for_the_owner(site: Site) -> None:
     assert mod["title"] not in page.text
 
 
-@pytest.mark.one_database
 def test_texts_games_and_names_are_looked_at(site: Site) -> None:
     # C-OWN-17
     description = '<h4>Deep</h4><p><a href="https://example.org/">here</a> <img src="/Modhub/file/1"></p>'

@@ -61,9 +61,15 @@ def statements(site: Site, url: str, **headers: str) -> int:
 
 
 @pytest.fixture
+def site(start: Start) -> Site:
+    """Its cache is empty."""
+    return start(fresh=True)
+
+
+@pytest.fixture
 def sites(start: Start, new_database: Callable[[str], str]) -> list[Site]:
     """Two applications with a cache and one without, over the same database."""
-    cached = start()
+    cached = start(fresh=True)
     url = str(cached.registry.settings["sqlalchemy.url"])
     return [cached, start(url=url), start(url=url, modhub__response_cache_bytes="0")]
 
@@ -96,6 +102,7 @@ def test_conditions_are_evaluated_with_a_warm_and_a_cold_cache(start: Start, war
                 assert {name for name, _ in answer.headerlist} == {name for name, _ in expected.headerlist}
 
 
+@pytest.mark.postgres
 def test_each_change_is_seen_at_once_by_every_application(sites: list[Site]) -> None:
     """Random writes through any of them: later readers get what the database says."""
     rng = random.Random(14)
@@ -332,9 +339,8 @@ def feature(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return chosen
 
 
-@pytest.mark.one_database
 def test_a_feature_declares_a_view_and_it_is_called_once(start: Start, feature: dict[str, Any]) -> None:
-    site = start("modhub_testing.accounts cached_feature")
+    site = start("modhub_testing.accounts cached_feature", fresh=True)
     first = ask(site, "/api/hello", **{"If-None-Match": '"1"'})
     assert (first.status_int, first.body) == (304, b"")
     assert ask(site, "/api/hello").body == b"hello"
@@ -342,21 +348,19 @@ def test_a_feature_declares_a_view_and_it_is_called_once(start: Start, feature: 
     assert [url.rpartition("/")[2] for url in feature["seen"]] == ["hello", "hello?other"]
 
 
-@pytest.mark.one_database
 def test_tweens_of_others_see_every_request(start: Start, feature: dict[str, Any]) -> None:
     feature["tween"] = True
-    site = start("modhub_testing.accounts cached_feature")
+    site = start("modhub_testing.accounts cached_feature", fresh=True)
     for _ in range(3):
         assert ask(site, "/api/hello").body == b"hello"
     assert feature["tween_saw"] == ["/api/hello"] * 3
     assert len(feature["seen"]) == 1
 
 
-@pytest.mark.one_database
 def test_a_view_with_a_permission_cannot_be_cached(start: Start, feature: dict[str, Any]) -> None:
     feature["permission"] = CorePermission.CLOSED
     with pytest.raises(ConfigurationExecutionError, match="only for views with the permission OPEN"):
-        start("modhub_testing.accounts cached_feature")
+        start("modhub_testing.accounts cached_feature", fresh=True)
 
 
 def test_a_failing_database_is_told_as_ever(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,8 @@ from modhub.db.changes import Generation
 from modhub.ops.row_ids import ID_GAP, last_used_id, skip_ids
 from modhub_testing import Site
 
+pytestmark = pytest.mark.postgres
+
 FILES: Any = FileHold.__table__
 GENERATION: Any = Generation.__table__
 

@@ -10,7 +10,7 @@ import pytest
 
 from modhub_testing.service import Installation, Process
 
-pytestmark = [pytest.mark.process, pytest.mark.one_database]
+pytestmark = pytest.mark.process
 FINISHES_FIRST = """
 import signal, sys, time
 def finish(number, frame):

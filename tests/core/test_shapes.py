@@ -16,6 +16,8 @@ from modhub_testing.mods import insert_mods
 from modhub_testing.shapes import KINDS, Shape
 from modhub_wiki.read_service import WikiReader
 
+pytestmark = pytest.mark.postgres
+
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads"
 SEED = 20261124
 WARM_UP = 300
@@ -39,7 +41,6 @@ def traced_after(site: Site, shapes: Iterable[Shape]) -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_nothing_is_kept_of_a_shape(start: Start, kind: Callable[[random.Random], Shape]) -> None:
     # T-D19

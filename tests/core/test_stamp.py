@@ -5,6 +5,8 @@ import pytest
 from modhub.db.changes import ChangeReader, raise_serial
 from modhub_testing import Site
 
+pytestmark = pytest.mark.postgres
+
 
 def test_a_stamp_is_equal_until_something_changes(site: Site) -> None:
     # C-READ-1

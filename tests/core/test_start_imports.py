@@ -16,7 +16,6 @@ print(*sys.modules)
 
 
 @pytest.mark.process
-@pytest.mark.one_database
 def test_a_start_imports_only_what_a_service_needs() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=200

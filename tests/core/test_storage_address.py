@@ -218,6 +218,7 @@ def test_what_cannot_be_seen_or_ends_nowhere_is_no_origin(origin):
         parse_origin(origin)
 
 
+@pytest.mark.postgres
 def test_of_equal_reports_at_once_one_has_changed_it(storage):
     for number in range(5):
         origin = f"https://host-{number}"
@@ -242,6 +243,7 @@ def test_another_process_follows_within_five_seconds(storage, start):
     assert STALE_SECONDS < 5
 
 
+@pytest.mark.postgres
 def test_the_database_is_not_asked_each_time(storage):
     clock = [100.0]
     times = []
@@ -273,6 +275,7 @@ def test_two_applications_have_two_addresses(start):
     assert second.find_service(IStorageAddress).current() is None
 
 
+@pytest.mark.postgres
 def test_models_and_migrations_agree(storage):
     core = next(migration for migration in storage.declarations.migrations if migration.package == "modhub")
     assert migrate.schema_differences(storage.databases, core) == []

@@ -6,8 +6,6 @@ from modhub.base.errors import ApiError, storage_refused, storage_unreachable
 from modhub.blobs.store import StoreTrouble
 from modhub.ops.store_errors import operator_sentence
 
-pytestmark = pytest.mark.one_database
-
 
 @pytest.mark.parametrize(
     ("cause", "reason"),

@@ -25,6 +25,7 @@ def banner(page: Any) -> Any:
     return page.html.find(id="superseded")
 
 
+@pytest.mark.postgres
 def test_a_published_successor_is_shown_to_readers(site: Site) -> None:
     # C-OWN-18, C-OWN-19
     old, new = published_mod(site, title="Old"), published_mod(site, owner=8, title="New <b>one</b>")
@@ -100,7 +101,6 @@ def test_a_rehearsal_names_it(site: Site) -> None:
     assert site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json["supersededBy"] is None
 
 
-@pytest.mark.one_database
 def test_not_by_itself_nor_by_a_stranger(site: Site) -> None:
     # C-OWN-18
     mod, new = published_mod(site), published_mod(site, title="New")

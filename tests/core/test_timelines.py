@@ -18,6 +18,8 @@ from modhub_testing import Site
 from modhub_testing.mods import new_mod
 from modhub_testing.postgres import PORT, PostgresServer
 
+pytestmark = pytest.mark.postgres
+
 PROCESSES = 6
 postgresql = pytest.mark.parametrize("dialect", ["postgresql"])
 

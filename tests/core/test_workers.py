@@ -22,6 +22,8 @@ from modhub.workers.leases import CLOCKS, LEASE_SECONDS, HeldLease, LeaseLost
 from modhub.workers.models import Lease
 from modhub_testing import Site, Start
 
+pytestmark = pytest.mark.postgres
+
 
 def worker(run: Callable[[Any], object], every: float = 0.01, *, alone: bool = False, at_stop: bool = False) -> Worker:
     return Worker("deeds", run, every, alone, at_stop)

@@ -84,7 +84,6 @@ def test_files_go_there_and_come_back(object_store: ObjectStore, prefix: str, st
         assert len(list(maintenance.blob_damage(session, store))) == 1
 
 
-@pytest.mark.one_database
 def test_a_dead_store_stops_no_start_and_refuses_uploads_alone(
     object_store: ObjectStore, line: Line, prefix: str, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +154,6 @@ def test_a_slow_reader_holds_neither_a_thread_nor_the_store(
         service.stop()
 
 
-@pytest.mark.one_database
 def test_an_endpoint_with_tls_is_used_only_if_its_certificate_is_trusted(
     object_store: ObjectStore, prefix: str, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,7 +186,6 @@ class Address:
         self.addresses = [("127.0.0.1", port)]
 
 
-@pytest.mark.one_database
 def test_files_move_from_disk_to_the_object_store_and_back(
     object_store: ObjectStore, prefix: str, start: Start, tmp_path: Path
 ) -> None:
@@ -209,7 +206,6 @@ def test_files_move_from_disk_to_the_object_store_and_back(
     assert copy_store(site.databases, disk, object_store.store(prefix), lambda _: None).copied == 1
 
 
-@pytest.mark.one_database
 def test_a_backup_of_an_object_store_is_restored_into_another(
     object_store: ObjectStore, prefix: str, start: Start, new_database: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -10,6 +10,8 @@ from modhub_downloads.models import ModDownloads
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, published_mod
 
+pytestmark = pytest.mark.postgres
+
 MODS = 25
 COUNTS = {1: 5, 4: 900, 9: 5, 12: 7, 20: 5, 24: 1}
 """Downloads by place of the mod; those that are equal come newest first, and the rest by time of change."""
@@ -105,7 +107,6 @@ def test_hidden_and_deleted_mods_are_not_listed(site: Site) -> None:
     assert sum("downloads_mod" in statement for statement in statements) == 1
 
 
-@pytest.mark.one_database
 def test_sqlite_reads_the_order_from_its_index_whatever_it_knew_at_analyze(site: Site) -> None:
     insert_mods(site, [{"title": f"Mod {at}"} for at in range(MODS)])
     with site.databases.write_engine.begin() as connection:

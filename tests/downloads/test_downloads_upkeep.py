@@ -23,6 +23,8 @@ from modhub_testing.workers import find_worker, run_worker
 
 from .conftest import FEATURES
 
+pytestmark = pytest.mark.postgres
+
 GONE = 10**6
 
 

@@ -27,6 +27,8 @@ from modhub_testing.mods import hide_mod
 from modhub_testing.pages import messages_on, new_visitor
 from modhub_testing.workers import run_worker
 
+pytestmark = pytest.mark.postgres
+
 Person = Any
 """A ``Person`` of conftest."""
 HERE = "/Modhub/following"
@@ -332,7 +334,6 @@ def test_other_emails_go_before_digests(site: Site, ada: Person) -> None:
     assert [services.mail_sender.send_due() for _ in range(4)] == [1, 10, 5, 0]
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

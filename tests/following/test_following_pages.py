@@ -111,6 +111,7 @@ def test_what_nobody_sees_cannot_be_followed_and_is_not_shown(site: Site, ada: P
     bob.pages.post(f"{mod['url']}/follow", {"csrf_token": token, "follow": "x"}, status=400)
 
 
+@pytest.mark.postgres
 def test_an_account_follows_so_many_and_each_once(site: Site, ada: Person, bob: Person) -> None:
     # C-FOL-5
     token = form_at(bob.pages.get(HERE), HERE)["csrf_token"].value
@@ -170,6 +171,7 @@ def test_hidden_mods_are_not_counted(ada: Person, bob: Person, site: Site, monke
     assert new(bob) == ["Mod 2", "Mod 0"]
 
 
+@pytest.mark.postgres
 def test_following_ends_with_the_mod_and_with_the_account(site: Site, ada: Person, bob: Person) -> None:
     # C-FOL-6
     mod, _other = ada.publish("Tool"), ada.publish("Other")
@@ -190,7 +192,6 @@ def run(site: Site, *words: str) -> None:
     assert admin.run_command(site.config, ["-c", "my.ini", *words]) == 0
 
 
-@pytest.mark.one_database
 def test_pages_are_german_too(ada: Person, bob: Person) -> None:
     mod = ada.publish()
     german = {"Accept-Language": "de"}

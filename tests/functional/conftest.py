@@ -8,28 +8,23 @@ from typing import Any
 
 import pytest
 
-from modhub_testing import keep_one_database
+from modhub_testing import choose_databases
 from modhub_testing.databases import TemplateDatabases
 from modhub_testing.object_store import BUCKET, ObjectStore, SeaweedFS
-from modhub_testing.preloaded import PreloadedPrograms
 from modhub_testing.service import Installation
 
 # `make test-object-store`: the same tests with files in an object store, by one process and by two.
 WITH_OBJECT_STORE = bool(os.environ.get("MODHUB_TEST_OBJECT_STORE"))
 PROCESSES = int(os.environ.get("MODHUB_TEST_PROCESSES", "2"))
-# Programs are forked from a process that has imported everything, except where starting is the subject.
-REAL_STARTS = bool(os.environ.get("MODHUB_REAL_STARTS"))
-STARTED_FOR_REAL = ("test_main_job.py", "test_stock_waitress.py")
 # These are about a folder of files, or have an object store of their own.
 collect_ignore = (
     ["test_faults.py", "test_starting.py", "test_upgrade.py", "test_object_store.py"] if WITH_OBJECT_STORE else []
 )
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """``one_database`` holds for the processes too."""
-    keep_one_database(metafunc, "kind", "module")
+    """The databases of processes, as those of applications."""
+    choose_databases(metafunc, "kind", "module")
 
 
 class InstallationWithObjects(Installation):
@@ -61,11 +56,9 @@ class Services:
         databases: TemplateDatabases,
         compiled_templates: Mapping[str, str],
         object_store: ObjectStore | None = None,
-        programs: PreloadedPrograms | None = None,
     ) -> None:
         self._folder = folder
         self._compiled_templates = compiled_templates
-        self._programs = programs
         self._databases = databases
         self._installation = Installation if object_store is None else partial(InstallationWithObjects, object_store)
         self.made: list[Installation] = []
@@ -98,7 +91,6 @@ class Services:
             settings={"modhub_auth.register_limit": "1000000", **self._compiled_templates, **(settings or {})},
             server=server,
             environ=environ,
-            programs=self._programs,
         )
         self.made.append(made)
         for process in [made.launch() for _ in range(processes)]:
@@ -125,34 +117,21 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore | 
         server.end()
 
 
-@pytest.fixture(scope="session")
-def programs() -> Iterator[PreloadedPrograms]:
-    made = PreloadedPrograms(
-        "modhub_auth modhub_builds modhub_downloads modhub_following modhub_metrics modhub_sync modhub_wiki"
-    )
-    yield made
-    made.close()
-
-
 @pytest.fixture(scope="module")
 def services(
-    request: pytest.FixtureRequest,
     template_databases: TemplateDatabases,
     tmp_path_factory: pytest.TempPathFactory,
     objects: ObjectStore | None,
-    programs: PreloadedPrograms,
     _compiled_templates: dict[str, str],
 ) -> Iterator[Services]:
-    forked = not REAL_STARTS and request.path.name not in STARTED_FOR_REAL
-    folder = tmp_path_factory.mktemp("functional")
-    made = Services(folder, template_databases, _compiled_templates, objects, programs if forked else None)
+    made = Services(tmp_path_factory.mktemp("functional"), template_databases, _compiled_templates, objects)
     yield made
     made.close()
     for installation in made.made:
         assert "Traceback" not in installation.log(), installation.log()[-8000:]
 
 
-@pytest.fixture(scope="module", params=["postgresql"] if WITH_OBJECT_STORE else ["sqlite", "postgresql"])
+@pytest.fixture(scope="module")
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

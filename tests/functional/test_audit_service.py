@@ -10,6 +10,8 @@ import pytest
 
 from modhub_testing.service import Installation
 
+pytestmark = pytest.mark.postgres
+
 SEAL_PATIENCE = 120.0
 
 

@@ -15,6 +15,8 @@ from modhub_testing.disks import small_disk
 from modhub_testing.load import WriteLoad
 from modhub_testing.service import PASSWORD, Installation
 
+pytestmark = pytest.mark.postgres
+
 FEATURES = "modhub_auth modhub_builds"
 
 
@@ -110,7 +112,6 @@ def shared(first: Path, second: Path) -> list[str]:
     return [path.parent.name + path.name for path in second.rglob("files/*/*") if path.stat().st_ino in present]
 
 
-@pytest.mark.one_database
 def test_the_next_backup_links_what_is_there_and_says_what_it_repairs(origin: Installation, tmp_path: Path) -> None:
     # C-RUN-45
     author = origin.register("linked")
@@ -139,7 +140,6 @@ def test_the_next_backup_links_what_is_there_and_says_what_it_repairs(origin: In
     assert "is whole and can be restored" in ready(origin.admin("backup", "--verify", str(third)))
 
 
-@pytest.mark.one_database
 def test_another_disk_gets_copies_and_one_that_is_too_small_is_refused_at_once(
     origin: Installation, tmp_path: Path
 ) -> None:
@@ -156,7 +156,6 @@ def test_another_disk_gets_copies_and_one_that_is_too_small_is_refused_at_once(
         assert list((tmp_path / "small").iterdir()) == []
 
 
-@pytest.mark.one_database
 def test_another_secret_is_told(services: Any, origin: Installation, tmp_path: Path) -> None:
     # C-RUN-17
     ready(origin.admin("backup", str(tmp_path / "made")))

@@ -12,6 +12,8 @@ from modhub_testing.caller import Caller, CallerResponse
 from modhub_testing.databases import closed_database
 from modhub_testing.service import PASSWORD, Installation
 
+pytestmark = pytest.mark.postgres
+
 KEY = "0f3c9d1e5b7a4862b1d4e7f0a3c68952"
 FEATURES = "modhub_auth modhub_builds modhub_wiki"
 SIGN_IN = {"email": "away@example.org", "password": PASSWORD}
@@ -99,7 +101,6 @@ def test_without_the_database_all_that_needs_it_is_503_for_the_moment(served: In
     "MODHUB_TEST_OBJECT_STORE" in os.environ,
     reason="about a folder; test_object_store.py is about the other kind of store",
 )
-@pytest.mark.postgres_in_ci
 def test_without_the_store_all_but_files_goes_on(served: Installation, own: Caller) -> None:
     # C-RUN-21
     mod = own.published("Without files", b"content")

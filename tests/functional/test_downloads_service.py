@@ -18,6 +18,8 @@ import pytest
 from modhub_testing.caller import Caller, patiently
 from modhub_testing.service import SERVICE_STOP_SECONDS, Installation
 
+pytestmark = pytest.mark.postgres
+
 DOWNLOADS: Final = 10_000 if os.environ.get("MODHUB_LONG_RACES") == "1" else 400
 MODS: Final = 5
 LARGE: Final = 600_000
@@ -150,7 +152,6 @@ def test_mixed_downloads_give_exactly_the_defined_number(installation: Installat
     print(f"{DOWNLOADS} requests, {len(expected)} downloads, {time.monotonic() - began:.0f} s")  # noqa: T201
 
 
-@pytest.mark.postgres_in_ci
 def test_deleted_mods_leave_no_counts_behind(installation: Installation) -> None:
     # C-DL-6, C-DL-8
     author = installation.register("deleter")

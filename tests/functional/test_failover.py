@@ -14,10 +14,9 @@ import pytest
 
 from modhub_testing.caller import Caller, CallerResponse, patiently
 from modhub_testing.postgres_pair import PostgresPair, postgres_pair
-from modhub_testing.preloaded import PreloadedPrograms
 from modhub_testing.service import PASSWORD, Installation
 
-pytestmark = [pytest.mark.postgres]
+pytestmark = pytest.mark.postgres
 FAILOVERS = 20 if "MODHUB_LONG_RACES" in os.environ else 2
 WRITERS = 3
 BURNT_IDS = 40
@@ -33,13 +32,13 @@ def pair() -> Iterator[PostgresPair]:
 
 
 @pytest.fixture
-def serve(pair: PostgresPair, tmp_path: Path, programs: PreloadedPrograms) -> Iterator[Serve]:
+def serve(pair: PostgresPair, tmp_path: Path) -> Iterator[Serve]:
     """``serve(url, processes)``: processes with accounts and the feed of changes, their schema migrated."""
     made: list[Installation] = []
 
     def begin(url: str = "", processes: int = 2, *, migrates: bool = True) -> Installation:
         includes, settings = "modhub_auth modhub_sync", {"modhub_auth.register_limit": "1000000"}
-        service = Installation(tmp_path, url or pair.url, includes, settings=settings, programs=programs)
+        service = Installation(tmp_path, url or pair.url, includes, settings=settings)
         made.append(service)
         assert not migrates or service.admin("migrate").returncode == 0
         for process in [service.launch() for _ in range(processes)]:

@@ -13,6 +13,8 @@ from modhub_testing.databases import locked_database
 from modhub_testing.disks import fill_disk, small_disk
 from modhub_testing.service import PASSWORD, Installation
 
+pytestmark = pytest.mark.postgres
+
 MB = 1024 * 1024
 WAIT_CEILING = 60.0
 """Seconds that a write waits for the database at most: five by the setting, and slow machines."""
@@ -115,7 +117,6 @@ def refused_and_browsing_goes_on(service: Installation, own: Caller, mod_id: int
     own.need(200, "PUT", f"/api/modhub/{mod_id}", {"title": "Still here"})
 
 
-@pytest.mark.one_database
 def test_a_full_store_refuses_uploads_alone_and_recovers_by_itself(services, kind):
     # T-D12, T-F2
     service = services(kind, 0, schema="modhub_auth")
@@ -133,7 +134,6 @@ def test_a_full_store_refuses_uploads_alone_and_recovers_by_itself(services, kin
         assert service.stop() == [0]
 
 
-@pytest.mark.one_database
 def test_a_store_that_is_nearly_full_is_seen_before_and_when_uploads_fail(services, kind):
     # C-RUN-46, C-RUN-28
     service = services(kind, 0, includes="modhub_auth modhub_metrics", schema="modhub_auth")
@@ -164,7 +164,6 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
-@pytest.mark.one_database
 def test_a_write_that_is_too_large_for_the_system_is_refused(services, kind):
     # T-D12, T-F2
     """RLIMIT_FSIZE, which needs no root: no file of the process may pass 3 MB, spooled bodies neither."""
@@ -177,7 +176,6 @@ def test_a_write_that_is_too_large_for_the_system_is_refused(services, kind):
     service.stop()
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("damage", ["deleted", "cut", "changed"])
 def test_a_damaged_file_is_never_given_out_and_verify_names_it(service, own, damage):
     # T-F10

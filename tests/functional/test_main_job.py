@@ -14,6 +14,8 @@ import pytest
 from modhub_testing.caller import Caller
 from modhub_testing.service import Installation
 
+pytestmark = pytest.mark.postgres
+
 MB = 1024 * 1024
 CODE = random.Random(20).randbytes(20 * MB)
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(1000)

@@ -27,7 +27,6 @@ def count_pictures(service: Installation) -> Counter[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.one_database
 def test_photographs_have_pictures_soon_whatever_is_killed(service: Installation) -> None:
     # C-PIC-1, C-PIC-6
     while len(service.processes) < 2:

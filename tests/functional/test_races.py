@@ -15,6 +15,8 @@ import pytest
 from modhub_testing.caller import Caller, CallerResponse, patiently
 from modhub_testing.service import PASSWORD
 
+pytestmark = pytest.mark.postgres
+
 MB = 1024 * 1024
 
 

@@ -16,6 +16,8 @@ import pytest
 from modhub_testing.caller import Caller
 from modhub_testing.service import PASSWORD, Installation
 
+pytestmark = pytest.mark.postgres
+
 ROUNDS = 10_000 if os.environ.get("MODHUB_LONG_RACES") == "1" else 25
 PAUSE_SECONDS = 0.02
 """Between the commits of the others."""

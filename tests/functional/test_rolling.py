@@ -6,8 +6,6 @@ What suits them is for tests/core/test_core_compatible.py, on both databases.
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from modhub_testing.caller import Caller
 
 FEATURE = '''"""A feature with one table."""
@@ -54,7 +52,6 @@ def write_code(folder: Path, *compatible: str | None) -> str:
     return str(package.parent)
 
 
-@pytest.mark.one_database
 def test_old_processes_restart_on_a_schema_that_suits_them(services: Any, kind: str, tmp_path: Path) -> None:
     # C-RUN-3, C-RUN-13
     codes = [

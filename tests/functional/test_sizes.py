@@ -19,7 +19,6 @@ MB = 1024 * 1024
 LIMIT = 64 * MB
 # An upload to an object store holds a few pieces of 5 MB besides (`make test-object-store`).
 MEMORY_CEILING = (512 if "MODHUB_TEST_OBJECT_STORE" in os.environ else 300) * MB
-pytestmark = pytest.mark.one_database
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 from paste.deploy import loadapp
 
-from modhub_testing.service import Installation, free_port, script
+from modhub_testing.service import Installation, free_port
 
 DEVELOPMENT = "development-only-secret-never-for-production"
 
@@ -69,7 +69,6 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.one_database
 def test_a_wrong_setting_stops_the_start_with_one_line(migrated, name):
     """As ``pserve`` loads it, in this process: `refused` sees what comes of the exit."""
     # C-SET-2, C-SET-3, T-F11
@@ -82,16 +81,13 @@ def test_a_wrong_setting_stops_the_start_with_one_line(migrated, name):
     assert "xxxxxxxx" not in line
 
 
-@pytest.mark.one_database
 def test_a_wrong_setting_ends_pserve_with_that_line(migrated):
-    """Started for real; the other refused starts are forked."""
     settings, words = WRONG["short secret"]
     migrated.configure("modhub_auth", settings, {})
-    command = [str(script("pserve")), str(migrated.ini), f"port={free_port()}"]
-    options = {"env": migrated.environ, "capture_output": True, "text": True, "timeout": 200}
-    line_of(subprocess.run(command, check=False, **options), *words)
+    refused(migrated, *words)
 
 
+@pytest.mark.postgres
 def test_a_database_that_is_newer_is_called_so(services, kind):
     # C-RUN-3, T-F11
     service = services(kind, 0, includes="")
@@ -123,6 +119,7 @@ def test_an_untrusted_proxy_is_logged_once(services, kind):
     service.stop()
 
 
+@pytest.mark.postgres
 def test_a_database_that_is_behind_is_named_with_the_command(services, kind):
     # C-RUN-2, C-RUN-3
     service = services(kind, 0, includes="")
@@ -135,7 +132,6 @@ def test_a_database_that_is_behind_is_named_with_the_command(services, kind):
     assert service.stop() == [0]
 
 
-@pytest.mark.postgres_in_ci
 def test_the_core_alone_starts_and_reads_what_a_feature_left(services, kind):
     # C-SET-2
     service = services(kind)

@@ -47,7 +47,6 @@ AGENT = {"X-Api-Key": "agent"}
 PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize(
     "subset", SUBSETS if os.environ.get("CI") else EXTREMES, ids=lambda subset: "+".join(subset) or "none"
 )
@@ -96,7 +95,6 @@ def find_dead_links(site: Site, addresses: Iterable[str]) -> list[str]:
     return dead
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("subset", EXTREMES, ids=lambda subset: "+".join(subset) or "none")
 def test_no_link_is_dead(start: Start, subset: tuple[str, ...]) -> None:
     # C-SET-4
@@ -119,6 +117,7 @@ def test_no_link_is_dead(start: Start, subset: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("gone", FEATURES)
+@pytest.mark.postgres
 def test_a_feature_leaves_and_comes_back(start: Start, gone: str) -> None:
     # C-RUN-7
     everything = " ".join(FEATURES)

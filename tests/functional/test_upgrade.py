@@ -19,6 +19,8 @@ from modhub.ops import migrate
 from modhub_testing.caller import patiently
 from modhub_testing.service import PASSWORD, SERVICE_SECRET, Installation
 
+pytestmark = pytest.mark.postgres
+
 STATES = sorted((Path(__file__).parent / "upgrades").glob("*.json"))
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads"
 KEY = "machine-key-of-the-upgrade-fixture-0001"

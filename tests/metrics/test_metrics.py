@@ -34,7 +34,7 @@ Answer = tuple[int, str | None, bytes]
 
 @pytest.fixture
 def site(start: Start) -> Site:
-    return start(INCLUDES, modhub_metrics__token="the token")
+    return start(INCLUDES, fresh=True, modhub_metrics__token="the token")  # counters begin at 0
 
 
 @contextmanager
@@ -57,7 +57,6 @@ def samples(site: Site) -> dict[str, float]:
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")}
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("proxy", [None, "127.0.0.1"])
 def test_only_this_machine_and_the_token_may_read(site: Site, proxy: str | None) -> None:
     # C-RUN-11
@@ -71,7 +70,6 @@ def test_only_this_machine_and_the_token_may_read(site: Site, proxy: str | None)
             assert ask("GET", "/metrics", headers | {"Authorization": "Bearer the toke"})[0] == 404
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("peer", "not_forwarded", "status"),
     [
@@ -91,7 +89,6 @@ def test_this_machine_is_a_loopback_address(site: Site, peer: str, not_forwarded
     site.get("/metrics", status=status)
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("presented", ["Bearer ", "Bearer", "bearer", "Basic the token", "Bearer \xff"])
 def test_without_a_token_none_is_right(start: Start, presented: str) -> None:
     start(INCLUDES).get("/metrics", headers={"Authorization": presented}, status=404)
@@ -133,7 +130,6 @@ def test_requests_are_counted_by_kind_and_status(site: Site) -> None:
     assert after['modhub_store_files{state="trashed"}'] == 1
 
 
-@pytest.mark.one_database
 def test_calls_to_the_store_are_timed_and_their_failures_counted(site: Site) -> None:
     # C-RUN-26
     mod = published_mod(site)
@@ -154,7 +150,6 @@ def test_calls_to_the_store_are_timed_and_their_failures_counted(site: Site) -> 
     assert failed['modhub_store_errors_total{operation="open"}'] == 1
 
 
-@pytest.mark.one_database
 def test_a_kept_response_is_counted_each_time(site: Site) -> None:
     """The execution policy sends it: no tween sees that request."""
     published_mod(site)
@@ -191,7 +186,6 @@ def test_a_repeated_request_is_counted_once(site: Site, monkeypatch: pytest.Monk
     assert posts == {'modhub_requests_total{kind="api_catalogue",method="POST",status="201"}': 1}
 
 
-@pytest.mark.one_database
 def test_a_metric_that_fails_is_left_out_for_a_while(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     exporter, calls = site.find_service(Exporter), []
 
@@ -212,7 +206,6 @@ def test_a_metric_that_fails_is_left_out_for_a_while(site: Site, monkeypatch: py
     assert len(calls) == 2
 
 
-@pytest.mark.one_database
 def test_the_server_says_what_it_does(site: Site) -> None:
     with served(site, threads=3) as ask:
         text = ask("GET", "/metrics")[2].decode()
@@ -224,7 +217,6 @@ def test_the_server_says_what_it_does(site: Site) -> None:
         assert 'modhub_limits_hit_total{limit="head_bytes"} 1.0' in ask("GET", "/metrics")[2].decode()
 
 
-@pytest.mark.one_database
 def test_a_limit_of_sign_ins_is_counted(start: Start) -> None:
     site = start("modhub_auth modhub_metrics", modhub_metrics__token="the token", modhub_auth__forgot_limit="1")
     for status in (204, 429):
@@ -232,7 +224,6 @@ def test_a_limit_of_sign_ins_is_counted(start: Start) -> None:
     assert samples(site)['modhub_limits_hit_total{limit="forgot"}'] == 1
 
 
-@pytest.mark.one_database
 def test_without_the_feature_nothing_is_read(start: Start) -> None:
     site = start(TEST_ACCOUNTS)
     site.config.add_metric("never", "Never read.", lambda _: pytest.fail("read"))
@@ -241,7 +232,6 @@ def test_without_the_feature_nothing_is_read(start: Start) -> None:
     site.get("/metrics", status=404)
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize(("name", "kind"), [("things_total", "gauge"), ("things", COUNTER)])
 def test_the_name_of_a_counter_says_so(site: Site, name: str, kind: str) -> None:
     with pytest.raises(StartRefused, match="_total"):

@@ -19,6 +19,8 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
+pytestmark = pytest.mark.postgres
+
 CHANGES = "/api/modhub/changes"
 
 
@@ -146,7 +148,6 @@ def test_a_new_feed_or_a_serial_from_elsewhere_is_410(site: Site) -> None:
     assert feed(site)["feed"] != known
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("query", ["?since=x", "?since=-1", "?since=1.0", "?since=%D9%A1", "?limit=x", "?limit=-1"])
 def test_what_is_no_number_is_400(site: Site, query: str) -> None:
     assert feed(site, query, 400)["error"] == "invalid_input"

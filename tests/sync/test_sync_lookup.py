@@ -18,6 +18,8 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
+pytestmark = pytest.mark.postgres
+
 ABSENT = "01234567-89AB-cdef-0123-456789abcdef"
 LOOKUP, UPDATES = "/api/modhub/lookup", "/api/modhub/updates"
 
@@ -220,7 +222,6 @@ BAD_BODIES: list[Any] = [
 ]
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("path", ["lookup", "updates", "plan", "plan/check"])
 def test_a_body_that_is_no_question_is_400(site: Site, path: str) -> None:
     # C-SYNC-16
@@ -233,7 +234,6 @@ def test_a_body_that_is_no_question_is_400(site: Site, path: str) -> None:
     site.get(f"/api/modhub/{path}", status=405)
 
 
-@pytest.mark.one_database
 def test_five_hundred_are_answered_and_a_large_body_is_413(site: Site) -> None:
     guids = [str(uuid.uuid4()) for _ in range(500)]
     assert site.post_json(LOOKUP, {"guids": guids}).json == {"mods": [], "missing": guids}

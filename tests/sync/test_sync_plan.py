@@ -10,6 +10,8 @@ import pytest
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
+pytestmark = pytest.mark.postgres
+
 ABSENT = "01234567-89AB-cdef-0123-456789abcdef"
 
 
@@ -210,7 +212,6 @@ def test_cycles_and_wide_graphs(site: Site) -> None:
     assert [step["guid"] for step in plan(site, second[3])["steps"]][-1] == second[3]
 
 
-@pytest.mark.one_database
 def test_at_most_a_hundred_conflicts_are_shown(site: Site) -> None:
     # C-SYNC-10
     names = guids(40)

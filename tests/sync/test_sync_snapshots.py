@@ -34,6 +34,8 @@ from modhub_testing.mods import (
 )
 from modhub_testing.workers import run_worker
 
+pytestmark = pytest.mark.postgres
+
 POINTER = "/api/modhub/snapshot"
 KEY = b64encode(bytes(range(32))).decode()
 
@@ -161,7 +163,6 @@ def test_a_name_that_no_snapshot_can_have_is_unknown(site: Site) -> None:
         site.get(f"/Modhub/snapshot/{name}", status=404)
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("name", "value"),
     [("signing_key", "x"), ("signing_key", KEY[4:]), ("snapshot_hours", "-1"), ("snapshot_hours", "x")],
@@ -250,7 +251,7 @@ def test_one_process_makes_it(site: Site, start: Start, monkeypatch: pytest.Monk
 
 
 def test_the_worker_survives_every_error(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    site.registry.settings["modhub_sync.snapshot_hours"] = 1
+    monkeypatch.setitem(site.registry.settings, "modhub_sync.snapshot_hours", 1)
     published_mod(site)
 
     def fail(*_: object) -> None:

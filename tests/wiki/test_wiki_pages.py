@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import func, select
 
 import modhub_wiki
@@ -144,6 +145,7 @@ def search_paths(wiki: Site, q: str) -> list[str]:
     return re.findall(r'<h2><a href="/Modhub/Wiki/([^"]*)"', page)
 
 
+@pytest.mark.postgres
 def test_search_folds_and_wants_every_word(wiki: Site, publish: Any) -> None:
     # C-WIKI-8
     publish("b/cafe", "# Kaffee\n\nÜber die **Groß**en Cafés & mehr\n\n```python\nname_with_underscore = 100\n```\n")

@@ -7,6 +7,8 @@ import pytest
 
 from modhub_testing import Site, Start
 
+pytestmark = pytest.mark.postgres
+
 KEYS = "wiki-key Modhub:wiki"
 WRITERS = 8
 

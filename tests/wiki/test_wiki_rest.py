@@ -77,6 +77,7 @@ def test_the_list_is_by_path(wiki: Site, mount: str) -> None:
 
 
 @MOUNTS
+@pytest.mark.postgres
 def test_a_deleted_page_is_gone_and_numbers_on(wiki: Site, mount: str) -> None:
     # C-WIKI-5
     send(wiki, "PUT", f"{NEW}/a")

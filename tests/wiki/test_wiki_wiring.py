@@ -26,6 +26,7 @@ def test_models_and_migrations_agree(wiki: Site) -> None:
     assert migrate.schema_differences(wiki.databases, packages["modhub_wiki"]) == []
 
 
+@pytest.mark.postgres
 def test_migrations_go_down_and_up_again(wiki: Site) -> None:
     package = next(migration for migration in wiki.declarations.migrations if migration.package == "modhub_wiki")
     with wiki.databases.write_engine.begin() as connection:

@@ -267,7 +267,6 @@ def raw_files(service: Any, request: pytest.FixtureRequest) -> Iterator[Path]:
         yield from (path for path in (request.getfixturevalue("postgres").base / "data").rglob("*") if path.is_file())
 
 
-@pytest.mark.postgres_in_ci
 def test_no_secret_is_in_clear_after_a_whole_journey(service, browse, provider, request):
     # C-SET-5, C-TOK-3, T-C8
     journey = Journey(service, browse(service.caller()), provider)

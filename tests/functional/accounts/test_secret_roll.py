@@ -110,7 +110,6 @@ class Person:
         assert self.browser.post(f"{HOME}/register", fields, token).status == 303
 
 
-@pytest.mark.one_database
 def test_at_each_step_of_the_documented_change_the_processes_understand_each_other(
     service: Installation, browse: Any
 ) -> None:
@@ -136,7 +135,6 @@ def test_at_each_step_of_the_documented_change_the_processes_understand_each_oth
     assert verified.returncode == 0, verified.stdout
 
 
-@pytest.mark.one_database
 def test_the_new_secret_must_not_come_first_while_a_process_does_not_have_it(service: Installation) -> None:
     """Why there are two steps: if this passes on with 200, the document may become shorter."""
     old, new = start(service, OLD_ONLY), start(service, NEW_FIRST)
@@ -148,7 +146,6 @@ def test_the_new_secret_must_not_come_first_while_a_process_does_not_have_it(ser
     assert caller.ask("GET", "/api/auth/me", headers=bearer, port=old.port).status == 401
 
 
-@pytest.mark.one_database
 def test_without_the_old_secret_sessions_go_on_and_authenticators_do_not(service: Installation, browse: Any) -> None:
     """What docs/operations.md says of a secret that leaked."""
     old = start(service, OLD_FIRST)
