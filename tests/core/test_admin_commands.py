@@ -134,6 +134,7 @@ def operator_entries(site: Site) -> int:
 
 
 @pytest.mark.postgres
+@pytest.mark.slow
 def test_a_dry_run_changes_nothing(
     everything: Site, run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

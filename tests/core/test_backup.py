@@ -33,7 +33,7 @@ from modhub_testing import Site, stored_files
 from modhub_testing.databases import TEST_SECRET, TemplateDatabases
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_wiki modhub_sync modhub_downloads"
 TEXT = 'Zeile 1\nZeile 2\t"«Ü» 🎮'

@@ -88,6 +88,7 @@ def test_mods_that_need_each_other_appear_once_each(site: Site) -> None:
     assert chain(site, ids[2]) == ([second, first, third], [])
 
 
+@pytest.mark.slow
 def test_a_chain_of_a_thousand_takes_as_many_statements_as_none(site: Site) -> None:
     # C-READ-7, T-D7
     names = guids(1000)

@@ -86,6 +86,7 @@ def filled(site: Site) -> tuple[Model, list[dict[str, Any]], random.Random]:
     return Model(mods, insert_mods(site, mods)), mods, rng
 
 
+@pytest.mark.slow
 def test_hits_and_their_order_are_the_models(site: Site, filled: Any) -> None:
     # C-LIST-4, C-LIST-8
     model, mods, rng = filled
@@ -102,6 +103,7 @@ def test_hits_and_their_order_are_the_models(site: Site, filled: Any) -> None:
 
 @pytest.mark.parametrize("by_game", [True, False])
 @pytest.mark.parametrize("walks", [True, False])
+@pytest.mark.slow
 def test_hits_are_the_same_read_all_or_in_the_lists_order(
     site: Site, filled: Any, monkeypatch: pytest.MonkeyPatch, walks: bool, by_game: bool
 ) -> None:
@@ -118,6 +120,7 @@ def test_hits_are_the_same_read_all_or_in_the_lists_order(
         )
 
 
+@pytest.mark.slow
 def test_pages_cut_the_same_list(site: Site, filled: Any) -> None:
     # C-LIST-1, C-LIST-3
     model, mods, rng = filled

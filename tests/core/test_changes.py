@@ -143,6 +143,7 @@ def test_a_rolled_back_change_leaves_no_trace(site: Site) -> None:
     assert (serial(site), entries(site)) == before
 
 
+@pytest.mark.slow
 def test_whoever_reads_a_serial_sees_all_before_it(site: Site) -> None:
     """Writers commit in any order; a reader that goes on from each head misses nothing."""
     mods = [published_mod(site, title=f"mod {number}") for number in range(4)]

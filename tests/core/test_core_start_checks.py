@@ -36,6 +36,7 @@ def warned(new_database: Any, caplog: pytest.LogCaptureFixture) -> Any:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.slow
 def test_each_slip_is_one_sentence(warned: Any) -> None:
     # T-F11
     good = {"ApiPrivateKeys": f"{LONG} Modhub:app", "modhub__storage_address_key": LONG}

@@ -298,6 +298,7 @@ class Proxy(BaseHTTPRequestHandler):
         ({"location": "https://127.0.0.1/"}, "redirects to https: write https in modhub.base_url"),
     ],
 )
+@pytest.mark.slow
 def test_the_proxy_in_front(start: Start, examine: Any, proxy: dict[str, Any], sentence: str) -> None:
     # C-RUN-19
     handler = type("Handler", (Proxy,), proxy)

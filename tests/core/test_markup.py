@@ -438,6 +438,7 @@ def test_whatever_comes_in_only_the_list_goes_out(value: str, limit: int) -> Non
 
 @given(value=st.text(max_size=200))
 @settings(deadline=None)
+@pytest.mark.slow
 def test_plain_text_without_markup_survives(value: str) -> None:
     plain = text.line(value, 200)
     escaped = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\xa0", "&nbsp;")

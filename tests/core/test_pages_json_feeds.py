@@ -165,6 +165,7 @@ def test_deleted_and_hidden_mods_are_tombstones(site: Site) -> None:
 
 
 @pytest.mark.postgres
+@pytest.mark.slow
 def test_only_the_latest_deletions_are_shown(site: Site) -> None:
     own = site.as_account(OWNER)
     guids = [str(uuid.uuid4()) for _ in range(102)]

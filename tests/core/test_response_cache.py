@@ -103,6 +103,7 @@ def test_conditions_are_evaluated_with_a_warm_and_a_cold_cache(start: Start, war
 
 
 @pytest.mark.postgres
+@pytest.mark.slow
 def test_each_change_is_seen_at_once_by_every_application(sites: list[Site]) -> None:
     """Random writes through any of them: later readers get what the database says."""
     rng = random.Random(14)

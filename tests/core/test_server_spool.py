@@ -252,6 +252,7 @@ def resident():
     ],
     ids=["small", "not asked about", "chunked", "head"],
 )
+@pytest.mark.slow
 def test_many_unfinished_requests_hold_little_memory(sent):
     many, clients = 300, []
     with running(App(), connection_limit=many + 100) as service:

@@ -89,6 +89,7 @@ def test_every_row_is_tried() -> None:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.slow
 def test_a_start_says_what_the_document_says(
     good: dict[str, str | None], mistake: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
