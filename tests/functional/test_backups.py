@@ -15,8 +15,6 @@ from modhub_testing.disks import small_disk
 from modhub_testing.load import WriteLoad
 from modhub_testing.service import PASSWORD, Installation
 
-pytestmark = pytest.mark.postgres
-
 FEATURES = "modhub_auth modhub_builds"
 
 
@@ -42,6 +40,7 @@ def assert_same_files(caller: Caller, expected: dict[int, str]) -> None:
 
 
 @pytest.mark.timeout(900)  # on a busy machine with an object store the load makes thousands of objects
+@pytest.mark.postgres
 def test_a_backup_under_load_becomes_a_service_on_the_other_database(
     services: Any, kind: str, origin: Installation, tmp_path: Path
 ) -> None:
@@ -84,6 +83,7 @@ def test_a_backup_under_load_becomes_a_service_on_the_other_database(
     assert ready(restored.admin("verify")) == "No problems found.\n"
 
 
+@pytest.mark.postgres
 def test_a_killed_backup_is_refused_and_holds_nothing_back(origin: Installation, tmp_path: Path) -> None:
     # C-RUN-17
     author = origin.register("killed")

@@ -12,8 +12,6 @@ from modhub_testing.caller import Caller, CallerResponse
 from modhub_testing.databases import closed_database
 from modhub_testing.service import PASSWORD, Installation
 
-pytestmark = pytest.mark.postgres
-
 KEY = "0f3c9d1e5b7a4862b1d4e7f0a3c68952"
 FEATURES = "modhub_auth modhub_builds modhub_wiki"
 SIGN_IN = {"email": "away@example.org", "password": PASSWORD}
@@ -46,6 +44,7 @@ def answer_without_storage(caller: Caller) -> CallerResponse:
 
 
 @pytest.mark.parametrize("kind", ["postgresql"], scope="module", indirect=True)
+@pytest.mark.postgres
 def test_without_the_database_all_that_needs_it_is_503_for_the_moment(served: Installation, own: Caller) -> None:
     # C-ERR-16, C-RUN-8, C-RUN-21
     mod = own.published("Away", b"content")

@@ -18,8 +18,6 @@ import pytest
 from modhub_testing.caller import Caller, patiently
 from modhub_testing.service import SERVICE_STOP_SECONDS, Installation
 
-pytestmark = pytest.mark.postgres
-
 DOWNLOADS: Final = 10_000 if os.environ.get("MODHUB_LONG_RACES") == "1" else 400
 MODS: Final = 5
 LARGE: Final = 600_000
@@ -121,6 +119,7 @@ def downloads_of(service: Installation, mods: list[Any]) -> list[dict[str, int]]
 
 
 @pytest.mark.slow
+@pytest.mark.postgres
 def test_mixed_downloads_give_exactly_the_defined_number(installation: Installation) -> None:
     # C-DL-1, C-DL-2, C-DL-7
     rng, began = random.Random(16), time.monotonic()

@@ -13,8 +13,6 @@ from modhub_testing.databases import locked_database
 from modhub_testing.disks import fill_disk, small_disk
 from modhub_testing.service import PASSWORD, Installation
 
-pytestmark = pytest.mark.postgres
-
 MB = 1024 * 1024
 WAIT_CEILING = 60.0
 """Seconds that a write waits for the database at most: five by the setting, and slow machines."""
@@ -30,6 +28,7 @@ def busy(answer: CallerResponse) -> None:
     assert int(answer.headers["Retry-After"]) >= 1
 
 
+@pytest.mark.postgres
 def test_a_locked_database_is_read_from_and_refuses_writes_for_the_moment(service, own):
     # T-F4
     mod = own.published("Locked")
@@ -58,6 +57,7 @@ def test_a_locked_database_is_read_from_and_refuses_writes_for_the_moment(servic
     assert own.need(200, "GET", path)["title"] == "In time"
 
 
+@pytest.mark.postgres
 def test_a_short_lock_only_delays(service, own):
     mod = own.published("Delayed")
     answers: list[CallerResponse] = []
@@ -216,6 +216,7 @@ def test_a_damaged_file_is_never_given_out_and_verify_names_it(service, own, dam
     assert service.admin("verify").returncode == 0
 
 
+@pytest.mark.postgres
 def test_no_fault_left_a_traceback_or_a_500(service):
     # C-ERR-9
     """Runs after any number of the others."""
