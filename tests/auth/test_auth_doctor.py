@@ -57,7 +57,6 @@ def mail_port(request: pytest.FixtureRequest) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_the_mail_server(start: Any, mail_port: str) -> None:
     # C-RUN-19
     site = start("modhub_auth", mail__host="127.0.0.1", mail__port=mail_port)
@@ -69,7 +68,6 @@ def test_the_mail_server(start: Any, mail_port: str) -> None:
     assert problems(plain) == [f"{where} offers no STARTTLS or no sign-in: correct mail.tls, mail.ssl or mail.username"]
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("mail_port", [{"greeting": b"554 go away\r\n"}], indirect=True)
 def test_a_mail_server_that_refuses_everybody(start: Any, mail_port: str) -> None:
     site = start("modhub_auth", mail__host="127.0.0.1", mail__port=mail_port)
@@ -77,7 +75,6 @@ def test_a_mail_server_that_refuses_everybody(start: Any, mail_port: str) -> Non
     assert sentence.endswith("does not take emails (554): ask its operator")
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_mail_server_that_is_down_or_unknown(start: Any) -> None:
     # C-RUN-19
     (sentence,) = problems(start("modhub_auth", mail__host="127.0.0.1", mail__port=str(free_port())))
@@ -86,7 +83,6 @@ def test_a_mail_server_that_is_down_or_unknown(start: Any) -> None:
     assert sentence == "the mail server nowhere.invalid, port 25, is unknown: correct mail.host"
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_mail_server_that_is_silent(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-19
     monkeypatch.setattr(mail_check, "MAIL_CHECK_SECONDS", 0.2)
@@ -97,7 +93,6 @@ def test_a_mail_server_that_is_silent(start: Any, monkeypatch: pytest.MonkeyPatc
         assert problems(site) == [f"the mail server 127.0.0.1, port {port}, {advice}"]
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_folder_for_emails(start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-19
     assert problems(start("modhub_auth", modhub__mail_dir=str(tmp_path / "new" / "mail"))) == []

@@ -145,14 +145,12 @@ def answers(head: bytes, body: bytes) -> Talk:
     ],
     ids=["body", "headers", "status line"],
 )
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_platforms_response_has_a_time_limit(auth: Any, listening: Any, talk: Talk, status: int) -> None:
     began = monotonic()
     assert asked(auth, listening(talk)).status_int == status
     assert monotonic() - began < openid.PROVIDER_TIMEOUT_SECONDS + WAIT
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_platform_leads_nowhere_else(auth: Any, listening: Any, status: int) -> None:
     reached = threading.Event()

@@ -674,7 +674,6 @@ def test_forgot_is_limited_on_pages_too(auth: Any) -> None:
     app.post_json("/api/auth/forgot", {"email": "ada@example.org"}, status=429)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_the_workshop_says_how_a_script_signs_in(app: Any, person: Person) -> None:
     register(app, person)
     new = app.get("/Modhub/mine/new")

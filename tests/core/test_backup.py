@@ -229,7 +229,6 @@ def test_files_come_with_the_rows_and_ids_go_on(
         assert added == (last["id"] + 1001,)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("kind", ["table", "file", "manifest", "hash", "missing table", "missing file", "short file"])
 def test_a_damaged_backup_is_refused_before_anything_is_touched(
     site: Site, new: Callable[..., Databases], tmp_path: Path, kind: str
@@ -254,7 +253,6 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(
         check_archive(folder, QUIET)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_an_unfinished_backup_is_refused(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -311,7 +309,6 @@ def test_a_restore_that_was_killed_is_run_again(
     assert ours["core_generation"] != theirs["core_generation"]
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_place_that_is_in_use_is_refused(site: Site, new: Callable[..., Databases], tmp_path: Path) -> None:
     # C-RUN-17
     published_mod(site)
@@ -336,7 +333,6 @@ def test_a_place_that_is_in_use_is_refused(site: Site, new: Callable[..., Databa
         refuse_unfit_place(RestoreTarget(empty, store, packages), folder, manifest)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_features_and_versions_must_fit(
     site: Site, new: Callable[..., Databases], packages: list[Migrations], tmp_path: Path
 ) -> None:
@@ -494,7 +490,6 @@ def test_a_copy_that_takes_longer_than_the_grace_of_a_running_sweep_timer(
     assert timer.removed == 4
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_hold_is_renewed_as_long_as_the_copy_takes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-16
     monkeypatch.setattr(holds, "RENEW_SECONDS", 0.02)
@@ -508,7 +503,6 @@ def test_a_hold_is_renewed_as_long_as_the_copy_takes(site: Site, monkeypatch: py
         assert since is not None
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_hold_of_a_killed_process_ends_and_a_restore_keeps_sweeps_away(site: Site) -> None:
     store = site.find_service(BlobStore)
     with hold_files(site.databases, HoldPurpose.RESTORE):
@@ -522,7 +516,6 @@ def test_a_hold_of_a_killed_process_ends_and_a_restore_keeps_sweeps_away(site: S
         assert session.scalars(select(FileHold)).all() == []
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(
     site: Site, new: Callable[..., Databases], tmp_path: Path
 ) -> None:

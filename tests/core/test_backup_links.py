@@ -70,7 +70,6 @@ def spoil(path: Path) -> None:
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_each_night_adds_only_its_new_files_and_is_whole_without_the_others(site: Site, tmp_path: Path) -> None:
     # C-RUN-45
     mods = [large_mod(site) for _ in range(4)]
@@ -100,7 +99,6 @@ def test_each_night_adds_only_its_new_files_and_is_whole_without_the_others(site
     databases.dispose()
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("kind", ["changed", "cut", "missing"])
 def test_damage_of_one_backup_does_not_spread_to_the_next(site: Site, tmp_path: Path, kind: str) -> None:
     # C-RUN-45
@@ -124,7 +122,6 @@ def test_damage_of_one_backup_does_not_spread_to_the_next(site: Site, tmp_path: 
         check_archive(tmp_path / "first", QUIET)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("is_lost", [True, False])
 def test_what_the_store_has_lost_is_kept_from_the_earlier_backup_and_named(
     site: Site, tmp_path: Path, is_lost: bool
@@ -143,7 +140,6 @@ def test_what_the_store_has_lost_is_kept_from_the_earlier_backup_and_named(
     assert_whole(site, tmp_path / "second")
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_only_the_newest_finished_backup_is_shared(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-45
     def killed(*_: object) -> None:
@@ -166,7 +162,6 @@ def test_only_the_newest_finished_backup_is_shared(site: Site, tmp_path: Path, m
     assert back_up(site, tmp_path / "elsewhere" / "next").earlier is None
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_no_file_is_shared_on_request(site: Site, tmp_path: Path) -> None:
     large_mod(site)
     back_up(site, tmp_path / "first")
@@ -174,7 +169,6 @@ def test_no_file_is_shared_on_request(site: Site, tmp_path: Path) -> None:
     assert inodes(tmp_path / "first").isdisjoint(inodes(tmp_path / "second"))
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("code", [errno.EXDEV, errno.EMLINK, errno.EPERM, errno.EOPNOTSUPP])
 def test_where_links_are_refused_files_are_copied(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
@@ -193,7 +187,6 @@ def test_where_links_are_refused_files_are_copied(
     assert inodes(tmp_path / "first").isdisjoint(inodes(tmp_path / "second"))
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_files_of_another_user_are_not_shared_and_nobody_writes_to_shared_ones(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -229,7 +229,6 @@ def test_what_the_operator_does_is_written_down(site: Site, run: Run, caplog: py
     ]
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize(
     "words",
     [
@@ -255,7 +254,6 @@ def test_usage_errors_are_reported_and_change_nothing(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_without_accounts_no_person_is_named(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     site = start("")
     (number,) = insert_mods(site, [{}])
@@ -264,7 +262,6 @@ def test_without_accounts_no_person_is_named(start: Start, capsys: pytest.Captur
     assert "  owner: account 7\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("command", ["mod", "game"])
 def test_every_example_of_the_help_can_be_typed(site: Site, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     parser = build_admin_parser(site.config)

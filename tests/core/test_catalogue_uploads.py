@@ -262,7 +262,6 @@ def test_images_have_a_sum(site: Site) -> None:
     upload_asset(site, new_mod(site), "images", b"x" * 30)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])  # the bytes do not pass through the database: once is enough
 def test_sixty_four_megabytes_are_taken_and_one_byte_more_is_not(site: Site) -> None:
     # C-TXT-7, C-UP-11
     mod = published_mod(site)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub_testing.service import Installation
@@ -31,7 +29,6 @@ def kind(headers: dict[str, str]) -> tuple[str | None, str, bool]:
     return allowed, headers["Cross-Origin-Resource-Policy"], "X-Frame-Options" in headers
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_dots_lead_nowhere(start: Start) -> None:
     site = start(ALL)
     mod = published_mod(site)
@@ -46,7 +43,6 @@ def test_dots_lead_nowhere(start: Start) -> None:
         assert raw(site, path)[0] == 404, path
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_empty_segments_change_nothing(start: Start) -> None:
     site = start(ALL, ApiPrivateKeys="agent")
     mod = published_mod(site)
@@ -62,7 +58,6 @@ def test_empty_segments_change_nothing(start: Start) -> None:
             assert raw(site, odd, "OPTIONS", **PREFLIGHT)[0] == raw(site, path, "OPTIONS", **PREFLIGHT)[0]
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_pages_elsewhere_may_read_feeds_and_files_and_nothing_else_of_the_site(start: Start) -> None:
     # C-HTTP-2
     site = start(ALL)
@@ -106,7 +101,6 @@ def test_a_number_has_one_spelling(site: Site) -> None:
     own.delete(f"/api/modhub/{number}/images/{image}", status=204)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_an_encoded_slash_does_not_give_a_page_the_headers_of_a_file(new_database: Any, tmp_path: Any) -> None:
     includes = "modhub_auth modhub_builds"
     service = Installation(tmp_path / "service", new_database(includes), includes)

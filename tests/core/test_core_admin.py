@@ -189,7 +189,6 @@ def test_a_new_key_is_long_and_each_another(run: Run) -> None:
         assert scope == "Modhub:wiki"
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_command_has_examples_in_its_help(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     site = start("modhub_auth modhub_builds modhub_wiki")
     parser = build_admin_parser(site.config)
@@ -205,7 +204,6 @@ def test_every_command_has_examples_in_its_help(start: Start, capsys: pytest.Cap
             assert parser.parse_args(["-c", "my.ini", *words]).command == name
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_ctrl_c_is_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -214,7 +212,6 @@ def test_ctrl_c_is_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     assert run("sweep") == (130, "modhub-admin: interrupted; finished work is kept.\n")
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize(
     ("words", "target", "sentence"),
     [
@@ -248,7 +245,6 @@ def test_ctrl_c_says_what_is_left(  # noqa: PLR0917 - fixtures
     assert line.startswith(f"modhub-admin: interrupted; {sentence.replace('DEST', str(folder))}")
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_lists_are_json_for_programs(site: Site, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mod = published_mod(site, games=["Portal"])
     run("game", "add", "Portal")
@@ -279,7 +275,6 @@ def mod_bytes(site: Site, mod: Any) -> int:
     return size
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_wrong_calls_are_one_line(run_with_ini: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert admin.admin_main(["--help"]) == 0
     assert capsys.readouterr().out.startswith("usage: modhub-admin -c INI COMMAND\n")
@@ -298,7 +293,6 @@ def test_wrong_calls_are_one_line(run_with_ini: Run, capsys: pytest.CaptureFixtu
     assert "is missing" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_database_that_is_behind_or_away_is_one_line(
     run_with_ini: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -349,7 +343,6 @@ def test_a_database_that_is_read_only_is_not_only_called_busy(
     assert "read-only" in output or "readonly" in output
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_store_that_fails_is_said_with_its_cause(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client's sentence says neither what failed nor why."""
 

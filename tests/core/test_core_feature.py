@@ -151,7 +151,6 @@ def test_only_a_mod_that_everybody_sees_takes_remarks(installed: None, start: St
 
 
 @pytest.mark.parametrize("place", ["navigation", "notice", "mod", "mod_install", "footer"])
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_what_a_panel_gives_is_text_unless_it_is_markup(
     start: Start, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -170,7 +169,6 @@ def test_what_a_panel_gives_is_text_unless_it_is_markup(
     assert ">None<" not in shown
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_its_settings_and_its_command(installed: None, start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     site = start(BOTH)
     parser = admin.build_admin_parser(site.config)
@@ -231,7 +229,6 @@ CLAIMS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("claim", list(CLAIMS))
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_two_features_that_claim_one_name_conflict(
     claim: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, dialect: str
 ) -> None:

@@ -96,7 +96,6 @@ def test_a_store_that_cannot_be_written_is_503_and_named(
     assert site.get("/readyz", status=200).json["storage"] == "ok"
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_many_who_ask_cost_one_check(site: Site, clock: Clock) -> None:
     """Anybody may call it, and each check writes and removes a file."""
     part = Part(site)
@@ -108,7 +107,6 @@ def test_many_who_ask_cost_one_check(site: Site, clock: Clock) -> None:
     assert part.asked == 2
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_part_that_hangs_holds_nobody_and_is_soon_unreachable(site: Site, clock: Clock) -> None:
     part = Part(site)
     site.get("/readyz")
@@ -129,7 +127,6 @@ def test_a_part_that_hangs_holds_nobody_and_is_soon_unreachable(site: Site, cloc
     assert site.get("/readyz", status=200).json["storage"] == "ok"
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_those_who_come_first_together_ask_once(site: Site) -> None:
     part = Part(site)
     part.go.clear()

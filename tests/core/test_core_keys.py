@@ -80,7 +80,6 @@ def refused(code: str) -> tuple[int, dict[str, str]]:
     return 401, {"error": code}
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_the_key_test_takes_any_valid_key_whole_and_nothing_else(keyed: Any) -> None:
     # C-ERR-2, C-KEY-2, C-KEY-3, T-C11
     site = keyed(ApiPrivateKeys=KEYS, modhub__storage_address_key=ADDRESS_KEY)
@@ -96,7 +95,6 @@ def test_the_key_test_takes_any_valid_key_whole_and_nothing_else(keyed: Any) -> 
     assert site.post("/api/modhub/key", status=405).headers["Allow"] == "GET, HEAD"
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_scopes_open_what_they_name_and_nothing_else(keyed: Any) -> None:
     # C-KEY-1, C-KEY-4, T-C11
     site = keyed(ApiPrivateKeys=KEYS, modhub__storage_address_key=ADDRESS_KEY)
@@ -109,7 +107,6 @@ def test_scopes_open_what_they_name_and_nothing_else(keyed: Any) -> None:
         assert ask(site, f"/api/keyed/{name}", None) == refused("no_api_key")
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_the_scopes_of_a_key_without_one_are_the_features_to_say(start: Start) -> None:
     def scopes(includes: str) -> set[str]:
         site = start(includes, ApiPrivateKeys="bare\nwiki Modhub:wiki")
@@ -123,7 +120,6 @@ def test_the_scopes_of_a_key_without_one_are_the_features_to_say(start: Start) -
     assert scopes("modhub_wiki modhub_builds") == {"scope:Modhub:app"}
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("configured", ["", "\n  \n\t\n"])
 def test_without_configured_keys_every_key_is_unknown(keyed: Any, configured: str) -> None:
     # C-KEY-2
@@ -134,7 +130,6 @@ def test_without_configured_keys_every_key_is_unknown(keyed: Any, configured: st
         assert ask(site, url, None, method) == refused("no_api_key")
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_key_is_no_account(keyed: Any) -> None:
     site = keyed(ApiPrivateKeys=KEYS)
     for key in ("first-key", "both-key"):

@@ -158,7 +158,6 @@ def test_a_missing_setting_says_what_it_is_for() -> None:
         Setting("a.b", text, None, "what it does").read({}, {})
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_two_applications_in_one_process_do_not_see_each_other(start: Start) -> None:
     first = start(ApiPrivateKeys="key-one", modhub__base_url="https://one.example.org")
     second = start("", ApiPrivateKeys="key-two")

@@ -35,7 +35,6 @@ def warned(new_database: Any, caplog: pytest.LogCaptureFixture) -> Any:
     return start
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.slow
 def test_each_slip_is_one_sentence(warned: Any) -> None:
     # T-F11
@@ -99,13 +98,11 @@ def test_what_a_public_address_is(url: str, public: bool) -> None:
     assert is_public(url) is public
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_new_key_with_an_unknown_scope_is_warned_about(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     admin.run_command(start("modhub_builds").config, ["-c", "x.ini", "key", "new", "Modhub:app", "Modhub:nonsense"])
     assert "No included feature declares the scope Modhub:nonsense" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_check_warns_as_a_start_does(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     # T-F11
     config = start("modhub_builds", **{"ApiPrivateKeys": f"{SHORT} Modhub:app", "maill.host": "x"}).config

@@ -39,7 +39,6 @@ def whole(start: Start) -> Site:
     return start()
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_view_says_who_may(whole: Site) -> None:
     all_views = views(whole)
     # What may be missing is a whole scan: one view of each folder.
@@ -66,7 +65,6 @@ def test_every_view_names_its_side_and_methods(whole: Site) -> None:
         assert view.get("is_api") in {True, False} or "IRoot" in str(view["context"]), name
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_view_whose_author_forgot_is_closed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     def forgetful(config: Any) -> None:
         config.include("modhub")

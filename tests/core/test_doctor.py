@@ -122,7 +122,6 @@ def test_a_schema_that_is_behind_or_newer(site: Site, examine: Any) -> None:
         assert sentence in sentences["schema"][0]
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_database_that_is_missing_is_not_created(start: Start, examine: Any, tmp_path: Path) -> None:
     # C-RUN-19
     site = start(url=f"sqlite:///{tmp_path}/none.sqlite")
@@ -283,7 +282,6 @@ class Proxy(BaseHTTPRequestHandler):
         """Nothing."""
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize(
     ("proxy", "sentence"),
     [
@@ -314,14 +312,12 @@ def test_the_proxy_in_front(start: Start, examine: Any, proxy: dict[str, Any], s
     assert sentence in sentences["proxy"][0]
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_nothing_at_base_url(start: Start, examine: Any) -> None:
     code, sentences = examine(start(modhub__base_url=f"http://127.0.0.1:{free_port()}"))
     assert code == 1
     assert "cannot be reached (Connection refused): start the service and the proxy" in sentences["proxy"][0]
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_trusted_proxy_that_was_forgotten(start: Start, examine: Any) -> None:
     # C-RUN-19, T-F11
     for server, sentence in (

@@ -97,7 +97,6 @@ def test_it_follows_the_numbers_of_the_package(tmp_path: Path) -> None:
     assert f'down_revision = "{newest}"' in made.read_text()
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -113,7 +112,6 @@ def test_what_it_refuses_is_a_sentence(run: Any, package: Path, words: tuple[str
     assert list((package / "migrations" / "versions").iterdir()) == []
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_folder_that_cannot_be_written_is_a_sentence(
     run: Any, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,6 @@ PAGE = "/Modhub/doc"
 GERMAN = {"Accept-Language": "de"}
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("accounts", ["", "modhub_testing.accounts"])
 def test_every_call_of_the_core_is_described_and_no_other(start: Start, accounts: str) -> None:
     site = start(accounts)
@@ -28,7 +27,6 @@ def test_every_call_of_the_core_is_described_and_no_other(start: Start, accounts
     assert (page.select_one(".note.warn") is None) is bool(accounts)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_call_that_is_not_described_is_found(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
     site = start("modhub_testing.accounts modhub_ratings")
@@ -37,7 +35,6 @@ def test_a_call_that_is_not_described_is_found(start: Start, monkeypatch: pytest
     assert undescribed == {("GET", remarks), ("POST", remarks), ("DELETE", f"{remarks}/{{}}")}
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_page_leads_to_it_and_it_costs_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     with site.counted() as statements:
         first = site.get(PAGE)
@@ -57,7 +54,6 @@ def test_every_page_leads_to_it_and_it_costs_nothing(site: Site, monkeypatch: py
     assert PAGE not in site.get("/robots.txt").text
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_it_is_marked_up_for_every_reader(site: Site) -> None:
     answer = site.get(PAGE)
     page = answer.html
@@ -88,7 +84,6 @@ def test_it_is_marked_up_for_every_reader(site: Site) -> None:
     assert "auf Englisch" in german.main.text
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_limits_and_addresses_are_those_of_this_service(start: Start) -> None:
     site = start(modhub__base_url="https://mods.example.org")
     page = site.get(PAGE, headers={"Host": "evil.example"})

@@ -136,7 +136,6 @@ def test_a_long_text_in_any_writing_is_taken_and_cut(site: Site, author: Site) -
     assert len(words(site, mod["id"])) == limits.DESCRIPTION
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_the_server_takes_as_much_by_form_as_by_json(start: Start) -> None:
     rules = start().registry.getUtility(IBodyRules)
     for address in (NEW, "/Modhub/mine/1", "/Modhub/mine/1/changelog/2"):

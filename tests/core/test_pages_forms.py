@@ -150,7 +150,6 @@ def test_programs_need_no_token(site: Site) -> None:
     site.as_account(OWNER).post_json("/api/modhub", {"title": "A"}, headers=elsewhere, status=201)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize(
     ("origin", "scheme", "level"),
     [

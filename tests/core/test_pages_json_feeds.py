@@ -41,7 +41,6 @@ def twin_of(address: str) -> str:
     return address.replace(".atom", "") + ".json"
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("address", FEEDS)
 def test_a_twin_has_the_entries_of_its_atom_feed(site: Site, address: str) -> None:
     # C-PAGE-17
@@ -76,7 +75,6 @@ def test_a_twin_has_the_entries_of_its_atom_feed(site: Site, address: str) -> No
     assert page.html.find("link", type="application/feed+json")["href"] == twin_of(address)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_what_items_hold_besides(site: Site) -> None:
     mod = published_mod(site, games=["Portal"], version="1")
     item = feed(site, "/Modhub/feed.json")["items"][0]
@@ -91,7 +89,6 @@ def test_what_items_hold_besides(site: Site) -> None:
     assert feed(site, "/Modhub/wiki.json")["items"][0]["authors"][0]["name"].startswith("key ")
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_images_have_absolute_addresses_and_text_stays(site: Site) -> None:
     html = '<p>&lt;img src="/x"&gt; <img alt="a&gt;b" src="/Modhub/file/1"> <img src="/Modhub/file/2"></p>'
     mod = published_mod(site, description=html)

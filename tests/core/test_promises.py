@@ -71,7 +71,6 @@ def test_everything_published_is_read_without_an_account_a_cookie_or_a_header(fi
         assert "Set-Cookie" not in answer.headers, address
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_no_address_and_no_header_has_a_version_of_the_interface(filled: Site) -> None:
     # C-PRO-4
     all_calls = calls(filled)
@@ -91,7 +90,6 @@ def addresses_in(value: Any) -> list[str]:
     return own + [address for child in value.values() for address in addresses_in(child)]
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_addresses_in_bodies_are_relative(filled: Site) -> None:
     # C-TXT-5
     answers = [filled.get(address) for address in json_reads(filled)]
@@ -134,7 +132,6 @@ def refusals(site: Site) -> list[tuple[int, Any, set[str]]]:
     return made
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_refusal_is_a_code_and_a_sentence(filled: Site) -> None:
     # C-ERR-1, C-ERR-3
     for status, answer, extra in refusals(filled):
@@ -148,7 +145,6 @@ def test_every_refusal_is_a_code_and_a_sentence(filled: Site) -> None:
 POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_public_json_is_revalidated_and_open_to_all(filled: Site) -> None:
     # T-B8, T-H2
     for address in json_reads(filled):
@@ -160,7 +156,6 @@ def test_public_json_is_revalidated_and_open_to_all(filled: Site) -> None:
         assert "Set-Cookie" not in headers, address
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_private_json_and_every_error_is_kept_nowhere(filled: Site) -> None:
     # T-B8, T-H3
     answers = [answer for _, answer, _ in refusals(filled)]
@@ -175,7 +170,6 @@ def test_private_json_and_every_error_is_kept_nowhere(filled: Site) -> None:
         assert ("WWW-Authenticate" in answer.headers) is (answer.status_int == 401), where
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_answer_carries_what_protects_it(filled: Site) -> None:
     # C-HTTP-10, T-H1
     style = filled.get("/Modhub").html.find("link", rel="stylesheet")["href"]
@@ -195,7 +189,6 @@ def test_every_answer_carries_what_protects_it(filled: Site) -> None:
     assert len(ids) == len(requests)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_the_log_has_one_line_for_each_request(filled: Site, caplog: pytest.LogCaptureFixture) -> None:
     # C-HTTP-11
     path, bearer = f"{mod_address(the_mod(filled))}/images", f"Authorization: Bearer account-{OWNER}"
