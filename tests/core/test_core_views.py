@@ -57,7 +57,6 @@ def test_every_view_says_who_may(whole: Site) -> None:
             assert permission.credential is not CredentialKind.NONE, f"{name} asks for no credential"
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_view_names_its_side_and_methods(whole: Site) -> None:
     for view in views(whole):
         name = f"{view['context']} {view['name']!r}"
