@@ -164,6 +164,7 @@ def test_a_dry_run_changes_nothing(
         assert contents(everything, metadata) != before, words
 
 
+@pytest.mark.slow
 def test_every_list_is_json_for_programs(everything: Site, run: Run) -> None:
     # C-RUN-24
     assert run("demo")[0] == 0
@@ -182,6 +183,7 @@ def test_every_list_is_json_for_programs(everything: Site, run: Run) -> None:
         run("migrate", "--json")
 
 
+@pytest.mark.slow
 def test_an_empty_list_says_so_to_people(everything: Site, run: Run) -> None:
     for name in ("account list", "audit list", "build list", "game list", "letters list", "mod list"):
         code, output = run(*name.split())
@@ -207,6 +209,7 @@ def test_wrong_words_are_usage_errors(everything: Site, run: Run) -> None:
         assert ended.value.code == 2, words
 
 
+@pytest.mark.slow
 def test_what_is_so_already_is_said_and_not_recorded(everything: Site, run: Run) -> None:
     everything.post_json("/api/auth/register", ADA)
     assert run("account", "confirm", "ada@example.org") == (0, "The address of account 1 is confirmed.\n")

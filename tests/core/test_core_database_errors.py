@@ -59,6 +59,7 @@ def test_a_server_that_is_down() -> None:
     assert sentence == f"the database cannot be reached ({where}): Connection refused."
 
 
+@pytest.mark.slow
 def test_a_socket_that_is_not_there() -> None:
     sentence = start_error(f"postgresql+psycopg://mods:{PASSWORD}@/modhub?host=/nonexistent")
     where = "host /nonexistent, port 5432, database modhub, user mods"

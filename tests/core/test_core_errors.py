@@ -196,6 +196,7 @@ HOSTILE_IDS += [
 
 
 @pytest.mark.postgres
+@pytest.mark.slow
 def test_hostile_ids_are_unknown_ids(site: Site, names: dict[str, Any]) -> None:
     # C-ERR-8, C-TXT-6, T-D5
     own = site.as_account(OWNER)
@@ -233,6 +234,7 @@ HOSTILE_BODIES += [b'{"a":' * 1000 + b"1" + b"}" * 1000, b'{"title": "\\ud800"}'
 
 
 @pytest.mark.postgres
+@pytest.mark.slow
 def test_no_input_gives_a_500(site: Site, names: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     # C-ERR-8
     own = site.as_account(OWNER)

@@ -145,6 +145,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.slow
 def test_hostile_markdown_takes_bounded_time(name: str) -> None:
     # T-A3, C-PAGE-27: the bound is ten times what the slowest of them takes on a busy machine.
     begun = time.process_time()

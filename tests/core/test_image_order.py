@@ -62,6 +62,7 @@ def test_the_order_is_the_owners(site: Site) -> None:
 
 
 @pytest.mark.parametrize("order", ["", "0 x", "999999999999999999999", "999999", "-1"])
+@pytest.mark.slow
 def test_an_order_of_other_images_changes_nothing(site: Site, order: str) -> None:
     mod, other = published_mod(site), published_mod(site)
     ids = add_images(site, mod, "a", "b")

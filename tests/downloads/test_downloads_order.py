@@ -41,6 +41,7 @@ def listed(site: Site, query: str) -> list[int]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 24, 25, 26])
+@pytest.mark.slow
 def test_all_pages_together_have_each_mod_once_and_in_order(site: Site, ids: list[int], size: int) -> None:
     # C-DL-5
     page_count = -(-MODS // size)

@@ -147,6 +147,7 @@ def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site: Site, ada: Pe
     assert make(site) == []
 
 
+@pytest.mark.slow
 def test_a_digest_is_left_by_one_post(site: Site, ada: Person, follower: Person) -> None:
     # C-FOL-10
     ada.publish("Tool")

@@ -148,6 +148,7 @@ def test_a_new_name_is_shown_at_once(site: Site, ada: Person) -> None:
     assert site.get(f"{here}/feed.json").json["items"][0]["authors"] == [{"name": "Countess"}]
 
 
+@pytest.mark.slow
 def test_what_is_new_is_paged(ada: Person, bob: Person) -> None:
     # C-FOL-3
     for number in range(22):

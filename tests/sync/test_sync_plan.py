@@ -177,6 +177,7 @@ def test_missing_mods_are_named_as_they_were_sent(site: Site) -> None:
         assert plan(site, spelling)["missing"] == [{"guid": spelling, "requiredBy": []}]
 
 
+@pytest.mark.slow
 def test_a_long_chain_shows_both_ends_of_its_paths(site: Site) -> None:
     # C-SYNC-9
     names = guids(1000)

@@ -151,6 +151,7 @@ def test_demo_fills_an_empty_wiki_once(wiki: Site) -> None:
     assert run_verify(admin, argparse.Namespace(json=False)) == 0
 
 
+@pytest.mark.slow
 def test_the_command_demo_knows_the_wiki(wiki: Site, capsys: pytest.CaptureFixture[str]) -> None:
     run_demo(Admin(wiki.config), argparse.Namespace(dry_run=False))
     assert "the developer wiki" in capsys.readouterr().out
