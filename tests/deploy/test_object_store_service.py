@@ -46,6 +46,7 @@ def eventually(holds: Callable[[], Any], seconds: float) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.postgres
 def test_files_go_there_and_come_back(object_store: ObjectStore, prefix: str, start: Start) -> None:
     # C-FILE-1, C-RUN-6
     site = start(**stored_there(object_store, prefix))
@@ -102,6 +103,7 @@ def test_a_dead_store_stops_no_start_and_refuses_uploads_alone(
     upload_asset(site, mod, "code", version="1", name="a.zip")
 
 
+@pytest.mark.postgres
 def test_the_reported_address_is_the_endpoint_in_every_process(
     object_store: ObjectStore, line: Line, prefix: str, start: Start, new_database: Callable[[str], str]
 ) -> None:
