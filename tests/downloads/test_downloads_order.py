@@ -108,6 +108,7 @@ def test_hidden_and_deleted_mods_are_not_listed(site: Site) -> None:
     assert sum("downloads_mod" in statement for statement in statements) == 1
 
 
+@pytest.mark.parametrize("dialect", ["sqlite"])
 def test_sqlite_reads_the_order_from_its_index_whatever_it_knew_at_analyze(site: Site) -> None:
     insert_mods(site, [{"title": f"Mod {at}"} for at in range(MODS)])
     with site.databases.write_engine.begin() as connection:
