@@ -127,7 +127,7 @@ def test_the_next_backup_links_what_is_there_and_says_what_it_repairs(origin: In
     assert len(shared(first, second)) == count
     damaged, intact = sorted(path for path in second.rglob("files/*/*") if path.stat().st_size)[:2]
     damaged.chmod(0o600)
-    damaged.write_bytes(bytes(damaged.stat().st_size))
+    damaged.write_bytes(bytes(byte ^ 1 for byte in damaged.read_bytes()))  # it may have been all zeros
     told = ready(origin.admin("backup", str(third)), 1)
     key = damaged.parent.name + damaged.name
     assert [line for line in told.splitlines() if line.endswith(f"file {key}")] == [
