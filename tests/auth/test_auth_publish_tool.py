@@ -65,7 +65,6 @@ def test_a_second_run_changes_nothing(app: Any, person: Any, tmp_path: Any, monk
     assert key[20:] not in shown.out + shown.err
 
 
-@pytest.mark.one_database
 def test_a_draft_is_published_with_the_files_of_the_release(
     app: Any, person: Any, tmp_path: Any, monkeypatch: Any, capsys: Any
 ) -> None:

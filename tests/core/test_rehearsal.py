@@ -30,7 +30,7 @@ def archive(*names: str) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.one_database  # it is SQLite that has one lock for all
+@pytest.mark.parametrize("dialect", ["sqlite"])  # it is SQLite that has one lock for all
 def test_owners_wait_for_no_writer_to_read(start: Start) -> None:
     site = start(modhub__lock_seconds="1")
     mod, owner = new_mod(site), new_visitor(site, OWNER)
