@@ -8,7 +8,7 @@ from pyramid.response import Response
 from modhub.base.errors import invalid, not_found
 from modhub.http.payload import encode, query, read_json
 from modhub.http.request import Request
-from modhub.http.responses import composed_json, private_composed_json, public_json
+from modhub.http.responses import composed_answer, composed_json, public_json
 from modhub.interfaces import ICatalogue, IPublicMods
 from modhub.web.views import OPEN, api
 from modhub_sync import limits
@@ -42,12 +42,13 @@ def read_by_guid_view(context: GuidResource, request: Request) -> Response:
 def lookup_view(_context: Any, request: Request) -> Response:
     """``POST /api/modhub/lookup``"""
     guids = read_json(request, LookupRequest, limits.QUESTION).cleaned()
-    return private_composed_json(request, lambda: sync_reader(request).lookup(guids))
+    return composed_answer(request, lambda: sync_reader(request).lookup(guids))
 
 
 @api(context=ICatalogue, name="updates", request_method="POST", permission=OPEN)
 def updates_view(_context: Any, request: Request) -> UpdatesDocument:
     """``POST /api/modhub/updates``"""
+    request.answers_anybody = True
     return sync_reader(request).updates(read_json(request, UpdateRequest, limits.QUESTION).cleaned())
 
 
@@ -71,6 +72,7 @@ def _number(name: str, value: str) -> int:
 @api(context=IPlan, request_method="POST", permission=OPEN)
 def plan_view(_context: Any, request: Request) -> Raw:
     """``POST /api/modhub/plan``"""
+    request.answers_anybody = True
     question = read_json(request, PlanRequest, limits.PLAN_QUESTION)
     return sync_reader(request).plan(question.wanted(), question.installed())
 
@@ -78,4 +80,5 @@ def plan_view(_context: Any, request: Request) -> Raw:
 @api(context=IPlan, name="check", request_method="POST", permission=OPEN)
 def check_lock_view(_context: Any, request: Request) -> LockStateDocument:
     """``POST /api/modhub/plan/check``"""
+    request.answers_anybody = True
     return sync_reader(request).check_lock(read_json(request, LockRequest, limits.PLAN_QUESTION).cleaned())

@@ -1,7 +1,8 @@
 """Compression of responses (RFC 9110, 8.4): JSON, pages, feeds and static files, but never a stored file or a secret.
 
 A length tells something about the content. So nothing is compressed that is for one caller only (``no-store``, a
-cookie, a form's token): beside reflected input it could be guessed (BREACH, T-D18).
+cookie, a form's token): beside reflected input it could be guessed (BREACH, T-D18). Answers to questions that anybody
+may ask by POST are not kept by caches, but have no secret: their views say so (``answers_anybody``).
 """
 
 import gzip
@@ -78,7 +79,9 @@ def _is_compressible(request: Request, response: Any) -> bool:
     present = {name.lower() for name, _ in response.headerlist}
     if not present.isdisjoint(_OF_FILES) or not isinstance(response.app_iter, list | tuple):
         return False
-    return response.status_int == 200 and response.content_type in TYPES and is_for_everybody(request, response)
+    if response.status_int != 200 or response.content_type not in TYPES:
+        return False
+    return request.answers_anybody or is_for_everybody(request, response)
 
 
 def add_vary(response: Any, name: str) -> None:

@@ -58,6 +58,8 @@ class Request(pyramid.request.Request):
     """What stands for all that everybody sees, if it was read at the start (:mod:`modhub.web.public_reads`)."""
     keep_under: Hashable = None
     """The stamp under which the response may be kept; None: not at all."""
+    answers_anybody: bool = False
+    """Whether the response, which no cache may keep, is what everybody gets who asks the same: it may be compressed."""
 
     @property
     def is_safe(self) -> bool:

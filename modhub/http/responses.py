@@ -69,11 +69,20 @@ def composed_json(request: Request, read: Callable[[], ComposedBody | None]) -> 
     return _composed(read, lambda composed: _public_composed(request, composed))
 
 
-def private_composed_json(request: Request, read: Callable[[], ComposedBody]) -> Response:
-    """The same as the answer to one caller, without a validator."""
-    response = _composed(read, lambda composed: _with_body(request, composed, [("Content-Type", "application/json")]))
+def composed_answer(request: Request, read: Callable[[], ComposedBody]) -> Response:
+    """The same as the answer to a question by POST, without a validator."""
+    request.answers_anybody = True
+    response = _composed(read, lambda composed: _composed_answer(request, composed))
     assert response is not None
     return response
+
+
+def _composed_answer(request: Request, composed: ComposedBody) -> Response:
+    headers = [("Content-Type", "application/json"), ("Vary", "Accept-Encoding")]
+    # A smaller one is compressed like all others, by the tween.
+    compressed = composed.size > LARGE and accepts_gzip(request.environ.get("HTTP_ACCEPT_ENCODING", ""))
+    headers += [("Content-Encoding", "gzip")] * compressed
+    return _with_body(request, composed, headers, compressed=compressed)
 
 
 def _composed(read: Callable[[], ComposedBody | None], respond: Callable[[ComposedBody], Response]) -> Response | None:

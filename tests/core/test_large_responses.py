@@ -1,11 +1,13 @@
 """Responses with many or long mods: complete, and never in memory as a whole (T-D20)."""
 
+import gzip
 import json
 import tracemalloc
 import uuid
 from typing import Any
 
 import pytest
+import webob
 from pyramid.response import Response
 
 from modhub.catalogue.models import Note
@@ -307,6 +309,19 @@ def test_a_lookup_answers_four_megabytes_and_names_the_rest(site: Site) -> None:
         waiting = answer.get("more", [])
     assert got == guids
     assert questions == 2
+
+
+@pytest.mark.one_database
+def test_a_large_lookup_is_compressed(site: Site) -> None:
+    # C-SYNC-20, T-D20
+    _, guids = insert_chain(site, 50)
+    whole = site.post_json("/api/modhub/lookup", {"guids": guids})
+    # WebTest would decompress it.
+    sent = {"method": "POST", "json": {"guids": guids}, "headers": {"Accept-Encoding": "gzip"}}
+    small = webob.Request.blank("/api/modhub/lookup", **sent).get_response(site.app)
+    assert len(whole.body) > LARGE
+    assert (small.headers["Content-Encoding"], small.headers["Vary"]) == ("gzip", whole.headers["Vary"])
+    assert gzip.decompress(small.body) == whole.body
 
 
 def test_one_mod_is_always_answered(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

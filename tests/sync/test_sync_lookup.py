@@ -1,10 +1,12 @@
 """Looking mods up by GUID, and asking which of those that one has have changed."""
 
+import gzip
 import json
 import uuid
 from typing import Any
 
 import pytest
+from webob import Request
 
 from modhub_testing import Site
 from modhub_testing.mods import (
@@ -244,3 +246,36 @@ def test_five_hundred_are_answered_and_a_large_body_is_413(site: Site) -> None:
     for path, limit in large.items():
         answer = site.post(f"/api/modhub/{path}", b" " * (limit + 1), status=413)
         assert answer.json["limitBytes"] == limit
+
+
+def ask_gzip(site: Site, path: str, question: Any, coding: str = "gzip") -> Any:
+    """The response as it is sent: WebTest would decompress it."""
+    sent = Request.blank(f"/api/modhub/{path}", headers={"Accept-Encoding": coding}, method="POST", json=question)
+    return sent.get_response(site.app)
+
+
+@pytest.mark.one_database
+def test_answers_to_questions_are_compressed(site: Site) -> None:
+    # C-SYNC-20, C-HTTP-12
+    mods = [published_mod(site, title=f"mod {number}", description="<p>A calm HUD.</p>" * 20) for number in range(3)]
+    guids = [mod["guid"] for mod in mods]
+    have = [{"guid": guid} for guid in guids]
+    questions = {
+        "lookup": {"guids": guids},
+        "updates": {"have": have},
+        "plan": {"want": guids},
+        "plan/check": {"lock": {"entries": have}},
+    }
+    for path, question in questions.items():
+        whole, small = ask_gzip(site, path, question, "identity"), ask_gzip(site, path, question)
+        assert "Content-Encoding" not in whole.headers
+        assert small.headers["Content-Encoding"] == "gzip"
+        assert gzip.decompress(small.body) == whole.body
+        for answer in (whole, small):
+            assert answer.headers["Vary"] == "Accept-Encoding"
+            assert answer.headers["Cache-Control"] == "no-store"
+            assert answer.headers["Content-Length"] == str(len(answer.body))
+            assert "ETag" not in answer.headers
+    refused = ask_gzip(site, "lookup", {"guids": ["x" * 500]})
+    assert refused.status_int == 400
+    assert "Content-Encoding" not in refused.headers
