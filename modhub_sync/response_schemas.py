@@ -61,6 +61,17 @@ class ChangesDocument(Struct):
     changes: list[ChangeDocument]
 
 
+class SnapshotDocument(Struct):
+    """``GET /api/modhub/snapshot``; ``signature`` is over the other fields."""
+
+    serial: int
+    feed: str
+    url: str
+    bytes: int
+    sha256: str
+    signature: str | None = None
+
+
 class PathDocument(Struct, kw_only=True, gc=False):
     """A mod and why it is in a plan: the path from a wanted mod to the one that requires it; ``depth`` if it is cut."""
 

@@ -4,21 +4,30 @@ import re
 from datetime import timedelta
 from typing import Any, Final
 
+from msgspec.structs import asdict
 from sqlalchemy import Select, bindparam, select
 
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, now, to_micros
-from modhub.db.changes import PublicChange
+from modhub.db.changes import Generation, PublicChange
 from modhub.db.raw_queries import RawQueryExecutor, Row
 from modhub.http.downloads import REVALIDATE, StoredFile
 from modhub_sync.models import Snapshot
+from modhub_sync.response_schemas import SnapshotDocument
 from modhub_sync.signing import SigningKey
 from modhub_sync.snapshots import HAS_LOST_MODS
 
 DELETED_FOR: Final = timedelta(minutes=10)
 """How long a snapshot may show a mod that has been deleted or hidden. By then there is a new one, or none is shown."""
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
-_COLUMNS: Final = (Snapshot.serial, StoredBlob.key, StoredBlob.size, StoredBlob.sha256, Snapshot.made_at)
+_COLUMNS: Final = (
+    Snapshot.serial,
+    StoredBlob.key,
+    StoredBlob.size,
+    StoredBlob.sha256,
+    Snapshot.made_at,
+    select(Generation.feed).scalar_subquery(),
+)
 
 
 def _shown() -> Select[*tuple[Any, ...]]:
@@ -36,21 +45,24 @@ class SnapshotReader:
         self._newest = reader.prepare(_shown())
         self._file = reader.prepare(_shown().where(StoredBlob.sha256 == bindparam("sha256")))
 
-    def pointer(self) -> dict[str, Any] | None:
+    def pointer(self) -> SnapshotDocument | None:
         """The pointer to the newest snapshot, signed if there is a key; None before the first."""
         rows = self._rows(self._newest)
         if not rows:
             return None
-        serial, _, size, sha256, _ = rows[0]
-        fields = {"serial": serial, "url": f"/Modhub/snapshot/{sha256}", "bytes": size, "sha256": sha256}
-        return {**fields, "signature": self._key.sign(fields)}
+        serial, _, size, sha256, _, feed = rows[0]
+        pointer = SnapshotDocument(serial, feed, f"/Modhub/snapshot/{sha256}", size, sha256)
+        fields = asdict(pointer)
+        del fields["signature"]
+        pointer.signature = self._key.sign(fields)
+        return pointer
 
     def file(self, sha256: str) -> StoredFile | None:
         """The file with this SHA-256; None if there is no such snapshot, or no longer."""
         rows = self._rows(self._file, sha256=sha256) if _SHA256.fullmatch(sha256) else []
         if not rows:
             return None
-        serial, key, size, sha256, made_at = rows[0]
+        serial, key, size, sha256, made_at, _ = rows[0]
         return StoredFile(
             key=key,
             size=size,

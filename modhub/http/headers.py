@@ -11,7 +11,7 @@ from modhub.declarations import Declarations
 from modhub.http.request import Request, normalize_slashes
 
 EXPOSED: Final = (
-    "ETag, Last-Modified, Accept-Ranges, Content-Range, Content-Disposition, Repr-Digest, Retry-After, "
+    "ETag, Last-Modified, Accept-Ranges, Content-Range, Content-Disposition, Repr-Digest, Link, Retry-After, "
     "WWW-Authenticate, Allow, X-Request-Id"
 )
 """Response headers that pages of other sites may read."""

@@ -278,6 +278,7 @@ EXPOSED = {
     "Content-Range",
     "Content-Disposition",
     "Repr-Digest",
+    "Link",
     "Retry-After",
     "WWW-Authenticate",
     "Allow",

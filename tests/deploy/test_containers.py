@@ -97,6 +97,7 @@ def test_the_service_understands_its_settings(compose: Any, monkeypatch: pytest.
     assert settings["modhub.base_url"] == "https://mods.example.net"
     assert settings["modhub.storage"] == "s3://modhub/files"
     assert (settings["mail.host"], settings["mail.port"], settings["mail.tls"]) == ("mail.example.net", 587, True)
+    assert settings["modhub_sync.snapshot_hours"] == 24
     # Each of them is a setting, or the password that PostgreSQL's own library reads.
     known = {name.upper().replace(".", "_") for name in settings} | {"PGPASSWORD"}
     assert compose["services"]["modhub-1"]["environment"].keys() - known == set()

@@ -90,7 +90,7 @@ def test_a_snapshot_of_a_feed_that_has_ended_is_made_again(site: Site, monkeypat
 
 
 def test_a_snapshot_is_the_list_by_serial(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    # C-SYNC-12
+    # C-SYNC-12, C-SYNC-21
     before = site.get(POINTER, status=404)
     assert before.json["error"] == "not_found"
     mods = [published_mod(site, title=f"Mod ü {number}") for number in range(4)]
@@ -101,8 +101,9 @@ def test_a_snapshot_is_the_list_by_serial(site: Site, capsys: pytest.CaptureFixt
     assert run(site) == 0
     assert "Snapshot made: 4 mods, up to serial 7." in capsys.readouterr().out
     pointer = site.get(POINTER)
-    assert pointer.json.keys() == {"serial", "url", "bytes", "sha256", "signature"}
+    assert pointer.json.keys() == {"serial", "feed", "url", "bytes", "sha256", "signature"}
     assert (pointer.json["serial"], pointer.json["signature"]) == (7, None)
+    assert pointer.json["feed"] == site.get("/api/modhub/changes?since=7").json["feed"]
     assert pointer.headers["ETag"]
     assert pointer.headers["Access-Control-Allow-Origin"] == "*"
     file = site.get(pointer.json["url"])
@@ -129,7 +130,7 @@ def test_the_same_documents_make_the_same_file(site: Site, monkeypatch: pytest.M
 
 
 def test_a_key_signs_the_pointer(start: Start) -> None:
-    # C-SYNC-13
+    # C-SYNC-13, C-SYNC-21
     site = start(f"{TEST_ACCOUNTS} modhub_sync", modhub_sync__signing_key=KEY)
     published_mod(site)
     pointer = make(site)
@@ -137,6 +138,7 @@ def test_a_key_signs_the_pointer(start: Start) -> None:
     assert answer["algorithm"] == "Ed25519"
     public = Ed25519PublicKey.from_public_bytes(b64decode(answer["publicKey"]))
     signature = b64decode(pointer.pop("signature"))
+    assert len(pointer["feed"]) == 32
     public.verify(signature, json.dumps(pointer, separators=(",", ":"), sort_keys=True).encode())
     with pytest.raises(InvalidSignature):
         public.verify(signature, json.dumps({**pointer, "serial": 9}, separators=(",", ":"), sort_keys=True).encode())
