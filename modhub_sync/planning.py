@@ -5,6 +5,8 @@ Plain values in, plain values out. The work grows with the number of requirement
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
 from operator import attrgetter
 from typing import Final
 
@@ -16,6 +18,7 @@ from modhub_sync import limits
 from modhub_sync.request_schemas import InstalledEntry
 from modhub_sync.response_schemas import (
     ConflictDocument,
+    ExcludingDocument,
     LockDocument,
     LockEntryDocument,
     MissingDocument,
@@ -85,12 +88,13 @@ def make_plan(
     reasons = find_reasons(want, requires)
     steps = [_step(mods[guid], have.get(guid), reasons[guid]) for guid in ordered]
     pairs = list(_conflicting_pairs([*dict.fromkeys([*ordered, *have])], mods))
+    excluding = partial(_excluding, mods, reasons)
     downloads = (mods[step.guid].file.bytes for step in steps if step.action != "keep")
     return PlanDocument(
         steps=steps,
         conflicts=[
-            ConflictDocument([_path(guid, reasons.get(guid, _WANTED)) for guid in pair])
-            for pair in pairs[: limits.CONFLICTS]
+            ConflictDocument([excluding(first, second), excluding(second, first)])
+            for first, second in pairs[: limits.CONFLICTS]
         ],
         conflicts_total=len(pairs),
         missing=_missing(missing, ordered, mods),
@@ -118,8 +122,24 @@ def digest_relations(mod: RelatedMod) -> str:
     return hashlib.sha256(encode(sides)).hexdigest()[:_RELATIONS_DIGITS]
 
 
-def _path(guid: str, reason: _Reason) -> PathDocument:
-    return PathDocument(guid=guid, because=reason.because, depth=reason.shown_depth)
+def leave_out_reasons(plan: PlanDocument) -> None:
+    """Remove the paths, which are most of a long plan."""
+    paths: Iterator[PathDocument] = chain(plan.steps, *(conflict.pair for conflict in plan.conflicts))
+    for path in paths:
+        path.because = path.depth = UNSET
+
+
+def _excluding(
+    mods: Mapping[str, RelatedMod], reasons: Mapping[str, _Reason], guid: str, other: str
+) -> ExcludingDocument:
+    mod, reason = mods.get(guid), reasons.get(guid, _WANTED)
+    return ExcludingDocument(
+        guid=guid,
+        because=reason.because,
+        depth=reason.shown_depth,
+        title=None if mod is None else mod.title,
+        excludes=mod is not None and other in map(str.lower, mod.conflicts),
+    )
 
 
 def _conflicting_pairs(present: list[str], mods: Mapping[str, RelatedMod]) -> Iterator[tuple[str, str]]:

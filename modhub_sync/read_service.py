@@ -17,7 +17,7 @@ from modhub.http.payload import encode
 from modhub.http.responses import ComposedBody
 from modhub.interfaces import IPublicMods, PublicFile, PublicNote, StoredDocument
 from modhub_sync import limits
-from modhub_sync.planning import digest_relations, make_plan
+from modhub_sync.planning import digest_relations, leave_out_reasons, make_plan
 from modhub_sync.request_schemas import InstalledEntry
 from modhub_sync.response_schemas import (
     ChangedMod,
@@ -93,25 +93,32 @@ class SyncReader:
         serial = shown[-1].serial if more else page.head
         return ChangesDocument(page.feed, serial, more, [_change_document(entry) for entry in shown])
 
-    def plan(self, want: Mapping[str, str], have: Mapping[str, InstalledEntry]) -> msgspec.Raw:
+    def plan(
+        self, want: Mapping[str, str], have: Mapping[str, InstalledEntry], *, has_reasons: bool = True
+    ) -> msgspec.Raw:
         """Plan an installation: a `PlanDocument`, encoded.
 
         Two statements, and two more for installed mods that nothing wanted requires; one if nothing has changed since
         the same plan was made.
         """
         # Everyone who installs a mod as their first asks the same question.
-        question = ("plan", hashlib.sha256(encode([want, have])).digest())
+        question = ("plan", hashlib.sha256(encode([want, have, has_reasons])).digest())
         plan = self._cache.get_or_make(
-            question, lambda: encode(self._plan(want, have)), lambda encoded: len(encoded) + _PLAN_OVERHEAD
+            question,
+            lambda: encode(self._plan(want, have, has_reasons=has_reasons)),
+            lambda encoded: len(encoded) + _PLAN_OVERHEAD,
         )
         return msgspec.Raw(plan)
 
-    def _plan(self, want: Mapping[str, str], have: Mapping[str, InstalledEntry]) -> PlanDocument:
+    def _plan(self, want: Mapping[str, str], have: Mapping[str, InstalledEntry], *, has_reasons: bool) -> PlanDocument:
         mods = self._mods.get_chains(want)
         others = [guid for guid in have if guid not in mods]
         if others:
             mods = {**self._mods.get_related(others), **mods}
-        return make_plan(want, have, mods, self._mods.order)
+        plan = make_plan(want, have, mods, self._mods.order)
+        if not has_reasons:
+            leave_out_reasons(plan)
+        return plan
 
     def check_lock(self, entries: Mapping[str, InstalledEntry]) -> LockStateDocument:
         """Return the state of each entry of a lock."""

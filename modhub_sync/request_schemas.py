@@ -12,6 +12,7 @@ from modhub_sync import limits
 
 OptionalLabel = str | UnsetType | None
 _GUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+_SHA256: Final = re.compile("[0-9a-f]{64}", re.IGNORECASE | re.ASCII)
 
 
 def clean_guid(value: str) -> str | None:
@@ -53,9 +54,13 @@ def clean_guids(field: str, guids: list[str], most: int) -> dict[str, str]:
 
 
 def clean_installed(field: str, mods: Iterable[InstalledEntry], most: int) -> dict[str, InstalledEntry]:
-    """Return the mods in order by GUID, the first of each. 400 as in :func:`clean_guids`."""
+    """Return the mods in order by GUID, the first of each. 400 as in :func:`clean_guids`, and for a wrong digest."""
     listed = list(mods)
     guids = clean_guids(field, [mod.guid for mod in listed], most)
+    for position, mod in enumerate(listed, 1):
+        if isinstance(mod.sha256, str) and not _SHA256.fullmatch(mod.sha256):
+            message = N_("In %(field)s, the sha256 of item %(item)s is not one: it has 64 hexadecimal digits.")
+            raise invalid(message, field=field, item=position)
     first = {mod.guid.lower(): mod for mod in reversed(listed)}
     return {guid: first[guid] for guid in guids}
 
@@ -81,10 +86,11 @@ class UpdateRequest(Struct):
 
 
 class PlanRequest(Struct):
-    """``POST /api/modhub/plan``: without ``have`` nothing is installed."""
+    """``POST /api/modhub/plan``: without ``have`` nothing is installed; ``because``: false leaves the paths out."""
 
     want: list[str]
     have: list[InstalledEntry] | UnsetType | None = UNSET
+    because: bool | UnsetType | None = UNSET
 
     def wanted(self) -> dict[str, str]:
         """The wanted GUIDs in order, in lower case and as sent."""

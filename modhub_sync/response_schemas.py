@@ -73,10 +73,13 @@ class SnapshotDocument(Struct):
 
 
 class PathDocument(Struct, kw_only=True, gc=False):
-    """A mod and why it is in a plan: the path from a wanted mod to the one that requires it; ``depth`` if it is cut."""
+    """A mod and why it is in a plan: the path from a wanted mod to the one that requires it; ``depth`` if it is cut.
+
+    Both are absent from a plan without reasons.
+    """
 
     guid: str
-    because: list[str]
+    because: list[str] | UnsetType = UNSET
     depth: int | UnsetType = UNSET
 
 
@@ -87,10 +90,17 @@ class StepDocument(PathDocument, kw_only=True, gc=False):
     relations: str
 
 
-class ConflictDocument(Struct):
-    """Two mods that exclude each other."""
+class ExcludingDocument(PathDocument, kw_only=True, gc=False):
+    """One mod of a pair; ``excludes``: it names the other one. Without a title if it is not published."""
 
-    pair: list[PathDocument]
+    title: str | None
+    excludes: bool
+
+
+class ConflictDocument(Struct):
+    """Two mods of which at least one excludes the other."""
+
+    pair: list[ExcludingDocument]
 
 
 class MissingDocument(Struct, rename="camel"):

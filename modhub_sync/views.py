@@ -74,7 +74,8 @@ def plan_view(_context: Any, request: Request) -> Raw:
     """``POST /api/modhub/plan``"""
     request.answers_anybody = True
     question = read_json(request, PlanRequest, limits.PLAN_QUESTION)
-    return sync_reader(request).plan(question.wanted(), question.installed())
+    has_reasons = question.because is not False
+    return sync_reader(request).plan(question.wanted(), question.installed(), has_reasons=has_reasons)
 
 
 @api(context=IPlan, name="check", request_method="POST", permission=OPEN)

@@ -70,9 +70,12 @@ def conflict(code: str, message: str, **extra: Any) -> ApiError:
     return ApiError(409, code, message, **extra)
 
 
-def too_large(limit: int) -> ApiError:
+UPLOAD_TOO_LARGE: Final = N_("The upload is larger than %(limit)s bytes; nothing was saved.")
+BODY_TOO_LARGE: Final = N_("The request body is larger than %(limit)s bytes; nothing was done.")
+
+
+def too_large(limit: int, message: str = UPLOAD_TOO_LARGE) -> ApiError:
     """413: ``limit`` is the limit in bytes that was exceeded (C-TXT-7)."""
-    message = N_("The upload is larger than %(limit)s bytes; nothing was saved.")
     return ApiError(413, "too_large", message, values={"limit": limit}, limitBytes=limit)
 
 

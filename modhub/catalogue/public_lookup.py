@@ -30,6 +30,7 @@ class _RelatedFile(msgspec.Struct, gc=False):
 class _Related(msgspec.Struct, rename="camel"):
     """The fields of a mod's document that a plan needs."""
 
+    title: str
     version: str
     conflicts_with: list[str]
     assets: list[_RelatedFile]
@@ -127,4 +128,4 @@ def _related(mod: StoredDocument, document: bytes) -> RelatedMod:
     # The code comes first (C-MOD-12).
     code = fields.assets[0] if fields.assets and fields.assets[0].kind == AssetKind.CODE else _NO_CODE
     file = PublicFile(mod.guid, mod.id, fields.version, code.bytes, code_digest(mod.links), code.url)
-    return RelatedMod(file, mod.requires.split(), fields.conflicts_with)
+    return RelatedMod(file, mod.requires.split(), fields.conflicts_with, fields.title)

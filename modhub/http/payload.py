@@ -74,19 +74,19 @@ class Message(Protocol):
         """The length that the client announced, or the server counted for a chunked body."""
 
 
-def body_stream(request: Message, limit: int) -> BinaryIO:
+def body_stream(request: Message, limit: int, too_large: str = errors.BODY_TOO_LARGE) -> BinaryIO:
     """The request's body as a stream that ends where the body ends; for at most ``limit`` bytes.
 
     Raises at once for what is known by now: 413 if the server stopped at a limit or the announced length is over
     ``limit``, 502 if the server could not store the body, 503 if it already stores too much, 400 for a body that was
     left unread and for a content coding. A large body, and one that the client holds back (``Expect: 100-continue``),
     is read only once a view calls this: see `modhub.base.errors.ContinueExpected`. The caller counts the bytes that it
-    reads. Reading raises `OSError` if the client hangs up.
+    reads. Reading raises `OSError` if the client hangs up. ``too_large`` is the sentence of the 413.
     """
     environ = request.environ
     exceeded_limit = environ.get(LIMIT_EXCEEDED)
     if exceeded_limit is not None:
-        raise errors.too_large(int(exceeded_limit))
+        raise errors.too_large(int(exceeded_limit), too_large)
     if environ.get(FAILED):
         raise errors.storage_refused()
     if environ.get(BUSY):
@@ -100,7 +100,7 @@ def body_stream(request: Message, limit: int) -> BinaryIO:
     if length is not None and length < 0:
         raise errors.invalid("The Content-Length is not a valid number.")
     if length is not None and length > limit:
-        raise errors.too_large(limit)
+        raise errors.too_large(limit, too_large)
     if environ.get(STATE) == EXPECTED:
         raise errors.ContinueExpected
     stream: BinaryIO = request.body_file
@@ -114,22 +114,22 @@ def raw_stream(request: Message, limit: int) -> BinaryIO:
     """
     if media_type_of(request.environ.get("CONTENT_TYPE", "")).startswith("multipart/"):
         raise errors.invalid(_MULTIPART_BODY)
-    return body_stream(request, limit)
+    return body_stream(request, limit, errors.UPLOAD_TOO_LARGE)
 
 
 def read_body(request: Message, limit: int) -> bytes:
     """The whole body; 413 as soon as it exceeds ``limit`` bytes, plus the errors of :func:`body_stream`."""
-    return _read(body_stream(request, limit), limit)
+    return _read(body_stream(request, limit), limit, errors.BODY_TOO_LARGE)
 
 
-def _read(stream: BinaryIO, limit: int) -> bytes:
+def _read(stream: BinaryIO, limit: int, too_large: str) -> bytes:
     chunks: list[bytes] = []
     size = 0
     try:
         while chunk := stream.read(_CHUNK):
             size += len(chunk)
             if size > limit:
-                raise errors.too_large(limit)
+                raise errors.too_large(limit, too_large)
             chunks.append(chunk)
     except DisconnectionError as error:
         raise errors.invalid("The body ended before its Content-Length.") from error
@@ -139,7 +139,7 @@ def _read(stream: BinaryIO, limit: int) -> bytes:
 def read_text(request: Message, limit: int) -> str:
     """The whole body as UTF-8 text, otherwise 400, as for a form; a leading byte order mark is dropped."""
     try:
-        return _read(raw_stream(request, limit), limit).decode("utf-8-sig")
+        return _read(raw_stream(request, limit), limit, errors.UPLOAD_TOO_LARGE).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise errors.invalid("The body is not UTF-8.") from error
 

@@ -92,7 +92,7 @@ class PublicFile(NamedTuple):
 
 
 class RelatedMod(NamedTuple):
-    """What a published mod requires and excludes, GUIDs as its owner wrote them, and its code file.
+    """What a published mod requires and excludes, GUIDs as its owner wrote them, its code file, and its title.
 
     Requests share it: do not modify the lists.
     """
@@ -100,6 +100,7 @@ class RelatedMod(NamedTuple):
     file: PublicFile
     requires: list[str]
     conflicts: list[str]
+    title: str
 
 
 class PublicNote(NamedTuple):

@@ -236,6 +236,21 @@ def test_a_body_that_is_no_question_is_400(site: Site, path: str) -> None:
     site.get(f"/api/modhub/{path}", status=405)
 
 
+@pytest.mark.parametrize("digest", ["", "zz", "0" * 63, "0" * 65, "g" * 64, "0" * 64 + "\n", "\uff10" * 64])
+def test_a_digest_that_is_none_is_400(site: Site, digest: str) -> None:
+    # C-SYNC-24
+    have = [{"guid": ABSENT, "sha256": "Ab" * 32}, {"guid": str(uuid.uuid4()), "sha256": digest}]
+    questions = {
+        "updates": {"have": have},
+        "plan": {"want": [], "have": have},
+        "plan/check": {"lock": {"entries": have}},
+    }
+    for path, question in questions.items():
+        answer = site.post_json(f"/api/modhub/{path}", question, status=400).json
+        assert answer["error"] == "invalid_input"
+        assert "the sha256 of item 2 is not one" in answer["message"]
+
+
 def test_five_hundred_are_answered_and_a_large_body_is_413(site: Site) -> None:
     guids = [str(uuid.uuid4()) for _ in range(500)]
     assert site.post_json(LOOKUP, {"guids": guids}).json == {"mods": [], "missing": guids}
@@ -246,6 +261,7 @@ def test_five_hundred_are_answered_and_a_large_body_is_413(site: Site) -> None:
     for path, limit in large.items():
         answer = site.post(f"/api/modhub/{path}", b" " * (limit + 1), status=413)
         assert answer.json["limitBytes"] == limit
+        assert answer.json["message"] == f"The request body is larger than {limit} bytes; nothing was done."
 
 
 def ask_gzip(site: Site, path: str, question: Any, coding: str = "gzip") -> Any:
@@ -254,7 +270,6 @@ def ask_gzip(site: Site, path: str, question: Any, coding: str = "gzip") -> Any:
     return sent.get_response(site.app)
 
 
-@pytest.mark.one_database
 def test_answers_to_questions_are_compressed(site: Site) -> None:
     # C-SYNC-20, C-HTTP-12
     mods = [published_mod(site, title=f"mod {number}", description="<p>A calm HUD.</p>" * 20) for number in range(3)]

@@ -88,14 +88,15 @@ def test_missing_names_who_asked(site: Site) -> None:
 
 
 def test_conflicts_are_pairs_with_both_paths(site: Site) -> None:
-    # C-SYNC-10
+    # C-SYNC-10, C-SYNC-22
     base = published_mod(site)
     left = published_mod(site, requires=[base["guid"]])
     gone, installed = str(uuid.uuid4()), published_mod(site)
     right = published_mod(site, conflictsWith=[base["guid"].upper(), gone, ABSENT, installed["guid"]])
     listed = plan(site, left["guid"], right["guid"])["conflicts"]
-    between = {"pair": [{"guid": base["guid"], "because": [left["guid"]]}, {"guid": right["guid"], "because": []}]}
-    assert listed == [between]
+    first = {"guid": base["guid"], "because": [left["guid"]], "title": "A mod", "excludes": False}
+    second = {"guid": right["guid"], "because": [], "title": "A mod", "excludes": True}
+    assert listed == [{"pair": [first, second]}]
     have = [{"guid": gone}, {"guid": installed["guid"].upper(), "version": "1"}]
     answer = plan(site, left["guid"], right["guid"], have=have)
     assert answer["conflictsTotal"] == 3
@@ -104,9 +105,12 @@ def test_conflicts_are_pairs_with_both_paths(site: Site) -> None:
         [right["guid"], gone],
         [right["guid"], installed["guid"]],
     ]
+    assert answer["conflicts"][1]["pair"][1] == {"guid": gone, "because": [], "title": None, "excludes": False}
     # An installed mod excludes a wanted one; both name each other: one pair.
     site.as_account(OWNER).put_json(mod_address(installed), {"conflictsWith": [left["guid"], right["guid"]]})
     assert plan(site, right["guid"], have=have)["conflictsTotal"] == 2
+    both = plan(site, right["guid"], have=have)["conflicts"][-1]["pair"]
+    assert [mod["excludes"] for mod in both] == [True, True]
     assert plan(site, left["guid"], have=have)["conflictsTotal"] == 1
     assert plan(site, base["guid"], have=have)["conflictsTotal"] == 0
 
@@ -220,3 +224,21 @@ def test_at_most_a_hundred_conflicts_are_shown(site: Site) -> None:
     answer = plan(site, *names)
     assert answer["conflictsTotal"] == 40 * 39 // 2
     assert len(answer["conflicts"]) == 100
+
+
+def test_a_plan_without_reasons_is_the_same_otherwise(site: Site) -> None:
+    # C-SYNC-23
+    names = guids(30)
+    insert_graph(site, {name: [after] for name, after in zip(names, [*names[1:], ABSENT], strict=True)})
+    other = published_mod(site, conflictsWith=[names[20]])
+    want = [names[0], other["guid"]]
+    whole = plan(site, *want)
+    short = site.post_json("/api/modhub/plan", {"want": want, "because": False}).json
+    assert [step["guid"] for step in short["steps"]] == [step["guid"] for step in whole["steps"]]
+    for path in (*whole["steps"], *whole["conflicts"][0]["pair"]):
+        del path["because"]
+        path.pop("depth", None)
+    assert short == whole
+    for because in (True, None):
+        assert "because" in site.post_json("/api/modhub/plan", {"want": want, "because": because}).json["steps"][0]
+    site.post_json("/api/modhub/plan", {"want": want, "because": "no"}, status=400)
