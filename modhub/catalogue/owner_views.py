@@ -82,7 +82,9 @@ def mine_view(_context: Any, request: Request) -> MineDocument:
 def edit_view(context: ModResource, request: Request) -> ModDocument:
     """``PUT /api/modhub/{id}``"""
     cleaned = read_json(request, ModChange).cleaned()
-    return mod_document(services.edit_mod(request.dbsession, context.id, account_id_of(request), cleaned))
+    if_match = request.environ.get("HTTP_IF_MATCH", "*")
+    mod = services.edit_mod(request.dbsession, context.id, account_id_of(request), cleaned, if_match=if_match)
+    return mod_document(mod)
 
 
 @api(context=IMod, name="publish", request_method="POST", permission=ModPermission.EDIT)

@@ -13,7 +13,7 @@ from sqlalchemy import Select, delete, select
 from sqlalchemy.orm import Session, selectinload
 
 from modhub.audit import record
-from modhub.base.errors import OwnershipLost, conflict
+from modhub.base.errors import ApiError, OwnershipLost, conflict
 from modhub.blobs.models import trash_blob
 from modhub.catalogue.descriptions import WrittenDescription, keep_source
 from modhub.catalogue.mod_events import notify_changed, notify_deleted, notify_published
@@ -22,7 +22,8 @@ from modhub.catalogue.pictures.services import forget_pictures
 from modhub.catalogue.public_copies import mark_stale
 from modhub.catalogue.references import Lists, check_references
 from modhub.catalogue.request_schemas import CleanedMod, CleanedNote
-from modhub.db import bulk, now
+from modhub.db import bulk, iso, now
+from modhub.http.conditions import if_match_names
 
 _UNIT = timedelta(microseconds=1)
 
@@ -93,14 +94,23 @@ def create_mod(session: Session, owner: int, cleaned: CleanedMod, written: Writt
 
 
 def edit_mod(
-    session: Session, mod_id: int | None, owner: int, cleaned: CleanedMod, written: WrittenDescription | None = None
+    session: Session,
+    mod_id: int | None,
+    owner: int,
+    cleaned: CleanedMod,
+    written: WrittenDescription | None = None,
+    *,
+    if_match: str = "*",
 ) -> Mod:
     """Change the fields that were sent; without a real change ``updated_at`` stays (C-MOD-13).
 
     ``written``: what the description was written from; without it, an earlier source is dropped with its description.
+    ``if_match``: the quoted times of change of which the mod must have one, else 412 (C-OWN-30).
     """
     mod = own_mod(session, mod_id, owner)
     lists = check_references(cleaned.lists, mod.guid, Lists(mod.requires, mod.conflicts))
+    if not if_match_names(if_match, f'"{iso(mod.updated_at)}"'):
+        raise ApiError(412, "changed", "The mod has changed since you read it. Read it again.")
     values = {
         "title": cleaned.title,
         "description": cleaned.description,

@@ -64,8 +64,7 @@ def evaluate(method: str, headers: Mapping[str, str], validators: Validators, si
 def _preconditions_hold(headers: Mapping[str, str], validators: Validators) -> bool:
     """Steps 1 and 2: ``If-Match`` by strong comparison, else ``If-Unmodified-Since``."""
     if "If-Match" in headers:
-        if_match = headers["If-Match"]
-        return if_match.strip() == "*" or validators.etag in _tags(if_match, weak=False)
+        return if_match_names(headers["If-Match"], validators.etag)
     date = _date(headers.get("If-Unmodified-Since"))
     return date is None or validators.unchanged_since(date)
 
@@ -76,6 +75,11 @@ def _is_not_modified(headers: Mapping[str, str], validators: Validators) -> bool
         return if_none_match_names(headers["If-None-Match"], validators.etag)
     date = _date(headers.get("If-Modified-Since"))
     return date is not None and validators.unchanged_since(date)
+
+
+def if_match_names(header: str, etag: str) -> bool:
+    """Whether the value of an ``If-Match`` header names ``etag``, by strong comparison, or is ``*``."""
+    return header.strip() == "*" or etag in _tags(header, weak=False)
 
 
 def if_none_match_names(header: str, etag: str) -> bool:

@@ -26,7 +26,9 @@ _NOT_IN_304: Final = frozenset(
         "link",
     }
 )
-ALLOWED_HEADERS: Final = "Authorization, Content-Type, Range, If-Range, If-None-Match, If-Modified-Since"
+ALLOWED_HEADERS: Final = (
+    "Authorization, Content-Type, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, Idempotency-Key"
+)
 """Request headers that pages of other sites may send. Never cookies, never a machine key."""
 API_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
 PAGE_POLICY: Final = (

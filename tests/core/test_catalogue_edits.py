@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from modhub_testing import Site
-from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod
+from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 
 # With letters in each: capitals must be able to matter.
 G = [str(uuid.UUID(int=(0xABCDEF << 104) + at + 1, version=4)) for at in range(60)]
@@ -217,3 +217,32 @@ def test_there_is_no_unpublish(site: Site) -> None:
     own.put_json(mod_address(mod), {"published": False}, status=200)
     own.post_json(mod_address(mod, "publish"), {"published": False}, status=200)
     assert site.get(mod_address(mod)).json["published"] is True
+
+
+def test_an_edit_of_another_state_is_refused(site: Site) -> None:
+    # C-OWN-30
+    owner = site.as_account(OWNER)
+    read = create(site, title="x")
+    known = f'"{read["updatedAt"]}"'
+
+    def put(if_match: str, status: int, **fields: Any) -> Any:
+        return owner.put_json(mod_address(read), fields, headers={"If-Match": if_match}, status=status).json
+
+    current = put(known, 200, title="y")
+    refused = put(known, 412, title="z")
+    assert refused == {"error": "changed", "message": refused["message"]}
+    now = f'"{current["updatedAt"]}"'
+    for other in ("", '"', now.strip('"'), f"W/{now}", '"*"', known, f"x, {now}"):
+        put(other, 412, title="z")
+    assert owner.get("/api/modhub/mine").json["mods"] == [current]
+    for fitting in (now, "*", " * ", f"{known}, {now}"):
+        assert put(fitting, 200, title="y") == current
+    upload_asset(site, read, "css", b"body{}")
+    put(now, 412, title="z")
+    # Input comes before state, ownership and credentials before both.
+    put(now, 400, title="")
+    put(now, 400, requires=[read["guid"]])
+    for caller in (site, site.as_account(OWNER + 1)):
+        for if_match in (now, "*", '"x"'):
+            headers = {"If-Match": if_match}
+            assert caller.put_json(mod_address(read), {"title": "z"}, headers=headers, status=401)

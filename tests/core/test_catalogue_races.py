@@ -108,6 +108,20 @@ def test_one_version_from_eight(sites: tuple[Site, Site]) -> None:
     all_is_well(sites[0])
 
 
+def test_of_eight_edits_of_one_state_one_is_made(sites: tuple[Site, Site]) -> None:
+    # C-OWN-30
+    mod = published_mod(sites[0])
+    headers = {"If-Match": f'"{mod["updatedAt"]}"'}
+
+    def act(title: str) -> Callable[[Site], Any]:
+        return lambda site: site.put_json(mod_address(mod), {"title": title}, headers=headers, expect_errors=True)
+
+    answers = together(sites, [act(f"title {at}") for at in range(AT_ONCE)])
+    assert statuses(answers) == {200: 1, 412: 7}
+    (made,) = (answer.json["title"] for answer in answers if answer.status_int == 200)
+    assert sites[0].get(mod_address(mod)).json["title"] == made
+
+
 def test_eight_versions_replace_one_file(sites: tuple[Site, Site]) -> None:
     # T-E2
     mod = published_mod(sites[0])

@@ -294,8 +294,8 @@ def test_cors_without_credentials(site: Site, names: dict[str, Any]) -> None:
         assert answer.status_int == 204
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         allowed = {name.strip() for name in answer.headers["Access-Control-Allow-Headers"].split(",")}
-        conditions = {"If-Range", "If-None-Match", "If-Modified-Since"}
-        assert allowed == {"Authorization", "Content-Type", "Range", *conditions}
+        conditions = {"If-Range", "If-Match", "If-None-Match", "If-Modified-Since"}
+        assert allowed == {"Authorization", "Content-Type", "Range", "Idempotency-Key", *conditions}
         assert "Access-Control-Allow-Credentials" not in answer.headers
     for url, status in (("/api/modhub", 200), ("/api/modhub/mine", 401), ("/api/modhub/999", 404)):
         answer = ask(site, "GET", url)

@@ -97,6 +97,8 @@ OF_CALLS = {
     "X-Http-Method-Override": ["GET", "\xff"],
     "X-Requested-With": ["\xff"],
     "X-Csrf-Token": ["\xff", LONG],
+    "If-Match": ['"', ",,,", '"a" ' * 5000, "\xff"],
+    "Idempotency-Key": ["\xff", LONG, "", "\t"],
 }
 
 
