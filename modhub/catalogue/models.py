@@ -120,6 +120,20 @@ class Successor(Base):
     guid: Mapped[str] = mapped_column(String(36))
 
 
+class IdempotencyKey(Base):
+    """A call that created something and may be repeated (C-OWN-31); of key and content only hashes.
+
+    ``mod_id``: the mod that it created or added to, which may have been deleted since.
+    """
+
+    __tablename__ = "core_idempotency_key"
+
+    key_sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    content_sha256: Mapped[str] = mapped_column(String(64))
+    mod_id: Mapped[int] = mapped_column(Id)
+    used_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+
+
 class Vote(Base):
     """One account's vote on one mod: 1 or -1."""
 

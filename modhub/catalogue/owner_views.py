@@ -1,6 +1,7 @@
 """API views for owners: parse the request, call one service function, return its document."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyramid.response import Response
@@ -10,6 +11,7 @@ from modhub.base.errors import OwnershipLost, invalid
 from modhub.base.identity import CorePermission, CredentialKind
 from modhub.base.service_registry import find_optional_service
 from modhub.catalogue import services, uploads, voting
+from modhub.catalogue.idempotency import RepeatableCall, create_once, describe_call, read_idempotency_key
 from modhub.catalogue.models import AssetKind, Mod
 from modhub.catalogue.owner_queries import read_mods
 from modhub.catalogue.request_schemas import ModChange, NewMod, NoteChange, VoteChange
@@ -24,7 +26,8 @@ from modhub.catalogue.response_schemas import (
 )
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, AssetUpload
 from modhub.content import text
-from modhub.http.payload import query, read_json
+from modhub.content.limits import JSON_BODY
+from modhub.http.payload import decode_in_turn, query, read_body, read_json
 from modhub.http.request import Request
 from modhub.http.uploads import receive_upload
 from modhub.interfaces import IAccounts, IAsset, ICatalogue, IImages, IMod, INote, IVotes
@@ -65,10 +68,22 @@ def vote_view(context: VotesResource, request: Request) -> VotesDocument:
 @api(context=ICatalogue, request_method="POST", permission=ModPermission.CREATE)
 def create_view(_context: Any, request: Request) -> ModDocument:
     """``POST /api/modhub``"""
-    cleaned = read_json(request, NewMod).cleaned()
-    mod = services.create_mod(request.dbsession, locked_account_id(request), cleaned)
+    key, body = read_idempotency_key(request), read_body(request, JSON_BODY)
+    cleaned = decode_in_turn(body, NewMod).cleaned()
+    owner = locked_account_id(request)
+    call = describe_call(key, owner, "mods", request.query_string, hashlib.sha256(body).hexdigest())
+    return _created(request, owner, call, lambda: services.create_mod(request.dbsession, owner, cleaned))
+
+
+def _created(request: Request, owner: int, call: RepeatableCall | None, create: Callable[[], Mod]) -> ModDocument:
+    session = request.dbsession
+    mod, is_first = create_once(session, call, create, lambda mod_id: services.own_mod(session, mod_id, owner))
+    document = mod_document(mod)
+    if not is_first:
+        # Nothing to keep, least of all the file that was uploaded again.
+        request.tm.doom()
     request.response.status_int = 201
-    return mod_document(mod)
+    return document
 
 
 @api(context=ICatalogue, name="mine", request_method="GET", permission=ModPermission.LIST_MINE)
@@ -118,20 +133,30 @@ def upload_css_view(context: ModResource, request: Request) -> ModDocument:
 @api(context=IImages, request_method="POST", permission=ModPermission.EDIT)
 def upload_image_view(context: ModChild, request: Request) -> ModDocument:
     """``POST /api/modhub/{id}/images``"""
-    return _upload(context.mod, request, AssetKind.IMAGE)
+    key, mod_id, owner = read_idempotency_key(request), context.mod.id, account_id_of(request)
+    upload = _receive(request, AssetKind.IMAGE)
+    call = describe_call(key, owner, f"images of {mod_id}", request.query_string, upload.blob.sha256)
+    if call is not None:
+        # Of two calls with one key the second waits here, and finds what the first one has stored.
+        services.own_mod(request.dbsession, mod_id, owner)
+    return _created(request, owner, call, lambda: uploads.store_upload(request.dbsession, mod_id, owner, upload))
 
 
 def _upload(context: ModResource, request: Request, kind: AssetKind, version: str = "") -> ModDocument:
-    """Stage the body and pass it to the service; if either fails, nothing is stored."""
+    upload = _receive(request, kind, version)
+    mod = uploads.store_upload(request.dbsession, context.id, account_id_of(request), upload)
+    request.response.status_int = 201
+    return mod_document(mod)
+
+
+def _receive(request: Request, kind: AssetKind, version: str = "") -> AssetUpload:
+    """Stage the body; if the service then fails, nothing is stored."""
     received = receive_upload(request, LIMITS[kind])
     content_type = request.environ.get("CONTENT_TYPE")
     if kind is AssetKind.IMAGE and not content_type:
         content_type = text.sniff_image(received.head)
     name = text.file_name(query(request, "name"), FALLBACKS[kind])
-    upload = AssetUpload(kind, name, text.content_type(content_type), received.blob, version)
-    mod = uploads.store_upload(request.dbsession, context.id, account_id_of(request), upload)
-    request.response.status_int = 201
-    return mod_document(mod)
+    return AssetUpload(kind, name, text.content_type(content_type), received.blob, version)
 
 
 @api(context=IAsset, request_method="DELETE", permission=ModPermission.EDIT)

@@ -35,13 +35,9 @@ EXPECTED = "expected"
 _CHUNK = 256 * limits.KB
 _LARGE_JSON = 256 * limits.KB
 _large_json_lock = Lock()
-"""Large JSON bodies are parsed one after the other: several at once would block the interpreter for readers."""
-
 _MULTIPART_BODY = "The body must be the file itself, not a multipart form; with curl: --data-binary @file, not -F."
 _BYTE_ORDER_MARK = "The body begins with a byte order mark, which JSON does not have."
 _NOT_JSON = "The body is not JSON."
-_NOT_AN_OBJECT = "The body must be a JSON object."
-
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")
 _STEP = re.compile(r"\.(?P<field>[^.\[\]]+)|\[(?P<item>[0-9]+)\]|\[\.\.\.\]")
 _EXPECTED = re.compile(
@@ -81,7 +77,7 @@ def body_stream(request: Message, limit: int, too_large: str = errors.BODY_TOO_L
     ``limit``, 502 if the server could not store the body, 503 if it already stores too much, 400 for a body that was
     left unread and for a content coding. A large body, and one that the client holds back (``Expect: 100-continue``),
     is read only once a view calls this: see `modhub.base.errors.ContinueExpected`. The caller counts the bytes that it
-    reads. Reading raises `OSError` if the client hangs up. ``too_large`` is the sentence of the 413.
+    reads. Reading raises `OSError` if the client hangs up. ``too_large`` is what a 413 says.
     """
     environ = request.environ
     exceeded_limit = environ.get(LIMIT_EXCEEDED)
@@ -151,7 +147,11 @@ def read_json(request: Message, model: type[_Model], limit: int = limits.JSON_BO
     ``games: list[str] | msgspec.UnsetType | None = msgspec.UNSET``. Fields named in the model's class attribute
     ``nullable: ClassVar[frozenset[str]]`` keep the ``None``. Unknown fields are ignored; of duplicates the last counts.
     """
-    body = read_body(request, limit)
+    return decode_in_turn(read_body(request, limit), model)
+
+
+def decode_in_turn(body: bytes, model: type[_Model]) -> _Model:
+    """As :func:`decode`. Large bodies are parsed one after the other: several at once would block readers."""
     with _large_json_lock if len(body) > _LARGE_JSON else nullcontext():
         return decode(body, model)
 
@@ -230,7 +230,7 @@ def _sentence(message: str) -> str:
         )
     match = _EXPECTED.fullmatch(problem)
     if not subject:
-        return _NOT_AN_OBJECT if match else "The body has a value that is not allowed."
+        return "The body must be a JSON object." if match else "The body has a value that is not allowed."
     comma = "," if ", " in subject else ""
     if match and not match["bound"]:
         kinds = [_KINDS.get(kind, kind) for kind in match["kinds"].split(" | ") if kind != "null"]

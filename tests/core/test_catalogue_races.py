@@ -122,6 +122,31 @@ def test_of_eight_edits_of_one_state_one_is_made(sites: tuple[Site, Site]) -> No
     assert sites[0].get(mod_address(mod)).json["title"] == made
 
 
+def test_of_eight_calls_with_one_key_one_creates(sites: tuple[Site, Site]) -> None:
+    # C-OWN-32
+    headers, owner = {"Idempotency-Key": "k"}, sites[0].as_account(OWNER)
+
+    def create(site: Site) -> Any:
+        return site.post_json("/api/modhub", {"title": "x"}, headers=headers, expect_errors=True)
+
+    def check(answers: list[Any]) -> None:
+        assert statuses(answers).keys() <= {201, 503}
+        assert {answer.headers["Retry-After"] for answer in answers if answer.status_int == 503} <= {"2"}
+        assert len({answer.body for answer in answers if answer.status_int == 201}) == 1
+
+    check(together(sites, [create] * AT_ONCE))
+    (mod,) = owner.get("/api/modhub/mine").json["mods"]
+    assert create(owner).json == mod
+
+    def add_image(site: Site) -> Any:
+        return site.post(mod_address(mod, "images"), b"image", headers=headers, expect_errors=True)
+
+    check(together(sites, [add_image] * AT_ONCE))
+    assert len(add_image(owner).json["assets"]) == 1
+    all_is_well(sites[0])
+    assert len(stored_files(sites[0])) == 1
+
+
 def test_eight_versions_replace_one_file(sites: tuple[Site, Site]) -> None:
     # T-E2
     mod = published_mod(sites[0])

@@ -97,7 +97,7 @@ def test_every_line_of_a_request_has_its_id(all_slow: Site, monkeypatch: pytest.
             path.unlink()
         written.clear()
         answers = [all_slow.get(mod_address(mod, "download"), status=503)]
-        monkeypatch.setattr(owner_views, "read_json", lambda *_: 1 / 0)
+        monkeypatch.setattr(owner_views, "decode_in_turn", lambda *_: 1 / 0)
         answers.append(all_slow.as_account(7).post_json("/api/modhub", {"title": "x"}, status=500))
     finally:
         root.removeHandler(collector)

@@ -12,7 +12,7 @@ from pyramid_retry import mark_error_retryable
 from modhub.base.metrics import COUNTER
 from modhub.base.settings import StartRefused
 from modhub.catalogue import owner_views
-from modhub.http.payload import read_json
+from modhub.http.payload import decode_in_turn
 from modhub_metrics.exporter import Exporter
 from modhub_testing import TEST_ACCOUNTS, Site, Start, stored_files
 from modhub_testing.mods import mod_address, published_mod, upload_asset
@@ -174,9 +174,9 @@ def test_a_repeated_request_is_counted_once(site: Site, monkeypatch: pytest.Monk
         if failures:
             mark_error_retryable(failures[-1])
             raise failures.pop()
-        return read_json(*arguments)
+        return decode_in_turn(*arguments)
 
-    monkeypatch.setattr(owner_views, "read_json", conflict_twice)
+    monkeypatch.setattr(owner_views, "decode_in_turn", conflict_twice)
     before = samples(site)
     site.as_account(7).post_json("/api/modhub", {"title": "x"}, status=201)
     after = samples(site)

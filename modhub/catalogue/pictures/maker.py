@@ -16,6 +16,7 @@ from sqlalchemy import Update, delete, select, update
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import StoredBlob
+from modhub.catalogue.idempotency import delete_expired_keys
 from modhub.catalogue.models import Asset
 from modhub.catalogue.pictures import services
 from modhub.catalogue.pictures.child import CHILD_FAILED, MAX_OUTPUT, Decoder, DecodingFailed, DerivedPictures
@@ -168,7 +169,11 @@ class PictureWorkers:
                 pass
 
     def clean_up(self, registry: Any) -> None:
-        """Queue images that were uploaded, and delete pictures of images that were deleted, by an earlier version."""
+        """Queue images that were uploaded, and delete pictures of images that were deleted, by an earlier version.
+
+        Besides, delete keys of repeatable calls that have expired.
+        """
         with find_service(registry, Databases).write_session.begin() as session:
             self._highest_known = services.queue_missing(session, self._highest_known)
             services.forget_deleted_images(session)
+            delete_expired_keys(session)

@@ -1,0 +1,173 @@
+"""Calls that create something and are repeated with the same ``Idempotency-Key``."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select, update
+
+from modhub.catalogue.idempotency import KEPT_FOR
+from modhub.catalogue.models import IdempotencyKey
+from modhub.db import now
+from modhub_testing import Site, stored_files
+from modhub_testing.mods import OWNER, mod_address, new_mod, upload_asset
+from modhub_testing.workers import run_worker
+
+MODS = "/api/modhub"
+
+
+def create(site: Site, key: str, status: int = 201, owner: int = OWNER, query: str = "", **fields: Any) -> Any:
+    headers = {"Idempotency-Key": key}
+    return site.as_account(owner).post_json(MODS + query, fields, headers=headers, status=status).json
+
+
+def add_image(site: Site, mod: Any, key: str, content: bytes, status: int = 201, *, name: str = "a.png") -> Any:
+    address = mod_address(mod, f"images?name={name}")
+    headers = {"Idempotency-Key": key}
+    return site.as_account(OWNER).post(address, content, headers=headers, content_type="image/png", status=status).json
+
+
+def own_mods(site: Site) -> Any:
+    return site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
+
+
+def keys(site: Site) -> int:
+    with site.databases.readonly_session() as session:
+        return session.scalar(select(func.count()).select_from(IdempotencyKey)) or 0
+
+
+def grow_older(site: Site, age: timedelta) -> None:
+    with site.databases.write_session.begin() as session:
+        session.execute(update(IdempotencyKey).values(used_at=now() - age))
+
+
+def test_a_repeated_creation_is_the_same_mod_as_it_is_now(site: Site) -> None:
+    # C-OWN-31
+    first = create(site, "k", title="x")
+    assert create(site, "k", title="x") == first
+    assert own_mods(site) == [first]
+    site.as_account(OWNER).put_json(mod_address(first), {"title": "y"})
+    again = create(site, "k", title="x")
+    assert (again["id"], again["title"]) == (first["id"], "y")
+    assert own_mods(site) == [again]
+    assert create(site, "other", title="x")["id"] != first["id"]
+    assert new_mod(site, title="x")["id"] != first["id"]
+
+
+def test_another_content_is_409_and_creates_nothing(site: Site) -> None:
+    # C-OWN-31
+    first = create(site, "k", title="x")
+    for query, title in (("", "y"), ("?a", "x")):
+        refused = create(site, "k", 409, query=query, title=title)
+        assert refused == {"error": "idempotency_key_used", "message": refused["message"]}
+    body = b'{"title":  "x"}'
+    site.as_account(OWNER).post(MODS, body, headers={"Idempotency-Key": "k"}, status=409)
+    assert own_mods(site) == [first]
+    assert create(site, "k", title="x") == first
+
+
+def test_keys_are_of_one_account_and_one_address(site: Site) -> None:
+    # C-OWN-31
+    first, strange = create(site, "k", title="x"), create(site, "k", owner=OWNER + 1, title="x")
+    assert strange["id"] != first["id"]
+    second = create(site, "k2", title="x")
+    for mod in (first, second):
+        assert len(add_image(site, mod, "k", b"image")["assets"]) == 1
+    # The same address in another spelling.
+    headers = {"Idempotency-Key": "k"}
+    assert site.as_account(OWNER).post_json("//api/modhub/", {"title": "x"}, headers=headers).json["id"] == first["id"]
+
+
+def test_a_repeated_image_is_added_once(site: Site) -> None:
+    # C-OWN-31
+    mod = new_mod(site)
+    once = add_image(site, mod, "k", b"image")
+    assert add_image(site, mod, "k", b"image") == once
+    assert len(stored_files(site)) == 1
+    for content, name in ((b"other", "a.png"), (b"image", "b.png")):
+        assert add_image(site, mod, "k", content, 409, name=name)["error"] == "idempotency_key_used"
+    both = add_image(site, mod, "k2", b"image")
+    assert len(both["assets"]) == 2
+    # Not even a limit that was reached since refuses it.
+    for _ in range(4):
+        both = upload_asset(site, mod, "images", bytes(2 * 1024 * 1024))
+    upload_asset(site, mod, "images", bytes(2 * 1024 * 1024), status=413)
+    assert add_image(site, mod, "k", b"image") == both
+    assert len(stored_files(site)) == 6
+
+
+def test_refusals_are_not_kept(site: Site) -> None:
+    # C-OWN-32
+    create(site, "k", 400, title="")
+    site.post_json(MODS, {"title": "x"}, headers={"Idempotency-Key": "k"}, status=401)
+    mod = create(site, "k", title="x")
+    add_image(site, mod, "k", b"", 400)
+    add_image(site, mod, "k", bytes(2 * 1024 * 1024 + 1), 413)
+    assert keys(site) == 1
+    assert len(add_image(site, mod, "k", b"image")["assets"]) == 1
+    # Nothing of the key or of what was sent is in the table.
+    with site.databases.readonly_session() as session:
+        for row in session.scalars(select(IdempotencyKey)):
+            assert (len(row.key_sha256), len(row.content_sha256), row.mod_id) == (64, 64, mod["id"])
+
+
+def test_a_deleted_mod_is_401_as_to_strangers(site: Site) -> None:
+    # C-OWN-31, C-OWN-32
+    mod = create(site, "k", title="x")
+    add_image(site, mod, "k", b"image")
+    # Before the key, ownership is checked.
+    headers = {"Idempotency-Key": "k"}
+    for caller in (site, site.as_account(OWNER + 1)):
+        caller.post(mod_address(mod, "images?name=a.png"), b"image", headers=headers, status=401)
+        caller.post(mod_address(mod, "images"), b"image", headers={"Idempotency-Key": "\t"}, status=401)
+    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    absent = site.as_account(OWNER).put_json("/api/modhub/999", {}, status=401).json
+    assert create(site, "k", 401, title="x") == absent
+    assert add_image(site, mod, "k", b"image", 401) == absent
+    create(site, "k", 409, title="y")
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("key", ["", "a" * 256, "\x7f", "\x01", "é", "a\tb"])
+def test_a_malformed_key_is_400(site: Site, key: str) -> None:
+    # C-OWN-31
+    mod = new_mod(site)
+    sent = key.encode().decode("latin-1")
+    assert "Idempotency-Key" in create(site, sent, 400, title="x")["message"]
+    assert "Idempotency-Key" in add_image(site, mod, sent, b"image", 400)["message"]
+    assert own_mods(site) == [mod]
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("key", ["!", "~ x", '"8e03978e-40d5-43dd-bc93-6894a57f9324"', "a" * 255])
+def test_every_printable_key_is_one(site: Site, key: str) -> None:
+    # C-OWN-31
+    assert create(site, key, title="x") == create(site, key, title="x")
+
+
+def test_a_key_counts_for_a_day_and_is_deleted_then(site: Site) -> None:
+    # C-OWN-31
+    first = create(site, "k", title="x")
+    grow_older(site, KEPT_FOR - timedelta(minutes=5))
+    assert run_worker(site.registry, "missing pictures")
+    assert create(site, "k", title="x") == first
+    grow_older(site, KEPT_FOR)
+    second = create(site, "k", title="y")
+    assert second["id"] != first["id"]
+    assert create(site, "k", title="y") == second
+    grow_older(site, KEPT_FOR)
+    assert run_worker(site.registry, "missing pictures")
+    assert keys(site) == 0
+
+
+@pytest.mark.one_database
+def test_other_calls_ignore_it(site: Site) -> None:
+    mod = new_mod(site)
+    calls: list[Callable[..., Any]] = [
+        lambda **sent: site.as_account(OWNER).put_json(mod_address(mod), {"title": "y"}, **sent),
+        lambda **sent: site.as_account(OWNER).post(mod_address(mod, "css"), b"body{}", **sent),
+    ]
+    for call in calls:
+        call(headers={"Idempotency-Key": "\t"})
+    assert keys(site) == 0
