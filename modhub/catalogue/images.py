@@ -4,7 +4,7 @@ Both are columns of the asset, NULL at first, because code of the previous versi
 position follow the others in the order of upload, so an upload needs no look at the order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from sqlalchemy.orm import Session
@@ -47,6 +47,15 @@ def order_images(session: Session, mod_id: int | None, owner: int, asset_ids: Se
     _store_order(session, mod, images, [*listed, *(image for image in images if image not in listed)])
 
 
+def order_all_images(session: Session, mod_id: int | None, owner: int, asset_ids: Sequence[int]) -> Mod:
+    """Put the images into this order and return the mod. 400 unless each image is listed once."""
+    mod = own_mod(session, mod_id, owner)
+    if sorted(asset_ids) != sorted(image.id for image in _images_of(mod)):
+        raise invalid("The new order must list each image of this mod once.")
+    order_images(session, mod_id, owner, asset_ids)
+    return mod
+
+
 def move_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int, move: ImageMove) -> None:
     """Move one image. Moving the first one earlier or the last one later changes nothing."""
     mod = own_mod(session, mod_id, owner)
@@ -72,9 +81,28 @@ def caption_image(session: Session, mod_id: int | None, asset_id: int | None, ow
     """Set the caption of an image, empty to remove it, and return it as stored: too long text is cut off."""
     mod = own_mod(session, mod_id, owner)
     image = _find_image(_images_of(mod), asset_id)
-    cleaned = text.line(caption, limits.CAPTION)
-    if cleaned != (image.caption or ""):
-        image.caption = cleaned or None
-        record(session, "image caption changed", "mod", mod.id, asset=image.id)
+    if _set_caption(session, image, caption):
         record_change(session, mod)
-    return cleaned
+    return image.caption or ""
+
+
+def caption_images(session: Session, mod_id: int | None, owner: int, captions: Mapping[int, str]) -> Mod:
+    """Set these captions, by asset id, and return the mod. 400 for an id that is not one of its images."""
+    mod = own_mod(session, mod_id, owner)
+    by_id = {image.id: image for image in _images_of(mod)}
+    if not by_id.keys() >= captions.keys():
+        raise invalid("The captions name an image that this mod does not have.")
+    changed = [asset_id for asset_id, caption in captions.items() if _set_caption(session, by_id[asset_id], caption)]
+    if changed:
+        record_change(session, mod)
+    return mod
+
+
+def _set_caption(session: Session, image: Asset, caption: str) -> bool:
+    """Whether that changes it."""
+    cleaned = text.line(caption, limits.CAPTION)
+    if cleaned == (image.caption or ""):
+        return False
+    image.caption = cleaned or None
+    record(session, "image caption changed", "mod", image.mod_id, asset=image.id)
+    return True

@@ -12,7 +12,7 @@ from modhub.catalogue.download_events import notify_download
 from modhub.catalogue.file_resources import FileResource, GameIconResource, PictureResource
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ModFile
 from modhub.catalogue.resources import ModChild, ModResource, VotesResource
-from modhub.catalogue.response_schemas import VotesDocument
+from modhub.catalogue.response_schemas import CaptionsDocument, VotesDocument
 from modhub.content import limits, text
 from modhub.declarations import API_SORTS
 from modhub.http.downloads import file_response
@@ -93,7 +93,7 @@ def read_captions_view(context: ModResource, request: Request) -> Response:
     captions = catalogue_reader(request).captions(context.id)
     if captions is None:
         raise not_found()
-    return public_json(encode({"count": len(captions), "captions": captions}))
+    return public_json(encode(CaptionsDocument(len(captions), captions)))
 
 
 @api(context=IMod, name="superseded", request_method="GET", permission=OPEN)

@@ -118,6 +118,38 @@ class NoteChange(Struct):
         )
 
 
+class CaptionChange(Struct, rename="camel"):
+    """The caption of one image; empty to remove it."""
+
+    asset_id: int
+    caption: str
+
+
+class CaptionsChange(Struct):
+    """``PUT /api/modhub/{id}/captions``: only images that are listed are changed."""
+
+    captions: list[CaptionChange]
+
+    def by_image(self) -> dict[int, str]:
+        """Return the captions by asset id; 400 if an image is listed twice."""
+        captions = {change.asset_id: change.caption for change in self.captions}
+        if len(captions) < len(self.captions):
+            raise invalid("The field %(field)s lists an image twice.", field="captions")
+        return captions
+
+
+class OrderChange(Struct, rename="camel"):
+    """``PUT /api/modhub/{id}/order``"""
+
+    asset_ids: list[int]
+
+
+class SuccessorChange(Struct):
+    """``PUT /api/modhub/{id}/superseded``: a GUID or an address; ``null`` clears it."""
+
+    by: str | None
+
+
 class VoteChange(Struct):
     """``PUT /api/modhub/{id}/vote``"""
 

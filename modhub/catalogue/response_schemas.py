@@ -65,6 +65,20 @@ class CaptionDocument(Struct, rename="camel"):
     caption: str
 
 
+class CaptionsDocument(Struct):
+    """``GET`` and ``PUT /api/modhub/{id}/captions``"""
+
+    count: int
+    captions: list[CaptionDocument]
+
+
+class NotesDocument(Struct):
+    """``GET /api/modhub/{id}/notes``"""
+
+    count: int
+    notes: list[NoteDocument]
+
+
 class VotesDocument(Struct, omit_defaults=True):
     """The votes on a mod; ``value`` is the caller's own vote, omitted without an account."""
 
@@ -109,6 +123,13 @@ def mod_document(mod: Mod) -> ModDocument:
         url=f"/Modhub/{mod.id}",
         assets=[asset_document(asset) for asset in in_order(mod.assets)],
     )
+
+
+def captions_document(mod: Mod) -> CaptionsDocument:
+    """Build the document of all captions of a mod, whose assets must be loaded."""
+    images = [asset for asset in in_order(mod.assets) if asset.kind == AssetKind.IMAGE]
+    captions = [CaptionDocument(image.id, f"/Modhub/file/{image.id}", image.caption or "") for image in images]
+    return CaptionsDocument(len(captions), captions)
 
 
 def file_links(mod: Mod) -> str:

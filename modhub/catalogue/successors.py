@@ -26,7 +26,7 @@ class SuccessorDocument(msgspec.Struct):
 
 
 class SupersededDocument(msgspec.Struct, rename="camel"):
-    """``GET /api/modhub/{id}/superseded``: None if no published mod supersedes this one."""
+    """``GET`` and ``PUT /api/modhub/{id}/superseded``: None if no published mod supersedes this one."""
 
     superseded_by: SuccessorDocument | None
 
@@ -58,6 +58,12 @@ def successor_document(document: Any) -> SuccessorDocument | None:
         return None
     mod = _decode(bytes(document))
     return SuccessorDocument(mod.guid, mod.id, mod.title, mod.url)
+
+
+def find_successor(session: Session, mod_id: int | None) -> SuccessorDocument | None:
+    """Return the successor of any mod if it is published, as this session sees it."""
+    row = session.execute(_with_successor(Mod), {"id": mod_id}).first()
+    return None if row is None else successor_document(row[1])
 
 
 def change_successor(session: Session, mod_id: int | None, owner: int, guid: str) -> None:

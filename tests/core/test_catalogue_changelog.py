@@ -112,3 +112,26 @@ def test_no_call_adds_an_entry(site: Site) -> None:
         refused = own._gen_request(method, mod_address(mod, "changelog"), params=b'{"text":"x"}', expect_errors=True)
         assert (refused.status_int, refused.headers["Allow"]) == (405, "GET, HEAD")
     assert len(notes_of_mod(site, mod)) == 1
+
+
+def test_owners_read_the_entries_of_a_draft(site: Site) -> None:
+    # C-NOTE-20
+    mod = new_mod(site)
+    owner, here = site.as_account(OWNER), mod_address(mod, "notes")
+    assert owner.get(here).json == {"count": 0, "notes": []}
+    for version in ("1", "2"):
+        upload_asset(site, mod, "code", version=version)
+    upload_asset(site, new_mod(site), "code", version="other")
+    answer = owner.get(here)
+    assert answer.headers["Cache-Control"] == "no-store"
+    first = answer.json["notes"][1]
+    note_call(site, "PUT", mod, first, {"text": "First."})
+    notes = owner.get(here).json
+    assert (notes["count"], [note["title"] for note in notes["notes"]]) == (2, ["2", "1"])
+    assert notes["notes"][1]["text"] == "First."
+    site.get(mod_address(mod, "changelog"), status=404)
+    owner.get(mod_address(mod, "changelog"), status=404)
+    publish_test_mod(site, mod)
+    assert owner.get(here).json == site.get(mod_address(mod, "changelog")).json
+    for caller in (site, site.as_account(OWNER + 1)):
+        caller.get(here, status=401)

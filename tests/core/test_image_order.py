@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from modhub.content.limits import CAPTION
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, copy_damage, hide_mod, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, messages_on, new_visitor
@@ -136,3 +137,55 @@ def test_no_stranger_arranges_images(site: Site) -> None:
 
 def test_a_mod_without_images_has_no_captions(site: Site) -> None:
     assert site.get(mod_address(published_mod(site), "captions")).json == {"count": 0, "captions": []}
+
+
+def put(site: Site, mod: Any, name: str, body: Any, status: int = 200) -> Any:
+    return site.as_account(OWNER).put_json(mod_address(mod, name), body, status=status).json
+
+
+def test_captions_and_order_by_the_api(site: Site) -> None:
+    # C-PIC-20, C-PIC-21, C-PIC-8, C-PIC-9
+    mod = new_mod(site)
+    first, second, third = map(int, add_images(site, mod, "a", "b", "c"))
+    captions = [{"assetId": third, "caption": " Thr\nee "}, {"assetId": first, "caption": "x" * 1000}]
+    answer = put(site, mod, "captions", {"captions": captions})
+    texts = ["x" * CAPTION, "", "Thr ee"]
+    shown = [
+        {"assetId": image, "url": f"/Modhub/file/{image}", "caption": text}
+        for image, text in zip((first, second, third), texts, strict=True)
+    ]
+    assert answer == {"count": 3, "captions": shown}
+    site.get(mod_address(mod, "captions"), status=404)
+    ordered = put(site, mod, "order", {"assetIds": [third, first, second]})
+    assert [asset["name"] for asset in ordered["assets"]] == ["c", "a", "b"]
+    # What changes nothing moves nothing; what is not listed stays.
+    assert put(site, mod, "order", {"assetIds": [third, first, second]}) == ordered
+    assert put(site, mod, "captions", {"captions": []})["captions"] == [shown[2], *shown[:2]]
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [ordered]
+    assert put(site, mod, "captions", {"captions": [{"assetId": first, "caption": ""}]})["captions"][1]["caption"] == ""
+    upload_asset(site, mod, "code", b"code", version="1")
+    site.as_account(OWNER).post(mod_address(mod, "publish"))
+    assert site.get(mod_address(mod, "captions")).json == put(site, mod, "captions", {"captions": []})
+    before = read(site, mod)
+    changed = put(site, mod, "order", {"assetIds": [first, second, third]})
+    assert changed["updatedAt"] > before["updatedAt"]
+    assert order_of(site, mod) == ["a", "b", "c"]
+    assert copy_damage(site) == []
+
+
+def test_lists_of_other_images_are_refused(site: Site) -> None:
+    # C-PIC-20, C-PIC-21
+    mod, other = new_mod(site), new_mod(site)
+    first, second = map(int, add_images(site, mod, "a", "b"))
+    (strange,) = map(int, add_images(site, other, "a"))
+    code = upload_asset(site, mod, "code", b"code", version="1")["assets"][0]["url"].rpartition("/")[2]
+    before = site.as_account(OWNER).get("/api/modhub/mine").json
+    for ids in ([first], [first, first], [first, second, second], [first, second, strange], [int(code)], [], [10**40]):
+        put(site, mod, "order", {"assetIds": ids}, 400)
+    for ids in ([strange], [first, strange], [first, first], [int(code)], [10**40], [-1]):
+        put(site, mod, "captions", {"captions": [{"assetId": image, "caption": "x"} for image in ids]}, 400)
+    for body in ({}, {"captions": None, "assetIds": None}, {"captions": [{"assetId": first}], "assetIds": ["1"]}):
+        for name in ("captions", "order"):
+            assert "field" in put(site, mod, name, body, 400)["message"]
+    assert site.as_account(OWNER).get("/api/modhub/mine").json == before
+    assert put(site, new_mod(site), "order", {"assetIds": []})["assets"] == []

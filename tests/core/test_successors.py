@@ -117,3 +117,43 @@ def test_not_by_itself_nor_by_a_stranger(site: Site) -> None:
     assert new_visitor(site, OWNER).get(f"{here}/superseded", status=303).headers["Location"] == here
     supersede(site, mod, new["guid"])
     site.as_account(OWNER).delete(mod_address(mod), status=204)
+
+
+def put_successor(site: Site, mod: Any, by: Any, status: int = 200) -> Any:
+    return site.as_account(OWNER).put_json(mod_address(mod, "superseded"), {"by": by}, status=status).json
+
+
+def test_the_successor_is_named_by_the_api(site: Site) -> None:
+    # C-OWN-33, C-OWN-19
+    old, new = published_mod(site, title="Old"), published_mod(site, owner=8, title="New")
+    document = {"supersededBy": {name: new[name] for name in ("guid", "id", "title", "url")}}
+    whole = site.get(new["url"]).html.find("link", rel="canonical")["href"]
+    for by in (new["guid"].upper(), new["url"], whole):
+        assert put_successor(site, old, None) == {"supersededBy": None}
+        before = site.get(mod_address(old)).json["updatedAt"]
+        assert put_successor(site, old, by) == document
+        assert site.get(mod_address(old, "superseded")).json == document
+        assert site.get(mod_address(old)).json["updatedAt"] > before
+    # A draft of one's own, a hidden mod and an unknown GUID are stored, and shown to nobody.
+    draft, mine = new_mod(site), new_mod(site)
+    for by in (draft["url"], str(uuid.uuid4())):
+        assert put_successor(site, mine, by) == {"supersededBy": None}
+    assert put_successor(site, mine, new["guid"]) == document
+    site.get(mod_address(mine, "superseded"), status=404)
+    hide_mod(site, new)
+    assert put_successor(site, mine, new["guid"]) == {"supersededBy": None}
+
+
+def test_what_is_no_successor_is_400(site: Site) -> None:
+    # C-OWN-33
+    mod, draft = published_mod(site), new_mod(site, owner=8)
+    refused = {
+        put_successor(site, mod, by, 400)["message"]
+        for by in (draft["url"], "/Modhub/999999", "/Modhub/" + "9" * 40, "http://elsewhere.example/Modhub/1", "x")
+    }
+    assert len(refused) == 1
+    put_successor(site, mod, mod["guid"].upper(), 400)
+    put_successor(site, mod, mod["url"], 400)
+    put_successor(site, mod, 7, 400)
+    assert "by" in site.as_account(OWNER).put_json(mod_address(mod, "superseded"), {}, status=400).json["message"]
+    assert successor_of(site, mod) is None

@@ -195,6 +195,7 @@ class World:
         path = "/".join(self.known.get(segment, segment) for segment in path.split("/"))
         query = NUMBER.sub(lambda number: self.known.get(number[0], number[0]), query)
         body = GUID.sub(lambda guid: self.known.get(guid[0].decode(), guid[0].decode()).encode(), request.body)
+        body = re.sub(rb"\b58\b", self.known["58"].encode(), body)
         whole, headers = path + question + query, dict(request.headers)
         answer = self.site.request(whole, method=request.method, body=body, headers=headers, status="*")
         if request.method == "DELETE":
