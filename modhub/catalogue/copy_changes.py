@@ -15,7 +15,7 @@ _IS_UNRECORDED: Final = or_(
     PublicChange.serial.is_(None), PublicChange.what == What.DELETED.value, PublicChange.at < PublicMod.updated_at
 )
 _PUBLISHED: Final = (
-    select(PublicMod.id, PublicMod.guid, PublicMod.document, PublicMod.links, _IS_UNRECORDED)
+    select(PublicMod.id, PublicMod.guid, PublicMod.document, PublicMod.links, _IS_UNRECORDED, PublicChange.what)
     .outerjoin(PublicChange, _RECORDED)
     .where(PublicMod.id.in_(bindparam("mod_ids", expanding=True)))
 )
@@ -38,12 +38,25 @@ class _Files(msgspec.Struct):
 
 
 class PublishedCopy(NamedTuple):
-    """The public copy of a mod before it is rewritten; ``unrecorded``: its last change has no serial."""
+    """The public copy of a mod before it is rewritten; ``unrecorded``: its last change has no serial.
+
+    ``what`` is its last recorded change.
+    """
 
     guid: str
     document: bytes
     links: str
     unrecorded: bool
+    what: str | None
+
+    @property
+    def edited(self) -> What:
+        """What an edit is recorded as.
+
+        Once files have changed, edits are recorded as that, too: whoever has missed the entry of the file, since each
+        mod has only its latest, must still learn of it (C-SYNC-25).
+        """
+        return What.FILE if self.what == What.FILE.value else What.EDITED
 
 
 def read_published(session: Session, mod_ids: Sequence[int]) -> dict[int, PublishedCopy]:
@@ -67,9 +80,15 @@ def _difference(old: PublishedCopy | None, new: Any) -> What | None:
     if old is None:
         return What.PUBLISHED
     if (old.document, old.links) == (new.document, new.links):
-        return What.EDITED if old.unrecorded else None
+        return old.edited if old.unrecorded else None
     same_files = old.links == new.links and _files(old.document) == _files(new.document)
-    return What.EDITED if same_files else What.FILE
+    return old.edited if same_files else What.FILE
+
+
+def mark_changelog_edited(session: Session, mod_id: int) -> None:
+    """Record an edit of the changelog if the mod is public; the copy stays as it is (C-SYNC-26)."""
+    for published in read_published(session, [mod_id]).values():
+        mark_mod_changed(session, published.guid, mod_id, published.edited)
 
 
 def _files(document: bytes) -> tuple[str, list[bytes]]:

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session, selectinload
 from modhub.audit import record
 from modhub.base.errors import ApiError, OwnershipLost, conflict
 from modhub.blobs.models import trash_blob
+from modhub.catalogue.copy_changes import mark_changelog_edited
 from modhub.catalogue.descriptions import WrittenDescription, keep_source
 from modhub.catalogue.mod_events import notify_changed, notify_deleted, notify_published
 from modhub.catalogue.models import Asset, DescriptionSource, Mod, Note, Successor, Vote
@@ -184,6 +185,7 @@ def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: 
     note.automatic = False
     record(session, "changelog entry edited", "mod", note.mod_id, entry=note.id)
     session.flush()
+    mark_changelog_edited(session, note.mod_id)
     notify_changed(session, note.mod_id)
     return note
 
@@ -194,4 +196,5 @@ def remove_note(session: Session, mod_id: int | None, note_id: int | None, owner
     session.delete(note)
     record(session, "changelog entry deleted", "mod", note.mod_id, entry=note.id, version=note.version)
     session.flush()
+    mark_changelog_edited(session, note.mod_id)
     notify_changed(session, note.mod_id)

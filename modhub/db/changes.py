@@ -162,7 +162,7 @@ class ChangeReader:
     def generation(self) -> tuple[int, str]:
         """Return (serial, feed): equal as long as everybody sees the same. One short statement.
 
-        Votes, changelog entries and the names of accounts do not count: they are not part of the public copies.
+        Votes and the names of accounts do not count: they are not part of the public copies.
         """
         serial, feed = self._reader.rows(self._generation)[0]
         return serial, feed

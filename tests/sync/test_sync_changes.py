@@ -187,3 +187,56 @@ def test_a_client_that_misses_a_thousand_changes_is_equal_again(site: Site) -> N
     for page in range(1, 12):
         listed |= {mod["guid"] for mod in site.get(f"/api/modhub?size=100&page={page}").json["mods"]}
     assert known == listed
+
+
+def last_change(site: Site, mod: Any) -> tuple[int, str]:
+    """The serial and the kind of the only change of the mod."""
+    (entry,) = (entry for entry in feed(site)["changes"] if entry["guid"] == mod["guid"])
+    return entry["serial"], entry["what"]
+
+
+def test_a_new_file_stays_visible_when_the_mod_is_edited(site: Site) -> None:
+    # C-SYNC-25
+    mod = published_mod(site, version="1")
+    site.as_account(OWNER).put_json(mod_address(mod), {"title": "One"})
+    assert last_change(site, mod) == (2, "edited")
+    for serial, (kind, title) in enumerate((("code", "Two"), ("css", "Three")), 1):
+        upload_asset(site, mod, kind, b"another", version="2")
+        assert last_change(site, mod) == (2 * serial + 1, "file")
+        site.as_account(OWNER).put_json(mod_address(mod), {"title": title})
+        assert last_change(site, mod) == (2 * serial + 2, "file")
+    hide_mod(site, mod)
+    assert last_change(site, mod)[1] == "deleted"
+    restore_mod(site, mod)
+    assert last_change(site, mod)[1] == "published"
+    site.as_account(OWNER).put_json(mod_address(mod), {"title": "Four"})
+    assert last_change(site, mod)[1] == "edited"
+
+
+def test_edits_of_the_changelog_are_changes(site: Site) -> None:
+    # C-SYNC-26
+    mod = published_mod(site, version="1")
+    owner = site.as_account(OWNER)
+
+    def note_address(place: int) -> str:
+        note = owner.get(mod_address(mod, "notes")).json["notes"][place]
+        return mod_address(mod, "changelog", note["id"])
+
+    before = site.get(mod_address(mod)).json["updatedAt"]
+    owner.put_json(note_address(0), {"text": "First."})
+    assert last_change(site, mod) == (2, "edited")
+    assert site.get(mod_address(mod)).json["updatedAt"] == before
+    upload_asset(site, mod, "code", b"another", version="2")
+    owner.delete(note_address(1))
+    assert last_change(site, mod) == (4, "file")
+    owner.put_json(note_address(0), {"title": "2.0"})
+    assert last_change(site, mod) == (5, "file")
+    # Nobody learns of drafts and hidden mods.
+    draft = new_mod(site)
+    upload_asset(site, draft, "code", version="1")
+    (note,) = owner.get(mod_address(draft, "notes")).json["notes"]
+    owner.put_json(mod_address(draft, "changelog", note["id"]), {"text": "x"})
+    hide_mod(site, mod)
+    owner.put_json(note_address(0), {"text": "Hidden."})
+    assert feed(site)["serial"] == 6
+    assert last_change(site, mod) == (6, "deleted")
