@@ -57,17 +57,43 @@ def test_the_examples_for_curl(published: Any, tmp_path: Path) -> None:
 
 def test_the_examples_for_python(published: Any, tmp_path: Path) -> None:
     ends = f"\nassert known[{published[1]['guid']!r}] == {published[1]['id']}\nassert len(known) == 2\n"
+    (tmp_path / f"{published[1]['guid']}.part").write_bytes(CONTENT[:100])
     run(tmp_path, sys.executable, "-c", "".join(blocks("python", published)) + ends)
     assert (tmp_path / f"{published[1]['guid']}.mod").read_bytes() == CONTENT
     assert len(list(tmp_path.glob("*.mod"))) == 2
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.parametrize("url", ["//elsewhere.example/x", "https://elsewhere.example/x", "file:///etc/passwd"])
+def test_the_python_example_refuses_other_addresses(published: Any, tmp_path: Path, url: str) -> None:
+    calls = f"\nassert address_of('/Modhub/file/1') == SERVICE + '/Modhub/file/1'\naddress_of({url!r})\n"
+    code = "".join(blocks("python", published)) + calls
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == f"Not an address of this service: {url}\n"
+
+
+BREAKS: str = """
+const real = globalThis.fetch;
+const ranges = [];
+globalThis.fetch = async (address, options) => {
+  const answer = await real(address, options);
+  if (!String(address).includes("/Modhub/file/")) return answer;
+  ranges.push(options.headers.Range ?? "none");
+  if (ranges.length > 1) return answer;
+  const parts = [new Uint8Array(await answer.arrayBuffer()).slice(0, 100)];
+  const pull = (body) => (parts.length ? body.enqueue(parts.pop()) : body.error(new TypeError("terminated")));
+  return new Response(new ReadableStream({pull}), {status: answer.status});
+};
+"""
+"""The first download of a file breaks after 100 bytes."""
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed; tests/browser runs the demo page")
 def test_the_examples_for_javascript(published: Any, tmp_path: Path) -> None:
-    ends = "\nconsole.log(bytes.byteLength, updates.same, known.size);\n"
-    shown = run(tmp_path, "node", "--input-type=module", "-e", "".join(blocks("js", published)) + ends)
-    assert shown.split() == [str(len(CONTENT)), "1", "2"]
+    ends = "\nconsole.log(bytes.byteLength, updates.same, known.size, ranges.join(' '));\n"
+    code = BREAKS + "".join(blocks("js", published)) + ends
+    shown = run(tmp_path, "node", "--input-type=module", "-e", code)
+    assert shown.split() == [str(len(CONTENT)), "1", "2", "none", "bytes=100-"]
 
 
 def test_the_commands_of_modhub_get(published: Any, tmp_path: Path) -> None:
