@@ -58,8 +58,10 @@ CORE_COPIES = (
     "core_compatible_revision",
     "core_observation",
     "core_picture_",
+    "core_idempotency_key",
 )
-"""Without the changes, clients that follow them begin again."""
+"""Without the changes, clients that follow them begin again. Without the keys, which count for a day, a call that is
+repeated after a downgrade creates a second time."""
 COMMIT_STEPS = CommitSteps(
     after_flush=(mark_touched,),
     # Rewritten copies are changes; the serial comes last, because all writers wait for its row.

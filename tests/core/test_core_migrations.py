@@ -13,8 +13,8 @@ import modhub
 from modhub.admin import program as admin
 from modhub.base.service_registry import find_service
 from modhub.catalogue import moderation, public_copies
-from modhub.catalogue.models import Mod
-from modhub.db import Base, Databases
+from modhub.catalogue.models import IdempotencyKey, Mod
+from modhub.db import Base, Databases, now
 from modhub.declarations import Declarations, Migrations
 from modhub.ops import downgrade, migrate
 from modhub.ops.revisions import current_revisions, known_revisions, newest_revisions
@@ -371,3 +371,13 @@ def test_every_way_to_write_a_revision_is_read(tmp_path: Path) -> None:
     assert {revision: said.parents for revision, said in known_revisions(package).items()} == known
     assert [revision for revision, said in known_revisions(package).items() if said.compatible_with == "a"] == ["e"]
     assert newest_revisions(package) == ("d", "e")
+
+
+def test_keys_of_repeatable_calls_stop_no_downgrade(configured: Configured) -> None:
+    # C-RUN-14
+    migrate.upgrade(configured.databases, configured.migrations)
+    (package,) = configured.migrations
+    with configured.databases.write_session.begin() as session:
+        session.add(IdempotencyKey(key_sha256="0" * 64, content_sha256="0" * 64, mod_id=1, used_at=now()))
+    (before,) = known_revisions(package)["core_0018"].parents
+    assert downgrade.downgrade(configured.databases, package, before)
