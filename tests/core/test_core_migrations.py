@@ -294,7 +294,7 @@ def test_what_search_used_goes_in_the_second_run(site: Site, before: str) -> Non
     assert left_of_old_searches(site) == set()
     with site.databases.write_engine.begin() as connection:
         command.downgrade(migrate._config(package, connection), before)
-    steps: dict[str, set[str]] = {"core_0016": old, "core_0017": set()}
+    steps: dict[str, set[str]] = {"core_0017": old, "core_0018": set()}
     for number, (revision, left) in enumerate(steps.items(), 1):
         assert migrate.upgrade(site.databases, [package]) == ["modhub"]
         with site.databases.readonly_engine.connect() as connection:
@@ -309,7 +309,7 @@ def test_what_search_used_goes_in_the_second_run(site: Site, before: str) -> Non
 def test_going_back_makes_what_older_code_searches_in(site: Site) -> None:
     package = site.declarations.migrations[0]
     before = published_mod(site, title="A wizard")["id"]
-    assert downgrade.downgrade(site.databases, package, "core_0016")
+    assert downgrade.downgrade(site.databases, package, "core_0017")
     assert left_of_old_searches(site) == OLD_SEARCHES[site.databases.dialect]
     # Older code fills the bitmaps itself, and the parts are there at once.
     assert known_to_old_searches(site) == ({before} if site.databases.dialect == "sqlite" else set())
@@ -379,5 +379,5 @@ def test_keys_of_repeatable_calls_stop_no_downgrade(configured: Configured) -> N
     (package,) = configured.migrations
     with configured.databases.write_session.begin() as session:
         session.add(IdempotencyKey(key_sha256="0" * 64, content_sha256="0" * 64, mod_id=1, used_at=now()))
-    (before,) = known_revisions(package)["core_0018"].parents
+    (before,) = known_revisions(package)["core_0017"].parents
     assert downgrade.downgrade(configured.databases, package, before)

@@ -2,11 +2,11 @@
 
 from modhub.migrations.versions import core_0012_parts, core_0013_bitmaps
 
-revision = "core_0017"
-down_revision = "core_0016"
+revision = "core_0018"
+down_revision = "core_0017"
 branch_labels = None
 depends_on = None
-compatible_with = "core_0016"
+compatible_with = "core_0017"
 
 
 def upgrade() -> None:
