@@ -110,7 +110,7 @@ def test_the_welcome_line_is_for_visitors_without_a_filter(start: Any, tmp_path:
     # C-PAGE-34
     site = start(f"{TEST_ACCOUNTS} modhub_builds")
     ours = "Free, no account needed."
-    assert f'{ours} <a href="/Modhub/App">Get the app</a></p>' in site.get("/Modhub").text
+    assert f'{ours}</span> <a href="/Modhub/App">Get the app</a></p>' in site.get("/Modhub").text
     assert "Kostenlos" in site.get("/Modhub", headers=GERMAN).text
     for query in ("q=x", "game=x", "page=2"):
         assert ours not in site.get(f"/Modhub?{query}").text
