@@ -1,9 +1,11 @@
 """The declarations that included packages made with the directives of :mod:`modhub.directives`."""
 
 import re
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from modhub.base.identity import CredentialKind
@@ -119,6 +121,32 @@ def add_json_option(parser: ArgumentParser) -> None:
 def add_dry_run_option(parser: ArgumentParser, help_text: str = "say what would happen, change nothing") -> None:
     """Add ``--dry-run``, which every command that changes something has; `Admin.writing` takes it."""
     parser.add_argument("--dry-run", action="store_true", help=help_text)
+
+
+def add_ids_option(parser: ArgumentParser) -> None:
+    """Add ``--ids`` to a command that lists something: its output is what :func:`read_names` takes for ``-``."""
+    parser.add_argument("--ids", action="store_true", help="only the ids, one per line: input for an action on -")
+
+
+def add_batch_option(parser: ArgumentParser) -> None:
+    """Add ``--batch`` to a command that undoes what another one did to many things."""
+    help_text = "undo what a command did to many at once; NUMBER is that of its entry in the audit trail"
+    parser.add_argument("--batch", type=int, metavar="NUMBER", help=help_text)
+
+
+def read_names(words: Sequence[str]) -> list[str]:
+    """The names on a command line, each once; for ``-`` those on standard input, separated by spaces or lines."""
+    names = [name for word in words for name in (sys.stdin.read().split() if word == "-" else [word])]
+    return list(dict.fromkeys(names))
+
+
+def parse_moment(value: str) -> datetime:
+    """The moment that an argument names, such as 2026-11-21 or 2026-11-21T08:15Z; without a zone it is UTC."""
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise ArgumentTypeError(f"{value!r} is not a date or time such as 2026-11-21T08:15Z") from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.settings import positive
 from modhub.db import iso
-from modhub.declarations import add_json_option
+from modhub.declarations import add_ids_option, add_json_option, parse_moment
 from modhub.interfaces import AccountUse, IMods
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, Login, LoginKind
@@ -61,7 +61,8 @@ def find_lines(admin: Any, session: Session, arguments: argparse.Namespace) -> I
     lines = [
         AccountLine(account, logins[account.id], use.get(account.id, AccountUse()))
         for account in session.scalars(select(Account).order_by(Account.id))
-        if account.blocked_at is not None or not arguments.blocked
+        if (account.blocked_at is not None or not arguments.blocked)
+        and (arguments.since is None or account.created_at >= arguments.since)
     ]
     keys: dict[str, Any] = {
         "created": lambda line: line.account.created_at,
@@ -83,15 +84,15 @@ def list_accounts(admin: Any, arguments: argparse.Namespace) -> int:
     line = None
     with admin.reading() as session:
         for line in islice(find_lines(admin, session, arguments), start, stop):
-            if arguments.json:
-                admin.say_json(_list_document(line))
-                continue
             account = line.account
+            if arguments.json or arguments.ids:
+                admin.say_json(_list_document(line) if arguments.json else account.id)
+                continue
             state = "" if account.blocked_at is None else ", blocked"
             facts = f"{describe_use(line.use)}, since {account.created_at:%Y-%m-%d}{state}"
             for login in [describe_login(login) for login in line.logins] or ["no sign-in method"]:
                 admin.say(f"{account.id} {account.display_name}: {login}; {facts}")
-    if line is None and not arguments.json:
+    if line is None and not (arguments.json or arguments.ids):
         admin.say("No matching accounts." if arguments.page == 1 else "There are no more.")
     return 0
 
@@ -158,10 +159,12 @@ def _number(value: str) -> int:
 
 
 def account_list_arguments(parser: argparse.ArgumentParser) -> None:
-    """``[WORD ...] [--blocked] [--by ORDER] [--limit N] [--page N] [--json]``"""
+    """``[WORD ...] [--blocked] [--since TIME] [--by ORDER] [--limit N] [--page N] [--json] [--ids]``"""
     parser.add_argument("word", nargs="*", metavar="WORD", help="must be in the name or in an address")
     parser.add_argument("--blocked", action="store_true", help="only blocked accounts")
+    parser.add_argument("--since", type=parse_moment, metavar="TIME", help="made since then, such as 2026-11-21 (UTC)")
     parser.add_argument("--by", choices=ORDERS, default="id", help="the order (%(default)s); bytes: the largest first")
     parser.add_argument("--limit", type=_number, metavar="N", help="at most this many (default: all)")
     parser.add_argument("--page", type=_number, default=1, metavar="N", help="with --limit; the first page is 1")
     add_json_option(parser)
+    add_ids_option(parser)

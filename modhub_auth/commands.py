@@ -10,11 +10,12 @@ from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.settings import StartRefused
-from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
+from modhub.db import iso
+from modhub.declarations import AdminCommand, add_batch_option, add_dry_run_option, add_json_option
 from modhub.interfaces import AccountUse
 from modhub.ui.i18n import Catalogs
 from modhub.web.traversal import parse_id
-from modhub_auth import account_blocking, email_addresses
+from modhub_auth import account_batches, email_addresses
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.account_listing import (
     account_list_arguments,
@@ -25,6 +26,7 @@ from modhub_auth.account_listing import (
 )
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, Login, LoginKind
+from modhub_auth.publisher_keys import revoke_key
 from modhub_auth.services import lock_account
 from modhub_auth.signin import recovery, totp
 
@@ -32,19 +34,29 @@ _EXAMPLES: Final = """\
 account list --by bytes --limit 10           who uses the most space
 account list example.org --json              accounts with this in their name or address, for a program
 account show ada@example.org                 everything about one, without secrets
+account list --since 2026-11-20 --ids        the ids of accounts made since then
 account block 7 --reason "Malware"           locks its owner out; their published mods stay
+account block 7 8 --hide-mods                locks both out and hides all their mods
+account block -                              those on standard input, as account list --ids prints them
+account unblock --batch 512                  undoes what account block did to many, which printed this number
+account keys 7                               the publisher keys of account 7
+account revoke-key 7 41                      revokes one of them
 account delete 7 --dry-run                   says what would be deleted
 account delete 7                             deletes it with its mods, votes and files"""
 
 
+def find_account_id(session: Session, name: str) -> int | None:
+    """The id that ``name`` is, or that of the account with this address; it need not exist."""
+    if name.isascii() and name.isdigit():
+        return parse_id(name)
+    login = recovery.login_by_address(session, email_addresses.parse_address(name) or "")
+    return None if login is None else login.account_id
+
+
 def find_account(session: Session, name: str) -> Account:
     """The account with this id or address, locked."""
-    if name.isascii() and name.isdigit():
-        account_id = parse_id(name)
-        account = None if account_id is None else lock_account(session, account_id)
-    else:
-        login = recovery.login_by_address(session, email_addresses.parse_address(name) or "")
-        account = None if login is None else lock_account(session, login.account_id)
+    account_id = find_account_id(session, name)
+    account = None if account_id is None else lock_account(session, account_id)
     if account is None:
         raise StartRefused(f"there is no account {name}")
     return account
@@ -59,27 +71,7 @@ def sign_out_account(admin: Any, session: Session, account: Account, *, dry_run:
     recovery.end_sessions(session, account.id)
     record(session, "signed out everywhere", "account", account.id)
     admin.say(f"Account {account.id} {_be(dry_run)} signed out everywhere; access tokens expire within 30 minutes.")
-
-
-def block_account_command(
-    admin: Any, session: Session, account: Account, reason: str = "", *, dry_run: bool = False
-) -> None:
-    """Block the account; a reason replaces the earlier one."""
-    if account_blocking.block_account(session, account, reason):
-        effect = "" if dry_run else "; its access tokens change nothing now"
-        admin.say(f"Account {account.id} {_be(dry_run)} blocked and signed out everywhere{effect}.")
-    else:
-        remark = "; the reason would be replaced" if dry_run else "; the reason was replaced"
-        admin.say(f"Account {account.id} was blocked already{remark if reason else ''}.")
-
-
-def unblock_account_command(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
-    """Let its owner sign in again."""
-    if account_blocking.unblock_account(session, account):
-        verbs = ("would no longer be", "could") if dry_run else ("is no longer", "can")
-        admin.say(f"Account {account.id} {verbs[0]} blocked; its owner {verbs[1]} sign in again.")
-    else:
-        admin.say(f"Account {account.id} is not blocked.")
+    admin.say("Until then a stolen one still writes: account block stops that at once.")
 
 
 def remove_factor(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
@@ -120,14 +112,45 @@ def delete_account_command(admin: Any, session: Session, account: Account, *, dr
     admin.say(f"Account {account_id} is deleted, with everything that it owned.")
 
 
+def list_keys(admin: Any, _session: Session, account: Account, *, json: bool = False) -> None:
+    """Print one line per publisher key; none of them has the key's text."""
+    keys = admin.find_service(AuthServices).account_reader.overview(account.id).keys
+    for key in keys:
+        times = {"created": key.created_at, "used": key.used_at, "expires": key.expires_at}
+        if json:
+            moments = {f"{name}At": at and iso(at) for name, at in times.items()}
+            admin.say_json({"id": key.login_id, "subject": key.subject, "modId": key.mod_id} | moments)
+            continue
+        scope = "all mods" if key.mod_id is None else f"mod {key.mod_id}"
+        facts = ", ".join(f"{name} {iso(at) if at else 'never'}" for name, at in times.items())
+        admin.say(f"{key.login_id} {key.subject}, {scope}, {facts}")
+    if not keys and not json:
+        admin.say(f"Account {account.id} has no publisher keys.")
+
+
+def revoke_key_command(admin: Any, session: Session, account: Account, key: str, *, dry_run: bool = False) -> None:
+    """Revoke a publisher key: its sessions end at once, their access tokens too."""
+    if not revoke_key(session, account.id, parse_id(key)):
+        raise StartRefused(f"account {account.id} has no publisher key {key}")
+    admin.say(f"Publisher key {key} of account {account.id} {_be(dry_run)} revoked; its access tokens are, too.")
+
+
+READING: Final = frozenset({"show", "keys"})
+"""The actions that change nothing."""
 ACCOUNT_ACTIONS: Final[dict[str, tuple[str, Callable[..., None]]]] = {
     "show": ("show one", show_account),
     "sign-out": ("sign one out everywhere", sign_out_account),
     "delete": ("delete one with its mods, votes and files", delete_account_command),
     "confirm": ("mark its email address as confirmed", confirm_account),
-    "block": ("keep its owner out; their published mods stay", block_account_command),
-    "unblock": ("let its owner sign in again", unblock_account_command),
+    "keys": ("list its publisher keys", list_keys),
+    "revoke-key": ("revoke one of its publisher keys", revoke_key_command),
     "remove-factor": ("remove its authenticator and recovery codes", remove_factor),
+}
+
+
+BATCH_ACTIONS: Final[dict[str, tuple[str, Callable[..., int]]]] = {
+    "block": ("keep owners out at once; their published mods stay", account_batches.block_accounts),
+    "unblock": ("let owners sign in again", account_batches.unblock_accounts),
 }
 
 
@@ -135,8 +158,12 @@ def run_account(admin: Any, arguments: argparse.Namespace) -> int:
     """``account list``, or an action on one."""
     if arguments.action == "list":
         return list_accounts(admin, arguments)
-    is_change = arguments.action != "show"
-    options = {name: value for name, value in vars(arguments).items() if name in {"reason", "json", "dry_run"}}
+    if arguments.action in BATCH_ACTIONS:
+        if not arguments.account and getattr(arguments, "batch", None) is None:
+            arguments.complain("name an account")
+        return BATCH_ACTIONS[arguments.action][1](admin, arguments, find_account_id)
+    is_change = arguments.action not in READING
+    options = {name: value for name, value in vars(arguments).items() if name in {"key", "json", "dry_run"}}
     with admin.writing(dry_run=not is_change or arguments.dry_run) as (session, _):
         ACCOUNT_ACTIONS[arguments.action][1](admin, session, find_account(session, arguments.account), **options)
     if is_change and arguments.dry_run:
@@ -151,12 +178,21 @@ def account_arguments(parser: argparse.ArgumentParser) -> None:
     for name, (meaning, _) in ACCOUNT_ACTIONS.items():
         action = actions.add_parser(name, help=meaning)
         action.add_argument("account", help="its number or email address")
-        if name == "show":
+        if name == "revoke-key":
+            action.add_argument("key", help="its number, which account keys lists")
+        if name in READING:
             add_json_option(action)
         else:
             add_dry_run_option(action)
-        if name == "block":
-            action.add_argument("--reason", default="", help="a note for operators, shown by account show")
+    parsers = {name: actions.add_parser(name, help=meaning) for name, (meaning, _) in BATCH_ACTIONS.items()}
+    for action in parsers.values():
+        action.set_defaults(complain=action.error)
+        help_text = "its number or email address; -: read them from standard input"
+        action.add_argument("account", nargs="*", metavar="ACCOUNT", help=help_text)
+        add_dry_run_option(action)
+    parsers["block"].add_argument("--reason", default="", help="a note for operators, shown by account show")
+    parsers["block"].add_argument("--hide-mods", action="store_true", help="also hide all their mods")
+    add_batch_option(parsers["unblock"])
 
 
 def includeme(config: Configurator) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyramid.config import Configurator
 
+from modhub.audit.batches import find_batch, newest_batch, record_batch
 from modhub.audit.hashing import EntryMac
 from modhub.audit.metrics import count_unsealed
 from modhub.audit.recording import (
@@ -21,7 +22,16 @@ from modhub.audit.recording import (
 from modhub.audit.sealing import ERASE_SECONDS, SEAL_SECONDS, erase_old, seal_committed
 from modhub.events import AccountDeleted, DatabaseRestored
 
-__all__ = ["act_for_account", "act_for_operator", "act_for_request", "record", "record_nothing"]
+__all__ = [
+    "act_for_account",
+    "act_for_operator",
+    "act_for_request",
+    "find_batch",
+    "newest_batch",
+    "record",
+    "record_batch",
+    "record_nothing",
+]
 
 
 def _erase_deleted_account(event: AccountDeleted) -> None:

@@ -4,7 +4,6 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from pyramid.config import Configurator
@@ -17,7 +16,7 @@ from modhub.audit.models import AuditEntry, PersonalPart
 from modhub.audit.sealing import seal_entries
 from modhub.audit.verification import ChainHead, chain_head, damage, last_number
 from modhub.db import bulk, iso
-from modhub.declarations import AdminCommand
+from modhub.declarations import AdminCommand, parse_moment
 
 ENTRIES_PER_PAGE: Final = 50
 ACTOR_KINDS: Final = ("account", "key", "operator", "nobody", "service")
@@ -153,14 +152,6 @@ def run_audit(admin: Any, arguments: argparse.Namespace) -> int:
     return AUDIT_ACTIONS[arguments.action](admin, arguments)
 
 
-def _moment(value: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{value!r} is not a date or time such as 2026-11-21T08:15Z") from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
 def _actor(value: str) -> str:
     if value.partition(" ")[0] not in ACTOR_KINDS:
         raise argparse.ArgumentTypeError(f"{value!r} does not begin with one of: {', '.join(ACTOR_KINDS)}")
@@ -202,7 +193,9 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
         )
         action.add_argument("--target", metavar="TARGET", help='only what was done to "mod 12"')
         action.add_argument("--action", dest="entry_action", metavar="TEXT", help='only this action, "mod published"')
-        action.add_argument("--since", type=_moment, metavar="TIME", help="only since then, such as 2026-11-21 (UTC)")
+        action.add_argument(
+            "--since", type=parse_moment, metavar="TIME", help="only since then, such as 2026-11-21 (UTC)"
+        )
 
 
 def includeme(config: Configurator) -> None:

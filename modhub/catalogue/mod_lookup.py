@@ -1,12 +1,14 @@
 """Lookup of mods for features: the service :class:`modhub.interfaces.IMods`."""
 
 from collections.abc import Collection
+from datetime import datetime
 from typing import Final
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from modhub.blobs.models import StoredBlob
+from modhub.catalogue import moderation
 from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement
 from modhub.catalogue.public_copies import IS_PUBLIC
 from modhub.catalogue.references import fold_guid
@@ -56,3 +58,14 @@ class ModLookup:
     def find_mod_of_account(self, session: Session, account_id: int, guid: str) -> int | None:
         """Return the id of the account's mod with this GUID."""
         return session.scalar(select(Mod.id).where(Mod.guid == fold_guid(guid), Mod.owner == account_id))
+
+    def hide_mods_of_accounts(self, session: Session, account_ids: Collection[int], at: datetime) -> list[int]:
+        """Hide them and return their ids."""
+        owned = select(Mod.id).where(Mod.owner.in_(account_ids), Mod.hidden_at.is_(None))
+        mods = moderation.lock_mods(session, session.scalars(owned))
+        return [mod.id for mod in moderation.hide_mods(session, list(mods.values()), at=at)]
+
+    def restore_mods_hidden_at(self, session: Session, mod_ids: Collection[int], at: datetime) -> list[int]:
+        """Restore them and return their ids."""
+        mods = moderation.lock_hidden_at(session, mod_ids, at)
+        return [mod.id for mod in moderation.restore_mods(session, mods)]

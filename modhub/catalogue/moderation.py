@@ -5,16 +5,18 @@ make it visible again.
 """
 
 import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.catalogue.mod_events import notify_changed
 from modhub.catalogue.models import Mod
 from modhub.catalogue.services import erase_mods
-from modhub.db import now
+from modhub.db import bulk, now
 from modhub.web.traversal import parse_id
 
 _GUID: Final = re.compile(r"\A[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
@@ -37,32 +39,73 @@ def find_mod(session: Session, name: str) -> Mod | None:
     return session.scalars(select(Mod).where(condition).with_for_update()).one_or_none()
 
 
-def hide_mod(session: Session, mod: Mod, reason: str | None = None) -> bool:
-    """Hide a mod whose row is locked; False if it was already hidden. ``reason`` replaces the previous one.
+def find_mod_ids(session: Session, names: Iterable[str]) -> dict[str, int]:
+    """The ids of the mods with these ids or GUIDs, by the names; without names of no mod."""
+    ids: dict[str, int] = {}
+    for batch in bulk.batches(names):
+        conditions = [condition for name in batch if (condition := matches_name(name)) is not None]
+        rows = session.execute(select(Mod.id, Mod.guid).where(or_(*conditions))).all() if conditions else ()
+        by_name = {spelling: mod_id for mod_id, guid in rows for spelling in (str(mod_id), guid)}
+        ids |= {name: by_name[name.lower()] for name in batch if name.lower() in by_name}
+    return ids
 
-    A draft can be hidden too, and stays invisible when published. ``updated_at`` does not change.
+
+def lock_mods(session: Session, mod_ids: Iterable[int]) -> dict[int, Mod]:
+    """The mods with these ids, by id. Rows are locked in the order of the ids, so that nobody waits for each other."""
+    mods: dict[int, Mod] = {}
+    for batch in bulk.batches(sorted(set(mod_ids))):
+        locked = select(Mod).where(Mod.id.in_(batch)).order_by(Mod.id).with_for_update()
+        mods |= {mod.id: mod for mod in session.scalars(locked)}
+    return mods
+
+
+def hide_mod(session: Session, mod: Mod, reason: str | None = None) -> bool:
+    """As :func:`hide_mods`, for one; False if it was already hidden."""
+    return bool(hide_mods(session, [mod], reason))
+
+
+def hide_mods(
+    session: Session, mods: Sequence[Mod], reason: str | None = None, at: datetime | None = None
+) -> list[Mod]:
+    """Hide mods whose rows are locked, and return those that were not hidden before. ``reason`` replaces the previous.
+
+    A draft can be hidden too, and stays invisible when published. ``updated_at`` does not change. All of them are
+    hidden at the same moment, ``at`` or now: by it a batch is undone.
     """
     if reason is not None:
-        mod.hidden_reason = reason or None
-    is_new = mod.hidden_at is None
-    if is_new:
-        mod.hidden_at = now()
+        for mod in mods:
+            mod.hidden_reason = reason or None
+    moment = at or now()
+    newly_hidden = [mod for mod in mods if mod.hidden_at is None]
+    for mod in newly_hidden:
+        mod.hidden_at = moment
         record(session, "mod hidden", "mod", mod.id, guid=mod.guid, owner=mod.owner)
     session.flush()
-    if is_new:
+    for mod in newly_hidden:
         notify_changed(session, mod.id)
-    return is_new
+    return newly_hidden
 
 
 def restore_mod(session: Session, mod: Mod) -> bool:
-    """Undo :func:`hide_mod`; False if the mod was not hidden. A draft stays a draft."""
-    if mod.hidden_at is None:
-        return False
-    mod.hidden_at = mod.hidden_reason = None
-    record(session, "mod restored", "mod", mod.id, guid=mod.guid, owner=mod.owner)
+    """As :func:`restore_mods`, for one; False if it was not hidden."""
+    return bool(restore_mods(session, [mod]))
+
+
+def restore_mods(session: Session, mods: Sequence[Mod]) -> list[Mod]:
+    """Undo :func:`hide_mods` and return the mods that were hidden. A draft stays a draft."""
+    hidden = [mod for mod in mods if mod.hidden_at is not None]
+    for mod in hidden:
+        mod.hidden_at = mod.hidden_reason = None
+        record(session, "mod restored", "mod", mod.id, guid=mod.guid, owner=mod.owner)
     session.flush()
-    notify_changed(session, mod.id)
-    return True
+    for mod in hidden:
+        notify_changed(session, mod.id)
+    return hidden
+
+
+def lock_hidden_at(session: Session, mod_ids: Iterable[int], at: datetime) -> list[Mod]:
+    """Those of these mods that are hidden since exactly ``at``, locked: not those that were dealt with since."""
+    return [mod for mod in lock_mods(session, mod_ids).values() if mod.hidden_at == at]
 
 
 def remove_mod(session: Session, mod: Mod) -> None:

@@ -2,13 +2,13 @@
 
 import argparse
 import re
-from collections.abc import Callable
 from typing import Any, Final
 
 from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
 from modhub.catalogue import moderation
+from modhub.catalogue.hiding_commands import describe_title, run_hide, run_restore
 from modhub.catalogue.models import Mod
 from modhub.catalogue.moderation_documents import line_document, operator_document
 from modhub.catalogue.moderation_queries import (
@@ -22,22 +22,32 @@ from modhub.catalogue.moderation_queries import (
 )
 from modhub.content import limits, text
 from modhub.db import iso
-from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
+from modhub.declarations import (
+    AdminCommand,
+    add_batch_option,
+    add_dry_run_option,
+    add_ids_option,
+    add_json_option,
+    read_names,
+)
 
 NOT_DELETED: Final = "Nothing was deleted. Add --yes to delete it."
 MODS_PER_PAGE: Final = 50
 """Default page size of ``mod list``."""
 _EXAMPLES: Final = """\
-mod list --owner 7                    all mods of account 7
-mod list --state hidden --json        all hidden mods, one JSON object per line
-mod list free coins                   both words in the title or in a game's name
-mod list --sha256 HEX                 mods with exactly this file
-mod show 12                           everything about mod 12
-mod hide 12 --dry-run                 says which mod that is
-mod hide 12 13 --reason "Malware"     hides them from everybody but their owners
-mod restore 12                        makes it visible again
-mod delete 13 --dry-run               says what would be deleted
-mod delete 13 --yes                   deletes it permanently
+mod list --owner 7                        all mods of account 7
+mod list --state hidden --json            all hidden mods, one JSON object per line
+mod list free coins                       both words in the title or in a game's name
+mod list free coins --ids --limit 5000    their ids, which mod hide - reads from standard input
+mod list --sha256 HEX                     mods with exactly this file
+mod show 12                               everything about mod 12
+mod hide 12 --dry-run                     says which mod that is
+mod hide 12 13 --reason "Malware"         hides them from everybody but their owners
+mod hide --owner 7                        hides all mods of account 7
+mod restore 12                            makes it visible again
+mod restore --batch 512                   undoes what mod hide did to many, which printed this number
+mod delete 13 --dry-run                   says what would be deleted
+mod delete 13 --yes                       deletes it permanently
 
 MOD is the number or the GUID of a mod."""
 
@@ -46,31 +56,9 @@ CommandResult = tuple[int, list[str]]
 """The exit code, and the lines to print after the transaction."""
 
 
-def _title(mod: Mod) -> str:
-    return f"Mod {mod.id} ({mod.title})"
-
-
-def run_hide(session: Session, mod: Mod, arguments: argparse.Namespace) -> CommandResult:
-    """Hide a mod, or change the reason of a hidden one."""
-    is_new = moderation.hide_mod(session, mod, arguments.reason)
-    reason = f" Reason: {mod.hidden_reason}" if mod.hidden_reason else ""
-    state = "is already" if not is_new else "would be" if arguments.dry_run else "is now"
-    return 0, [f"{_title(mod)} {state} hidden.{reason}"]
-
-
-def run_restore(session: Session, mod: Mod, arguments: argparse.Namespace) -> CommandResult:
-    """Restore a hidden mod."""
-    if not moderation.restore_mod(session, mod):
-        return 0, [f"{_title(mod)} is not hidden."]
-    be = "would be" if arguments.dry_run else "is"
-    if mod.published:
-        return 0, [f"{_title(mod)} {be} public again."]
-    return 0, [f"{_title(mod)} {be} hidden no longer; it is a draft, so only its owner sees it."]
-
-
 def run_delete(session: Session, mod: Mod, arguments: argparse.Namespace) -> CommandResult:
     """Permanently delete a mod with ``--yes``; without it, say what would be deleted."""
-    title, summary = _title(mod), deletion_summary(session, mod)
+    title, summary = describe_title(mod), deletion_summary(session, mod)
     if not arguments.yes or arguments.dry_run:
         warning = f"{title} of account {mod.owner} would be permanently deleted, with {summary}."
         lines = [warning, users_of(session, mod), "" if arguments.dry_run else NOT_DELETED]
@@ -79,11 +67,7 @@ def run_delete(session: Session, mod: Mod, arguments: argparse.Namespace) -> Com
     return 0, [f"{title} was deleted, with {summary}. A sweep removes the files after an hour."]
 
 
-MOD_ACTIONS: Final[dict[str, Callable[[Session, Mod, argparse.Namespace], CommandResult]]] = {
-    "hide": run_hide,
-    "restore": run_restore,
-    "delete": run_delete,
-}
+MOD_CHANGES: Final = ("hide", "restore", "delete")
 HELP: Final = {
     "show": (
         "show everything about mods",
@@ -103,13 +87,13 @@ HELP: Final = {
 }
 
 
-def act_on_mod(admin: Any, name: str, arguments: argparse.Namespace) -> int:
-    """Run an action on one mod in its own transaction; the exit code."""
+def delete_named(admin: Any, name: str, arguments: argparse.Namespace) -> int:
+    """Delete one mod in its own transaction; the exit code."""
     code, lines = 1, list[str]()
     with admin.writing(dry_run=arguments.dry_run) as (session, _):
         mod = moderation.find_mod(session, name)
         if mod is not None:
-            code, lines = MOD_ACTIONS[arguments.action](session, mod, arguments)
+            code, lines = run_delete(session, mod, arguments)
         else:
             admin.say_problem(f"There is no mod {name}.")
     for line in lines:
@@ -139,9 +123,11 @@ def run_list(admin: Any, arguments: argparse.Namespace) -> int:
     mod_filter = ModFilter(arguments.owner, arguments.state, tuple(arguments.word), arguments.sha256)
     with admin.reading() as session:
         mods = filtered_mods(session, mod_filter, (arguments.page - 1) * arguments.limit, arguments.limit + 1)
-    if arguments.json:
+    if arguments.json or arguments.ids:
         for mod in mods[: arguments.limit]:
-            admin.say_json(line_document(mod))
+            admin.say_json(line_document(mod) if arguments.json else mod.id)
+        if len(mods) > arguments.limit and arguments.ids:
+            admin.say_problem(f"There are more: --page {arguments.page + 1}")
         return 0
     for mod in mods[: arguments.limit]:
         admin.say(f"{mod.id} {state_of(mod)}, account {mod.owner}, changed {iso(mod.updated_at)}: {mod.title}")
@@ -156,9 +142,18 @@ def run_mod(admin: Any, arguments: argparse.Namespace) -> int:
     """``mod list|show``, or an action on each named mod; exit code 1 if one does not exist."""
     if arguments.action == "list":
         return run_list(admin, arguments)
+    names_many = getattr(arguments, "owner", None) is not None or getattr(arguments, "batch", None) is not None
+    if not arguments.mod and not names_many:
+        arguments.complain("name a mod")
     if arguments.action == "show":
-        return run_show(admin, arguments.mod, as_json=arguments.json)
-    code = max([act_on_mod(admin, name, arguments) for name in dict.fromkeys(arguments.mod)])
+        return run_show(admin, read_names(arguments.mod), as_json=arguments.json)
+    names = read_names(arguments.mod)
+    if arguments.action == "hide":
+        code = run_hide(admin, names, arguments)
+    elif arguments.action == "restore":
+        code = run_restore(admin, names, arguments)
+    else:
+        code = max([delete_named(admin, name, arguments) for name in names], default=0)
     if arguments.dry_run:
         admin.say("Nothing was changed.")
     return code
@@ -200,12 +195,18 @@ def mod_arguments(parser: argparse.ArgumentParser) -> None:
     for name, (summary, description) in HELP.items():
         parsers[name] = actions.add_parser(name, help=summary, description=description)
     for action in parsers.values():
-        action.add_argument("mod", nargs="+", metavar="MOD", help="its number or GUID")
+        action.set_defaults(complain=action.error)
+        action.add_argument(
+            "mod", nargs="*", metavar="MOD", help="its number or GUID; -: read them from standard input"
+        )
     parsers["hide"].add_argument("--reason", type=_reason, help="why; shown to the owner on the mod's workshop page")
     parsers["delete"].add_argument("--yes", action="store_true", help="delete; without it nothing is deleted")
-    for name in MOD_ACTIONS:
+    parsers["hide"].add_argument("--owner", type=_number, metavar="ACCOUNT", help="all mods of this account")
+    add_batch_option(parsers["restore"])
+    for name in MOD_CHANGES:
         add_dry_run_option(parsers[name], "say what would happen, change nothing, and exit 0")
     add_json_option(lister)
+    add_ids_option(lister)
     add_json_option(parsers["show"])
 
 

@@ -63,6 +63,12 @@ class IMods(Protocol):
     def find_mod_of_account(self, session: Any, account_id: int, guid: str) -> int | None:
         """The id of the account's mod with this GUID, in any case; None if it has no such mod."""
 
+    def hide_mods_of_accounts(self, session: Any, account_ids: Collection[int], at: datetime) -> list[int]:
+        """Hide all mods of these accounts that are not hidden yet; the ids of those, which are hidden since ``at``."""
+
+    def restore_mods_hidden_at(self, session: Any, mod_ids: Collection[int], at: datetime) -> list[int]:
+        """Undo that for those of these mods that are still hidden since then; their ids."""
+
 
 class StoredDocument(NamedTuple):
     """The stored JSON of a published mod, without the JSON itself: what it takes to answer with many of them.

@@ -272,9 +272,8 @@ def test_the_commands_say_what_they_do(app: Any, person: Person, ada: Any, admin
     assert login(app, person).status_int == 200
     admin("block", number)
     assert "spam" not in admin("show", number), "an old reason does not return"
-    for action in ("block", "unblock", "remove-factor"):
-        with pytest.raises(StartRefused, match="there is no account"):
-            admin(action, "eve@example.org")
+    with pytest.raises(StartRefused, match="there is no account"):
+        admin("remove-factor", "eve@example.org")
 
 
 def test_the_journal_has_a_line_each(

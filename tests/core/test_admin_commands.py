@@ -20,6 +20,7 @@ from modhub_testing import Site, Start, stored_files
 
 ROOT = Path(__file__).parents[2]
 READING = {
+    "account keys",
     "account list",
     "account show",
     "audit export",
@@ -60,6 +61,7 @@ EXAMPLES: dict[str, list[str]] = {
 """Each changes something, in this order."""
 REHEARSED_ELSEWHERE = {
     "account remove-factor",  # test_auth_blocked.py
+    "account revoke-key",  # test_auth_batches.py
     "downloads reconcile",  # test_downloads_upkeep.py
     "following digest",  # test_following_digests.py
     "letters retry",  # test_auth_commands.py: only dead emails

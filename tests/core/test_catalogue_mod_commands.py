@@ -1,6 +1,7 @@
 """``modhub-admin mod``: output and exit codes."""
 
 import hashlib
+import io
 import json
 import logging
 import shlex
@@ -10,6 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from modhub.admin.program import Admin, build_admin_parser
+from modhub.base.settings import StartRefused
 from modhub.catalogue import moderation_queries
 from modhub.content import limits
 from modhub_testing import Site, Start
@@ -155,7 +157,9 @@ def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site: Site, 
     names = (str(first["id"]), second["guid"].upper())
     code, lines = run("hide", *names, "--reason", " Looks  like\nmalware ")
     why = " Reason: Looks  like malware"
-    assert (code, lines) == (0, [f"Mod {mod['id']} ({mod['title']}) is now hidden.{why}" for mod in (first, second)])
+    hidden = [f"Mod {mod['id']} ({mod['title']}) is now hidden.{why}" for mod in (first, second)]
+    assert (code, lines[:-1]) == (0, hidden)
+    assert lines[-1].startswith("To undo all of it: mod restore --batch ")
     assert site.get("/api/modhub").json["total"] == 0
     assert run("hide", names[0]) == (0, [f"Mod {first['id']} (One) is already hidden.{why}"])
     assert run("hide", names[0], "--reason", "")[1] == [f"Mod {first['id']} (One) is already hidden."]
@@ -169,6 +173,60 @@ def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site: Site, 
     run("hide", str(draft["id"]))
     assert "it is a draft" in run("restore", str(draft["id"]))[1][0]
     site.get(mod_address(draft), status=404)
+
+
+def test_many_are_hidden_together_and_undone_by_their_number(
+    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-RUN-47
+    kept, earlier, again = (published_mod(site, title=title) for title in ("Kept", "Earlier", "Again"))
+    other, draft = published_mod(site, 8, "Other"), new_mod(site, title="Draft")
+    hide_mod(site, earlier, "Before that")
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{other['guid']}\n {other['id']}\nabsent"))
+    code, lines = run("hide", "--owner", "7", "-", "--dry-run")
+    assert (code, lines[0], lines[-1]) == (1, "There is no mod absent.", "Nothing was changed.")
+    assert site.get("/api/modhub").json["total"] == 3
+    with site.counted() as statements:
+        code, lines = run("hide", "--owner", "7", str(other["id"]))
+    assert (code, len(lines)) == (0, 5)
+    assert site.get("/api/modhub").json["total"] == 0
+    assert sum("UPDATE core_mod" in str(statement) for statement in statements) <= 1
+    number = lines[-1].split()[-1]
+    run("restore", str(again["id"]))
+    run("hide", str(again["id"]), "--reason", "For another reason")
+    run("delete", str(kept["id"]), "--yes")
+    code, lines = run("restore", "--batch", number, "--dry-run")
+    assert (code, len(lines)) == (0, 4)
+    code, lines = run("restore", "--batch", number)
+    assert lines == [
+        f"Mod {other['id']} (Other) is public again.",
+        f"Mod {draft['id']} (Draft) is hidden no longer; it is a draft, so only its owner sees it.",
+        "Of the 4 mods of the batch, 2 were still hidden by it.",
+    ]
+    assert listed(run, "--state", "hidden") == [again["id"], earlier["id"]]
+    with pytest.raises(StartRefused, match="no batch"):
+        run("restore", "--batch", "1")
+
+
+def test_a_spam_wave_costs_few_statements(site: Site, run: Run) -> None:
+    # C-RUN-47
+    ids = insert_mods(site, [{} for _ in range(600)])
+    run("list", "--owner", "7", "--ids")
+    with site.counted() as few:
+        run("hide", *map(str, ids[:5]))
+    with site.counted() as many:
+        run("hide", *map(str, ids[5:]))
+    # SQLite inserts row by row where the new id is asked for.
+    counts = [sum("INSERT INTO core_audit" not in str(each) for each in seen) for seen in (few, many)]
+    assert counts[1] < counts[0] + 20
+    assert run("list", "--state", "published", "--ids") == (0, [])
+
+
+def test_ids_are_listed_for_the_next_command(site: Site, run: Run) -> None:
+    # C-RUN-47
+    ids = insert_mods(site, [{} for _ in range(3)])[::-1]
+    assert run("list", "--ids") == (0, [str(number) for number in ids])
+    assert run("list", "--ids", "--limit", "2") == (0, ["There are more: --page 2", *map(str, ids[:2])])
 
 
 @pytest.mark.parametrize("action", ["hide", "restore", "delete"])
