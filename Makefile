@@ -1,5 +1,5 @@
 # modhub: `make help` lists the targets. Nothing outside this folder is changed, except that as root missing Debian packages
-# (python3-venv, chromium, nginx-light, curl, openssl, systemd, debootstrap, systemd-container, buildah) are installed; otherwise
+# (python3-venv, chromium, nginx-light, curl, openssl, systemd, debootstrap, systemd-container, buildah; of prometheus only promtool, in var/) are installed; otherwise
 # a message names them.
 
 PYTHON ?= python3
@@ -115,6 +115,18 @@ nginx:
 			exit 1; \
 		fi
 
+# Only unpacked, because installing Debian's prometheus would start it.
+promtool:
+	@command -v promtool >/dev/null || test -x var/prometheus/usr/bin/promtool || \
+		if command -v apt-get >/dev/null && mkdir -p var/prometheus && cd var/prometheus && \
+			{ apt-get --quiet --quiet download prometheus || { $(APT) update >/dev/null && apt-get --quiet --quiet download prometheus; }; }; then \
+			echo "modhub: unpacking promtool of the Debian package prometheus into var/prometheus"; \
+			dpkg-deb --extract prometheus_*.deb . && rm prometheus_*.deb; \
+		else \
+			echo 'modhub: the tests of deploy/ need promtool of the Debian package prometheus: install it first.' >&2; \
+			exit 1; \
+		fi
+
 # An environment of its own: OpenStack Swift, a second object store, brings thirty packages.
 swift: venv
 	@cmp -s requirements/swift.txt $(VENV)/swift/installed-swift.txt || { \
@@ -123,7 +135,7 @@ swift: venv
 		$(VENV)/swift/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement requirements/swift.txt && \
 		cp requirements/swift.txt $(VENV)/swift/installed-swift.txt; }
 
-test-deploy: lint-tools nginx swift ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
+test-deploy: lint-tools nginx promtool swift ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
 	@$(BIN)/pytest -n 2 --dist loadfile tests/deploy $(PYTEST_ARGS)
 
 # Not part of CI: the same tests as in "make test", where the files are elsewhere.

@@ -228,6 +228,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.web.tweens")
     config.include("modhub.ops.health")
     config.include("modhub.ops.metrics")
+    config.include("modhub.ops.certificate")
     config.include("modhub.server.metrics")
     config.include("modhub.workers")
     config.include("modhub.audit")

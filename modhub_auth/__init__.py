@@ -69,6 +69,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub_auth.commands")
     config.include("modhub_auth.metrics")
     config.include("modhub_auth.mail.commands")
+    config.include("modhub_auth.mail.alarms")
     config.add_health_check("passwords", check_passwords)
     config.add_doctor_check("mail", find_mail_problems, order=40, asks=("mail.host", "sqlalchemy.url"))
     config.include("modhub_auth.pages")

@@ -25,6 +25,11 @@ def mailbox(value: str) -> str:
     return value
 
 
+def optional_mailbox(value: str) -> str:
+    """A mailbox, or nothing."""
+    return mailbox(value) if value else ""
+
+
 ACCOUNT_SETTINGS: Final = (
     Setting("modhub_auth.registration", boolean, "true", "whether new accounts may be made"),
     Setting("modhub_auth.require_verified", boolean, "false", "whether sign-in needs a confirmed address"),
@@ -57,4 +62,5 @@ MAIL_SETTINGS: Final = (
     Setting("mail.ssl", boolean, "false", "TLS from the first byte on"),
     Setting("mail.tls", boolean, "false", "STARTTLS"),
     Setting("mail.default_sender", mailbox, "modhub@localhost", "the sender address of emails"),
+    Setting("mail.operator", optional_mailbox, "", "who gets an email when a unit of systemd fails; empty: nobody"),
 )

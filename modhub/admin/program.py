@@ -26,6 +26,7 @@ from modhub.declarations import Declarations
 from modhub.http.payload import encode
 from modhub.ops import migrate
 from modhub.ops.store_errors import operator_sentence
+from modhub.ops.task_times import record_success
 
 ABOUT: Final = (
     "What operators do from a shell. The features that INI includes bring commands: modhub-admin -c INI --help lists "
@@ -231,6 +232,8 @@ def run_command(config: Configurator, argv: Sequence[str], ini: str = "YOUR.ini"
         if arguments.needs_schema:
             migrate.refuse_when_behind(admin.databases, admin.declarations.migrations, ini)
         code: int = arguments.run(admin, arguments)
+        if code == 0 and "task" in arguments:
+            record_success(admin.databases, arguments.task)
     except Exception as error:
         if is_transient(error):
             reason = database_errors.driver_reason(error, admin.databases.write_engine.url)

@@ -1,5 +1,7 @@
 """What the core measures about the database, the file store and the parts that ``/readyz`` checks."""
 
+import platform
+from importlib.metadata import version
 from typing import Any
 
 from pyramid.config import Configurator
@@ -13,6 +15,7 @@ from modhub.db import Databases
 from modhub.ops.free_space import STORE, TEMPORARY
 from modhub.ops.health import UNREACHABLE, Readiness, free_bytes_now
 from modhub.ops.slow_statements import SlowStatements
+from modhub.ops.task_times import success_times
 
 
 def _connections(registry: Any) -> dict[LabelValues, float]:
@@ -81,6 +84,10 @@ def _slow_statements(registry: Any) -> float | None:
     return None if slow_statements is None else slow_statements.count
 
 
+def _build_info(_registry: Any) -> dict[LabelValues, float]:
+    return {(version("modhub"), platform.python_version()): 1.0}
+
+
 def includeme(config: Configurator) -> None:
     """Declare the metrics."""
     config.add_metric(
@@ -102,3 +109,6 @@ def includeme(config: Configurator) -> None:
     config.add_metric(
         "temporary_free_bytes", "Free bytes of the temporary folder, if it is on another disk.", _temporary_free_bytes
     )
+    succeeded = "When a timer's task last succeeded, in seconds since 1970."
+    config.add_metric("task_success_timestamp_seconds", succeeded, success_times, labels=("task",))
+    config.add_metric("build_info", "1, with the versions of this process.", _build_info, labels=("version", "python"))

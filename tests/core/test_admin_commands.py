@@ -60,6 +60,7 @@ EXAMPLES: dict[str, list[str]] = {
 }
 """Each changes something, in this order."""
 REHEARSED_ELSEWHERE = {
+    "alarm",  # test_auth_alarms.py
     "account remove-factor",  # test_auth_blocked.py
     "account revoke-key",  # test_auth_batches.py
     "downloads reconcile",  # test_downloads_upkeep.py

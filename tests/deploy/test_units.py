@@ -21,9 +21,16 @@ def analyze(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_everything_that_an_operator_needs_is_there() -> None:
-    names = {"modhub@", "modhub-migrate", "modhub-sweep", "modhub-audit", "modhub-backup", "modhub-letters"}
-    assert {path.stem for path in SERVICES} == names
-    assert {path.stem for path in TIMERS} == names - {"modhub@", "modhub-migrate"}
+    timed = {"modhub-sweep", "modhub-audit", "modhub-backup", "modhub-letters", "modhub-doctor"}
+    assert {path.stem for path in SERVICES} == timed | {"modhub@", "modhub-alarm@", "modhub-migrate"}
+    assert {path.stem for path in TIMERS} == timed
+
+
+def test_a_unit_that_fails_tells_the_operator() -> None:
+    # C-RUN-50
+    silent = {path.stem for path in SERVICES if "\nOnFailure=modhub-alarm@%N.service\n" not in path.read_text()}
+    # With Restart=always the service never counts as failed; the alarm must not call itself.
+    assert silent == {"modhub@", "modhub-alarm@"}
 
 
 @pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
