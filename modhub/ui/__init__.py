@@ -15,6 +15,7 @@ from modhub.ui import (
     fragment_cache,
     i18n,
     preferences,
+    security_txt,
     site_settings,
     sitemap,
     static_files,
@@ -38,6 +39,7 @@ def includeme(config: Configurator) -> None:
     config.include(preferences)
     config.include(sitemap)
     config.include(site_settings)
+    config.include(security_txt)
     config.add_subscriber(template_helpers.add_renderer_globals, BeforeRender)
     config.add_translation_dirs("modhub:locale")
     config.add_static("modhub:static")

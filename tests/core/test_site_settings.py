@@ -3,6 +3,7 @@
 import re
 import struct
 import zlib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,21 @@ def test_without_settings_nothing_of_it_is_there(site: Site) -> None:
         assert f"/Modhub/{name}" not in page.text
         absent = site.get(f"/Modhub/{name}", status=404)
         assert absent.text == site.get("/Modhub/nowhere", status=404).text
+
+
+def test_security_txt_leads_to_the_contact_page(start: Any, tmp_path: Path, site: Site) -> None:
+    # C-RUN-51
+    contact = write(tmp_path, "contact.md", "Write to us.")
+    told = start("", modhub__contact=contact, modhub__base_url="https://mods.example.org")
+    answer = told.get("/.well-known/security.txt")
+    assert (answer.content_type, answer.charset) == ("text/plain", "utf-8")
+    fields = dict(line.split(": ", 1) for line in answer.text.splitlines())
+    assert fields["Contact"] == "https://mods.example.org/Modhub/contact"
+    left = datetime.fromisoformat(fields["Expires"]) - datetime.now(UTC)
+    assert timedelta(days=100) < left < timedelta(days=365)
+    told.get("/.well-known/other", status=404)
+    for method in ("GET", "POST"):
+        site.request("/.well-known/security.txt", method=method, status=404)
 
 
 def test_the_name_stands_everywhere(start: Any) -> None:

@@ -29,6 +29,7 @@ GIVEN = {
     "STORE_SECRET_KEY": "secret",
     "CERTIFICATE": "/certificate",
     "MAIL_HOST": "mail.example.net",
+    "BACKUPS": "/backups",
 }
 VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::[-?]([^}]*))?\}")
 
@@ -105,7 +106,7 @@ def test_the_service_understands_its_settings(compose: Any, monkeypatch: pytest.
 
 def test_every_service_is_watched_restarted_and_started_in_order(compose: Any) -> None:
     services = compose["services"]
-    lasting = {"database", "store", "modhub-1", "modhub-2", "nginx"}
+    lasting = {"database", "store", "modhub-1", "modhub-2", "jobs", "nginx"}
     assert lasting | {"migrate", "bucket"} == services.keys()
     for name in lasting:
         assert services[name]["restart"] == "unless-stopped"
@@ -119,6 +120,31 @@ def test_every_service_is_watched_restarted_and_started_in_order(compose: Any) -
     assert [name for name, service in services.items() if "ports" in service] == ["nginx"]
     address = services["nginx"]["networks"]["front"]["ipv4_address"]
     assert f"trusted_proxy = {address}/" in (DEPLOY / "Dockerfile").read_text()
+
+
+def test_the_jobs_run_every_night_and_what_fails_is_told(compose: Any, tmp_path: Path) -> None:
+    # C-RUN-50
+    programs = {
+        # The first night begins at once, the second never.
+        "sleep": 'echo "sleep $1" >> log; [ ! -e slept ] && : > slept',
+        "modhub-admin": 'shift 2; echo "$1" >> log; [ "$1" != "$BROKEN" ]',
+        "find": 'echo "find $1" >> log',
+    }
+    for name, script in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    entrypoint, (script,) = compose["services"]["jobs"]["entrypoint"], compose["services"]["jobs"]["command"]
+    nights = {}
+    for broken in ("nothing", "backup", "sweep"):
+        environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "BROKEN": broken}
+        subprocess.run([*entrypoint, script], cwd=tmp_path, env=environ, check=False, timeout=100)
+        first, *nights[broken], _ = (tmp_path / "log").read_text().splitlines()
+        assert 0 < int(first.removeprefix("sleep ")) <= 86400
+        (tmp_path / "log").unlink()
+        (tmp_path / "slept").unlink()
+    assert nights["nothing"] == ["backup", "find /backups", "sweep", "audit", "letters", "doctor"]
+    assert nights["backup"] == ["backup", "alarm", "sweep", "audit", "letters", "doctor"]
+    assert nights["sweep"] == ["backup", "find /backups", "sweep", "alarm", "audit", "letters", "doctor"]
 
 
 @pytest.fixture

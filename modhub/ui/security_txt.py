@@ -1,0 +1,54 @@
+"""``/.well-known/security.txt`` (RFC 9116): where to report a vulnerability, for whoever sets ``modhub.contact``."""
+
+from datetime import timedelta
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from pyramid.response import Response
+from zope.interface import implementer
+
+from modhub.db import now
+from modhub.http.downloads import A_DAY
+from modhub.http.request import Request
+from modhub.interfaces import IResource, IRoot
+from modhub.web.traversal import Resource
+from modhub.web.views import OPEN, page
+
+VALID: Final = timedelta(days=180)
+"""The RFC asks for less than a year. It is counted from the day of the request, so that it never lapses."""
+
+
+class IWellKnown(IResource):
+    """``/.well-known``"""
+
+
+@implementer(IWellKnown)
+class WellKnownResource(Resource):
+    """``/.well-known``"""
+
+
+def well_known_factory(parent: Resource, name: str) -> WellKnownResource:
+    """Return the resource; without a contact page the address is unknown (KeyError)."""
+    if parent.request.registry.settings["modhub.contact"] is None:
+        raise KeyError(name)
+    return WellKnownResource(parent, name)
+
+
+@page(context=IWellKnown, name="security.txt", request_method="GET", permission=OPEN)
+def security_view(_context: Any, request: Request) -> Response:
+    """The contact page, and until when this is valid."""
+    base_url = request.registry.settings["modhub.base_url"]
+    lines = (
+        f"Contact: {base_url}/Modhub/contact",
+        f"Expires: {now() + VALID:%Y-%m-%dT00:00:00Z}",
+        f"Canonical: {base_url}/.well-known/security.txt",
+    )
+    response = Response("\n".join((*lines, "")), content_type="text/plain", charset="utf-8")
+    response.headers["Cache-Control"] = A_DAY
+    return response
+
+
+def includeme(config: Configurator) -> None:
+    """Mount it."""
+    config.add_child(IRoot, ".well-known", well_known_factory)
+    config.scan("modhub.ui.security_txt")
