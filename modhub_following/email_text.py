@@ -26,6 +26,8 @@ NOTES_READ: Final = 20
 SUBJECT: Final = N_("New from the mods you follow")
 # What mail programs take for an address: authors' texts must not become links in our emails.
 _LINK: Final = re.compile(r"(?<=[^\W\d])[.:/@\\]+(?=\w)|(?<=\w)[.:/@\\]+(?=[^\W\d])|\w+:/+|www\.", re.IGNORECASE)
+# Dots of other scripts, and a dot beside anything but ASCII, such as an emoji: mail programs see host names there too.
+_UNUSUAL_DOT: Final = re.compile(r"(?<=\S)[。．｡]+(?=\S)|(?<=[^\x00-\x7f\s])\.+(?=\S)|(?<=\S)\.+(?=[^\x00-\x7f\s])")
 
 
 class ModGames(msgspec.Struct):
@@ -51,7 +53,7 @@ class NewVersion(NamedTuple):
 
 def unlinked(text: str) -> str:
     """The text without anything that a mail program would show as a link."""
-    return _LINK.sub(" ", text)
+    return _LINK.sub(" ", _UNUSUAL_DOT.sub(r"\g<0> ", text))
 
 
 def listed_versions(session: Session, registry: Any, pending: Sequence[tuple[int, str]]) -> Iterator[NewVersion]:

@@ -343,6 +343,10 @@ def test_other_emails_go_before_digests(site: Site, ada: Person) -> None:
         ("a@b.example", "a b example"),
         ("Version 1.4.2 is faster. Really: yes", "Version 1.4.2 is faster. Really: yes"),
         ("mailto:x", "mailto x"),
+        ("i❤.ws and ws.❤", "i❤. ws and ws. ❤"),
+        ("q\u0301.com", "q\u0301. com"),
+        ("evil。com evil．com evil｡com", "evil。 com evil． com evil｡ com"),
+        ("Fertig. Wirklich… 1.2", "Fertig. Wirklich… 1.2"),
     ],
 )
 def test_texts_of_authors_are_no_links(text: str, shown: str) -> None:
