@@ -1,5 +1,7 @@
 """Backup and restore: every table from either database into either; damage, occupied places, sweeps."""
 
+import hashlib
+import json
 import os
 import threading
 import time
@@ -16,9 +18,9 @@ from modhub.admin.backup import create
 from modhub.admin.backup import restore as restoring
 from modhub.admin.backup.archive import check_archive
 from modhub.admin.backup.create import BackupSource, create_backup, snapshot
-from modhub.admin.backup.manifest import Manifest, blob_file, read_manifest, table_file
+from modhub.admin.backup.manifest import Manifest, blob_file, read_manifest, table_file, write_manifest
 from modhub.admin.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
-from modhub.admin.backup.tables import count_rows, load_table, reflect_tables, write_table
+from modhub.admin.backup.tables import count_rows, load_table, read_rows, reflect_tables, write_table
 from modhub.admin.progress import ProgressDisplay
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
@@ -251,6 +253,58 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(
     damages[kind]()
     with pytest.raises(StartRefused, match="the backup is damaged"):
         check_archive(folder, QUIET)
+
+
+def rehash(folder: Path, name: str, change: Callable[[list[Any]], None], last_id: int | None = None) -> None:
+    """Change the first row of a table as somebody does who can make hashes."""
+    manifest, path = read_manifest(folder), table_file(folder, name)
+    first, *others = path.read_bytes().splitlines(keepends=True)
+    row = json.loads(first)
+    change(row)
+    path.chmod(0o600)
+    path.write_bytes(b"".join([json.dumps(row).encode() + b"\n", *others]))
+    (entry,) = (entry for entry in manifest.tables if entry.name == name)
+    entry.sha256, entry.last_id = hashlib.sha256(path.read_bytes()).hexdigest(), last_id or entry.last_id
+    for written in ("manifest.json", "manifest.sha256"):
+        (folder / written).unlink()
+    write_manifest(folder, manifest)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize("key", ["..PAYLOAD", "../../../etc/passwd", "/etc/passwd", "aascratch", 7, None])
+def test_a_key_that_is_a_path_is_refused(site: Site, tmp_path: Path, key: Any) -> None:
+    # C-RUN-17
+    published_mod(site)
+    folder = tmp_path / "made"
+    back_up_site(site, folder)
+    column = next(entry for entry in read_manifest(folder).tables if entry.name == "core_blob").columns
+    at = [each.name for each in column].index("key")
+    rehash(folder, "core_blob", lambda row: row.__setitem__(at, key))
+    with pytest.raises(StartRefused, match="by what is no key"):
+        check_archive(folder, QUIET)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_numbers_and_rows_that_no_database_holds_are_refused(site: Site, tmp_path: Path) -> None:
+    # C-RUN-17
+    published_mod(site)
+    changes: list[tuple[Callable[[list[Any]], None], int | None]] = [
+        (lambda row: row.__setitem__(0, 10**30), None),
+        (lambda row: row.append(1), None),
+        (lambda row: None, 10**30),
+    ]
+    for number, (change, last_id) in enumerate(changes):
+        folder = tmp_path / str(number)
+        back_up_site(site, folder)
+        rehash(folder, "core_mod", change, last_id)
+        (entry,) = (entry for entry in read_manifest(folder).tables if entry.name == "core_mod")
+
+        def read_all(folder: Path = folder, entry: Any = entry) -> None:
+            check_archive(folder, QUIET)
+            list(read_rows(folder, entry))
+
+        with pytest.raises(StartRefused, match="the backup is damaged"):
+            read_all()
 
 
 def test_an_unfinished_backup_is_refused(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

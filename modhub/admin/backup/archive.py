@@ -5,6 +5,7 @@ from pathlib import Path
 
 from modhub.admin.backup.files import BLOBS, live_blobs
 from modhub.admin.backup.manifest import Manifest, TableEntry, blob_file, file_sha256, read_manifest, table_file
+from modhub.admin.backup.tables import MAX_NUMBER
 from modhub.admin.progress import ProgressDisplay
 from modhub.base.settings import StartRefused
 from modhub.blobs.store import Blob
@@ -28,6 +29,8 @@ def check_archive(folder: Path, progress: ProgressDisplay) -> Manifest:
 
 def _check_table(folder: Path, entry: TableEntry) -> None:
     path = table_file(folder, entry.name)
+    if (entry.last_id or 0) > MAX_NUMBER:
+        raise StartRefused(f"the backup is damaged: the last id of {entry.name} is one that no database can hold")
     if file_sha256(path) != entry.sha256:
         raise StartRefused(f"the backup is damaged: {path.name} differs from its SHA-256")
 

@@ -14,7 +14,7 @@ from modhub.base.errors import ApiError
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
 from modhub.blobs.models import StoredBlob
-from modhub.blobs.store import COPY_BYTES, Blob
+from modhub.blobs.store import COPY_BYTES, Blob, is_key
 
 BLOBS: Final = StoredBlob.__tablename__
 
@@ -24,7 +24,11 @@ def live_blobs(folder: Path, entry: TableEntry) -> Iterator[Blob]:
     at = {column.name: index for index, column in enumerate(entry.columns)}
     for row in read_rows(folder, entry):
         if row[at["trashed_at"]] is None:
-            yield Blob(row[at["key"]], row[at["size"]], row[at["sha256"]])
+            blob = Blob(row[at["key"]], row[at["size"]], row[at["sha256"]])
+            if not (isinstance(blob.key, str) and is_key(blob.key)):
+                # It could be a path to anywhere.
+                raise StartRefused("the backup is damaged: a row names a stored file by what is no key")
+            yield blob
 
 
 @dataclass(slots=True)

@@ -44,6 +44,10 @@ _KINDS: Final = (
 )
 
 
+MAX_NUMBER: Final = 2**63 - 1
+"""The largest number of any column. A row of a backup may have been changed by somebody, with all its hashes."""
+
+
 def allow_long_transaction(connection: Connection) -> None:
     """Let a transaction on PostgreSQL take as long as the disk does."""
     for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
@@ -120,10 +124,21 @@ def read_rows(folder: Path, entry: TableEntry) -> Iterator[list[Any]]:
     binary = [index for index, column in enumerate(entry.columns) if column.kind == "bytes"]
     with table_file(folder, entry.name).open("rb") as file:
         for line in file:
-            row: list[Any] = msgspec.json.decode(line)
+            row = _decode_row(line, entry)
             for index in binary:
                 row[index] = None if row[index] is None else base64.b64decode(row[index])
             yield row
+
+
+def _decode_row(line: bytes, entry: TableEntry) -> list[Any]:
+    """One row; `StartRefused` if no backup of ours has such a line, whatever its hash says."""
+    try:
+        row = msgspec.json.decode(line, type=list[Any])
+    except msgspec.MsgspecError:
+        row = []
+    if len(row) != len(entry.columns) or any(isinstance(value, int) and abs(value) > MAX_NUMBER for value in row):
+        raise StartRefused(f"the backup is damaged: {entry.name}.jsonl has a row that no database can hold")
+    return row
 
 
 def load_table(
