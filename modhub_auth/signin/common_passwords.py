@@ -55,9 +55,11 @@ def password_warning(hidden: dict[str, str]) -> ApiError:
 
 
 def guessable_words(base_url: str, *personal: str) -> set[str]:
-    """The words an attacker would try for this service and account: names, and the local parts of addresses."""
-    texts = ["modhub", urlsplit(base_url).hostname or "", *(text.partition("@")[0] for text in personal)]
-    words = {word for text in texts for word in _WORD.findall(text.casefold())}
+    """The words an attacker would try for this service and account: names, addresses, and both of their parts."""
+    parts = (part for text in personal for part in (text, text.partition("@")[0], text.partition("@")[2]))
+    texts = ["modhub", urlsplit(base_url).hostname or "", *parts]
+    words = {text.casefold() for text in texts}
+    words |= {word for text in texts for word in _WORD.findall(text.casefold())}
     words |= {"".join(_WORD.findall(text.casefold())) for text in texts}
     return {word for word in words if len(word) >= _MIN_WORD}
 

@@ -43,11 +43,24 @@ WORDS = guessable_words("https://mods.example.org:8443", "ada.lovelace@mail.exam
         *("P@ssw0rd2026", "Passw0rt!!!!", "w1llk0mmen2026", "Fußball2026!", "Frühling2026€", "MÜNCHEN1860!"),
         *("qwertz2026!!", "asdfgh!2026", "yxcvbn123456", "aaaaaa2026!!", "dragon987654321", "sommer        "),
         *("modhub1234567890", "Countess!2026!!!"),
+        *(
+            "ada.lovelace@mail.example",
+            "Ada.Lovelace@mail.example1",
+            "mail.example",
+            "mailexample99",
+            "adalovelacemailexample",
+        ),
         *("modhub12345", "mods-example", "adalovelace1", "Lovelace!99", "countess2024", "ada.lovelace"),
     ],
 )
 def test_what_is_tried_first(password: str) -> None:
     assert is_common(password, WORDS)
+
+
+def test_a_short_address_is_known_as_a_whole() -> None:
+    words = guessable_words("https://mods.example.org", "a.bc@de.fg", "")
+    assert is_common("a.bc@de.fg", words)
+    assert not is_common(GOOD, words)
 
 
 @pytest.mark.parametrize(
