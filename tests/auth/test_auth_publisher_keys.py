@@ -110,6 +110,11 @@ def test_failures_are_those_of_the_caller(auth: Any) -> None:
     for _ in range(2):
         exchange(app, "no key", 401)
     assert exchange(app, "no key", 429).json["error"] == "too_many_attempts"
+    account = app.post_json("/api/auth/register", {"email": "b@example.org", "password": "correct horse battery"}).json
+    key = make_key(app, account["accountId"])
+    for _ in range(3):
+        exchange(app, key, 200)
+    exchange(app, "no key", 429)
     app.post_json("/api/auth/login", {"email": "a@example.org", "password": "a wrong password"}, status=429)
 
 
