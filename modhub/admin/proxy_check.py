@@ -16,6 +16,7 @@ from pyramid.config import Configurator
 from sqlalchemy.exc import SQLAlchemyError
 
 from modhub.base.service_registry import find_service
+from modhub.base.settings import is_loopback
 from modhub.content.limits import CODE, MB
 from modhub.db import Databases, now
 from modhub.ops import observations
@@ -108,6 +109,7 @@ def _find_reachability_problems(admin: Any) -> Iterator[str]:
         with ThreadPoolExecutor(len(LONG_HEADS)) as pool:
             heads = [pool.submit(_ask_with_head, base_url, path, headers) for _, path, headers in LONG_HEADS]
             yield from _find_body_problems(base_url)
+            yield from _find_public_metrics(base_url)
             for (what, _, _), answer in zip(LONG_HEADS, heads, strict=True):
                 if (outcome := answer.result()) is not None:
                     yield (
@@ -140,6 +142,20 @@ def _find_body_problems(base_url: str) -> Iterator[str]:
         yield f"the proxy refuses an upload of {megabytes} MB: raise its limit (nginx: client_max_body_size 0)"
     elif upload.status != http.client.UNAUTHORIZED or "error" not in upload.json:
         yield f"an upload of {megabytes} MB gets {upload.status} and not the service's answer: correct the proxy"
+
+
+def _find_public_metrics(base_url: str) -> Iterator[str]:
+    """Through a proxy on this machine that says nothing of the caller, everybody looks like this machine."""
+    try:
+        response = _ask(base_url, "GET", "/metrics")
+    except (OSError, http.client.HTTPException):
+        return
+    is_public = response.status == http.client.OK and response.headers.get_content_type() == "text/plain"
+    if is_public and not is_loopback(base_url):
+        yield (
+            f"everybody can read {base_url}/metrics, because the proxy hides the caller's address: let it set "
+            "X-Forwarded-For (nginx: proxy_set_header X-Forwarded-For $remote_addr), or refuse /metrics there"
+        )
 
 
 class Response:

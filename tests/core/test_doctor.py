@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import text, update
 
-from modhub.admin import doctor, doctor_checks
+from modhub.admin import doctor, doctor_checks, proxy_check
 from modhub.admin import program as admin
 from modhub.admin.secret_ages import configured_secrets, record_secrets
 from modhub.content.limits import MB
@@ -249,7 +249,12 @@ class Proxy(BaseHTTPRequestHandler):
     longest_address = longest_header = longest_head = 65536
     patience = threading.Event()
 
+    metrics = 404
+
     def do_GET(self) -> None:
+        if self.path == "/metrics":
+            self._answer(self.metrics, b"modhub_up 1", "text/plain; version=0.0.4")
+            return
         lengths = [len(value) for value in self.headers.values()]
         if len(self.path) > self.longest_address:
             self._answer(414, b"<html>")
@@ -269,8 +274,9 @@ class Proxy(BaseHTTPRequestHandler):
             return
         self._answer(self.upload, b'{"error":"x"}' if self.upload == 401 else b"<html>")
 
-    def _answer(self, status: int, body: bytes) -> None:
+    def _answer(self, status: int, body: bytes, content_type: str = "application/json") -> None:
         self.send_response(status)
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         if self.location:
             self.send_header("Location", self.location)
@@ -280,6 +286,22 @@ class Proxy(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Nothing."""
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_metrics_that_everybody_reads(start: Start, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-RUN-11, C-RUN-19
+    handler = type("Handler", (Proxy,), {"metrics": 200})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as front:
+        front.daemon_threads = True
+        threading.Thread(target=front.serve_forever, daemon=True).start()
+        site = start(modhub__base_url=f"http://127.0.0.1:{front.server_port}")
+        assert examine(site)[1]["proxy"] == ["ok"], "only this machine has that address"
+        monkeypatch.setattr(proxy_check, "is_loopback", lambda _: False)
+        assert "everybody can read" in examine(site)[1]["proxy"][0]
+        monkeypatch.setattr(handler, "metrics", 404)
+        assert examine(site)[1]["proxy"] == ["ok"]
+        front.shutdown()
 
 
 @pytest.mark.parametrize(
