@@ -108,6 +108,18 @@ class DownloadStarted:
     """Where the answer begins: 0 for the whole file and for a first range."""
     status: int
     """200, or 206 for a range."""
+    length: int
+    """How many bytes of the file the answer has."""
+    size: int
+    """How many bytes the whole file has."""
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModsHidden:
+    """A command of the operator has hidden these mods. Its transaction has ended; :class:`ModChanged` was in it."""
+
+    mod_ids: tuple[int, ...]
     registry: Any
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from itertools import islice
 from threading import Lock
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from modhub.base.service_registry import find_service
 from modhub.db import now
@@ -56,8 +56,12 @@ class DownloadCounter:
         return len(self._waiting)
 
 
+SHARE_COUNTED: Final = 10
+"""A first range counts from one tenth of the file on."""
+
+
 def count_download(event: DownloadStarted) -> None:
-    """Count what begins at the first byte: the whole file or its first range."""
-    if event.first_byte == 0:
+    """Count what begins at the first byte and is a tenth of the file: not who only looks at its head."""
+    if event.first_byte == 0 and event.length * SHARE_COUNTED >= event.size:
         download = CountedDownload(day_of(now()), event.caller, event.mod_id, event.version)
         find_service(event.registry, DownloadCounter).add(download)

@@ -27,6 +27,8 @@ def notify_download(request: Request, mod_file: ModFile, response: Response) -> 
             caller=caller,
             first_byte=asked.start if asked else 0,
             status=response.status_int,
+            length=asked.stop - asked.start if asked else mod_file.file.size,
+            size=mod_file.file.size,
             registry=request.registry,
         )
     )

@@ -26,8 +26,10 @@ OLD = "Thu, 01 Jan 1970 00:00:00 GMT"
 CASES: dict[str, tuple[dict[str, str], int, int]] = {
     # headers, status, downloads
     "whole": ({}, 200, 1),
-    "first range": ({"Range": "bytes=0-3"}, 206, 1),
-    "one byte": ({"Range": "bytes=0-0"}, 206, 1),
+    # The file has 44 bytes.
+    "a tenth": ({"Range": "bytes=0-4"}, 206, 1),
+    "less than a tenth": ({"Range": "bytes=0-3"}, 206, 0),
+    "one byte": ({"Range": "bytes=0-0"}, 206, 0),
     "the whole as a range": ({"Range": "bytes=0-"}, 206, 1),
     "a suffix that is the whole": ({"Range": "bytes=-100000"}, 206, 1),
     "later range": ({"Range": "bytes=1-"}, 206, 0),
@@ -144,7 +146,7 @@ def test_a_download_of_a_proxy_counts_as_ours(start: Start) -> None:
     mod = published_mod(site)
     sent = download(site, mod)
     assert sent.headers["X-Accel-Redirect"].startswith("/_files/")
-    download(site, mod, "192.0.2.2", status=206, Range="bytes=0-2")
+    download(site, mod, "192.0.2.2", status=206, Range="bytes=0-22")
     site.find_service(DownloadWriter).write_all()
     assert site.get(mod_address(mod, "downloads")).json["total"] == 2
 
