@@ -10,6 +10,7 @@ from modhub.audit import find_batch, newest_batch, record_batch
 from modhub.base.settings import StartRefused
 from modhub.db import now
 from modhub.declarations import read_names
+from modhub.events import ModsHidden
 from modhub.interfaces import IMods
 from modhub_auth.account_blocking import block_account, unblock_account
 from modhub_auth.models import Account
@@ -38,6 +39,8 @@ def block_accounts(admin: Any, arguments: argparse.Namespace, find_id: FindId) -
         if is_batch:
             record_batch(session, BLOCKED_TOGETHER, at, accounts=blocked, mods=mods)
     _print_outcome(admin, lines, problems)
+    if mods and not arguments.dry_run:
+        admin.registry.notify(ModsHidden(tuple(mods), admin.registry))
     if is_batch and not arguments.dry_run:
         number = newest_batch(admin, BLOCKED_TOGETHER, at)
         admin.say(f"To undo all of it: account unblock --batch {number or 'NUMBER (audit list names it)'}")

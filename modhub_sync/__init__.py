@@ -6,6 +6,7 @@ from modhub.base.public_cache import PublicCache
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.db.changes import ChangeReader
+from modhub.events import ModsHidden
 from modhub.interfaces import ICatalogue, IPublicMods, ISite
 from modhub.ui.documentation import documentation_section
 from modhub_sync import limits
@@ -14,7 +15,7 @@ from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesReso
 from modhub_sync.settings import SYNC_SETTINGS
 from modhub_sync.snapshot_reader import SnapshotReader
 from modhub_sync.snapshots import SnapshotMaker, describe_snapshot_files
-from modhub_sync.worker import CHECK_SECONDS, make_snapshot
+from modhub_sync.worker import CHECK_SECONDS, make_snapshot, replace_snapshot
 
 
 def _register_services(config: Configurator) -> None:
@@ -40,6 +41,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(ISite, "snapshot", SnapshotFilesResource)
     config.add_cross_origin("/Modhub/snapshot/[^/]+")
     config.add_blob_names("modhub_sync", describe_snapshot_files)
+    config.add_subscriber(replace_snapshot, ModsHidden)
     config.add_worker("snapshots", make_snapshot, CHECK_SECONDS, alone=True)
     for name in ("lookup", "updates"):
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.QUESTION)

@@ -196,6 +196,20 @@ def test_a_deleted_mod_makes_a_new_snapshot_and_ends_the_old_ones(site: Site, lo
     assert len([path for path in stored_files(site) if path.read_bytes()[:2] == b"\x1f\x8b"]) == 1
 
 
+def test_the_command_that_hides_moves_the_pointer_at_once(site: Site) -> None:
+    # C-SYNC-14
+    mod, other = published_mod(site), published_mod(site)
+    arguments = admin.build_admin_parser(site.config).parse_args(["-c", "unused", "mod", "hide", str(mod["id"])])
+    assert arguments.run(admin.Admin(site.config), arguments) == 0
+    site.get(POINTER, status=404)
+    published_mod(site)
+    first = make(site)
+    arguments.mod = [str(other["id"])]
+    assert arguments.run(admin.Admin(site.config), arguments) == 0
+    assert other["guid"] not in {line["guid"] for line in lines(site, site.get(POINTER).json)}
+    site.get(first["url"], status=404)
+
+
 def test_ten_minutes_after_a_deletion_no_snapshot_shows_the_mod(site: Site) -> None:
     # C-SYNC-14
     mod = published_mod(site)
