@@ -232,8 +232,7 @@ def run_command(config: Configurator, argv: Sequence[str], ini: str = "YOUR.ini"
         if arguments.needs_schema:
             migrate.refuse_when_behind(admin.databases, admin.declarations.migrations, ini)
         code: int = arguments.run(admin, arguments)
-        if code == 0 and "task" in arguments:
-            record_success(admin.databases, arguments.task)
+        record_success(admin.databases, arguments, code)
     except Exception as error:
         if is_transient(error):
             reason = database_errors.driver_reason(error, admin.databases.write_engine.url)

@@ -1,5 +1,6 @@
 """When the operator's timers last did their work: a backup, a sweep, a verification of the audit trail (C-RUN-49)."""
 
+from argparse import Namespace
 from contextlib import suppress
 from typing import Any, Final
 
@@ -15,10 +16,14 @@ from modhub.ops.observations import record_observation
 _PREFIX: Final = "task "
 
 
-def record_success(databases: Databases, task: str) -> None:
-    """Note that ``task`` has succeeded now. What it has done is done, also if this cannot be written."""
-    with suppress(SQLAlchemyError), databases.write_session.begin() as session:
-        record_observation(session, f"{_PREFIX}{task}")
+def record_success(databases: Databases, arguments: Namespace, code: int) -> None:
+    """Note that the command's ``arguments.task`` has succeeded now, if it has one and the exit ``code`` is 0.
+
+    What it has done is done, also if this cannot be written.
+    """
+    if code == 0 and "task" in arguments:
+        with suppress(SQLAlchemyError), databases.write_session.begin() as session:
+            record_observation(session, f"{_PREFIX}{arguments.task}")
 
 
 def success_times(registry: Any) -> dict[LabelValues, float]:
