@@ -27,13 +27,6 @@ class WellKnownResource(Resource):
     """``/.well-known``"""
 
 
-def well_known_factory(parent: Resource, name: str) -> WellKnownResource:
-    """Return the resource; without a contact page the address is unknown (KeyError)."""
-    if parent.request.registry.settings["modhub.contact"] is None:
-        raise KeyError(name)
-    return WellKnownResource(parent, name)
-
-
 @page(context=IWellKnown, name="security.txt", request_method="GET", permission=OPEN)
 def security_view(_context: Any, request: Request) -> Response:
     """The contact page, and until when this is valid."""
@@ -49,6 +42,7 @@ def security_view(_context: Any, request: Request) -> Response:
 
 
 def includeme(config: Configurator) -> None:
-    """Mount it."""
-    config.add_child(IRoot, ".well-known", well_known_factory)
+    """Mount it; without a contact page the address is unknown."""
+    if config.registry.settings["modhub.contact"] is not None:
+        config.add_child(IRoot, ".well-known", WellKnownResource)
     config.scan("modhub.ui.security_txt")
