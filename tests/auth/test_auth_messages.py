@@ -34,7 +34,7 @@ NOT_WORDS = {
 }
 Person = dict[str, str]
 
-FOR_OPERATORS = {"settings.py", "commands.py", "metrics.py", "account_listing.py"}
+FOR_OPERATORS = {"settings.py", "commands.py", "metrics.py", "account_listing.py", "account_batches.py", "alarms.py"}
 """Modules whose sentences are English, as those of all commands."""
 
 
