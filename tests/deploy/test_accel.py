@@ -9,6 +9,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -64,14 +65,15 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     assert "Traceback" not in made.log(), made.log()[-4000:]
 
 
-@pytest.fixture(scope="module")
-def nginx(service: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder, port = tmp_path_factory.mktemp("accel"), free_port()
+@contextmanager
+def started(service: Installation, folder: Path, user: str) -> Iterator[int]:
+    """nginx with the shipped location, its workers run by ``user`` if the test is root's."""
+    port = free_port()
     locations = r"    location /_files/ \{.*?\n    \}\n    location @modhub_again \{.*?\n    \}\n"
     (shown,) = re.findall(locations, SITE.read_text("utf-8"), re.DOTALL)
     assert "/var/lib/modhub/files/" in shown
     text = NGINX.format(
-        user="user root;" if os.geteuid() == 0 else "",
+        user=f"user {user};" if os.geteuid() == 0 else "",
         folder=folder,
         port=port,
         upstream=service.processes[0].port,
@@ -94,6 +96,12 @@ def nginx(service: Installation, tmp_path_factory: pytest.TempPathFactory) -> It
     finally:
         process.terminate()
         process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def nginx(service: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    with started(service, tmp_path_factory.mktemp("accel"), "root") as port:
+        yield port
 
 
 @pytest.fixture
@@ -165,6 +173,15 @@ def test_a_file_that_is_replaced_meanwhile_is_the_new_one(service: Installation,
     assert stat.S_IMODE(stored.parent.stat().st_mode) == 0o750
     assert ask(port, "POST", f"/api/modhub/{mod[0]}/code?version=2", b"the second", **OWNER)[0] == 201
     assert ask(nginx, "GET", path)[2] == b"the second"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's nginx can have a user whom modes keep out")
+def test_a_file_that_nginx_cannot_read_has_no_tag(service: Installation, tmp_path: Path, mod: Any) -> None:
+    with started(service, tmp_path, "nobody nogroup") as port:
+        status, fields, _ = ask(port, "GET", f"/api/modhub/{mod[0]}/download")
+    assert status == 403
+    assert not {"etag", "repr-digest", "last-modified"} & {name for name, _ in fields}
+    assert ("x-content-type-options", "nosniff") in fields
 
 
 def test_a_lost_file_is_the_services_503(service: Installation, nginx: int, mod: Any) -> None:
