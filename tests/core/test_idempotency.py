@@ -128,7 +128,6 @@ def test_a_deleted_mod_is_401_as_to_strangers(site: Site) -> None:
     create(site, "k", 409, title="y")
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("key", ["", "a" * 256, "\x7f", "\x01", "é", "a\tb"])
 def test_a_malformed_key_is_400(site: Site, key: str) -> None:
     # C-OWN-31
@@ -139,7 +138,6 @@ def test_a_malformed_key_is_400(site: Site, key: str) -> None:
     assert own_mods(site) == [mod]
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("key", ["!", "~ x", '"8e03978e-40d5-43dd-bc93-6894a57f9324"', "a" * 255])
 def test_every_printable_key_is_one(site: Site, key: str) -> None:
     # C-OWN-31
@@ -161,7 +159,6 @@ def test_a_key_counts_for_a_day_and_is_deleted_then(site: Site) -> None:
     assert keys(site) == 0
 
 
-@pytest.mark.one_database
 def test_other_calls_ignore_it(site: Site) -> None:
     mod = new_mod(site)
     calls: list[Callable[..., Any]] = [

@@ -311,7 +311,6 @@ def test_a_lookup_answers_four_megabytes_and_names_the_rest(site: Site) -> None:
     assert questions == 2
 
 
-@pytest.mark.one_database
 def test_a_large_lookup_is_compressed(site: Site) -> None:
     # C-SYNC-20, T-D20
     _, guids = insert_chain(site, 50)
