@@ -39,11 +39,11 @@ def block_accounts(admin: Any, arguments: argparse.Namespace, find_id: FindId) -
         if is_batch:
             record_batch(session, BLOCKED_TOGETHER, at, accounts=blocked, mods=mods)
     _print_outcome(admin, lines, problems)
-    if mods and not arguments.dry_run:
-        admin.registry.notify(ModsHidden(tuple(mods), admin.registry))
     if is_batch and not arguments.dry_run:
         number = newest_batch(admin, BLOCKED_TOGETHER, at)
         admin.say(f"To undo all of it: account unblock --batch {number or 'NUMBER (audit list names it)'}")
+    if mods and not arguments.dry_run:
+        admin.registry.notify(ModsHidden(tuple(mods), admin.registry))
     return 1 if problems else 0
 
 

@@ -5,7 +5,7 @@ out. A client that continues with the changes after the snapshot's serial has ev
 """
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from gzip import GzipFile
@@ -29,10 +29,13 @@ KEPT: Final = 2
 COMPRESSION: Final = 6
 Beat = Callable[[], object]
 
-HAS_LOST_MODS: Final = exists().where(
-    PublicChange.serial > Snapshot.serial, PublicChange.kind == MOD, PublicChange.what == What.DELETED.value
-)
+_IS_LOSS: Final = (PublicChange.kind == MOD) & (PublicChange.what == What.DELETED.value)
+HAS_LOST_MODS: Final = exists().where(PublicChange.serial > Snapshot.serial, _IS_LOSS)
 """Whether a mod that may be in the snapshot has been deleted or hidden since."""
+
+
+class _Outdated(Exception):
+    """Rolls back a snapshot that must not be stored any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +59,21 @@ class SnapshotMaker:
                     return serial, count
 
     def _store(self, store: BlobStore, file: IO[bytes], feed: str, serial: int) -> bool:
-        """Store a snapshot; False if a new feed has begun since."""
-        with self._writing() as (session, manager):
-            if session.scalar(select(Generation.feed)) != feed:
-                return False
+        """Store a snapshot; False if a new feed has begun since, or a mod was deleted or hidden (C-SYNC-14)."""
+        with suppress(_Outdated), self._writing() as (session, manager):
+            # All writers wait for the row of the generation, so the file is stored before it is locked. Then nothing
+            # is hidden until the commit, and what is hidden after it makes a snapshot of its own.
             blob = stage(manager, store, file, limits.SNAPSHOT)
+            if session.scalar(select(Generation.feed).with_for_update()) != feed:
+                raise _Outdated
+            if session.scalar(select(exists().where(PublicChange.serial > serial, _IS_LOSS))):
+                raise _Outdated
             made = Snapshot(serial=serial, blob=create_blob_row(session, blob), made_at=now())
             session.add(made)
             session.flush()
             _delete_old(session)
-        return True
+            return True
+        return False
 
     def measure(self) -> tuple[int, int]:
         """The serial and the number of mods of a snapshot that is made now; stores none."""

@@ -1,21 +1,30 @@
 """The server's own schedule of snapshots."""
 
+import logging
 from typing import Any, Final
 
+from modhub.base.errors import ApiError
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore
 from modhub.events import ModsHidden
 from modhub.workers import raise_if_stopping
 from modhub_sync.snapshots import SnapshotMaker
 
+log = logging.getLogger(__name__)
 CHECK_SECONDS: Final = 60.0
 
 
 def replace_snapshot(event: ModsHidden) -> None:
-    """Make a snapshot without the hidden mods at once, if there is one that has them."""
+    """Make a snapshot without the hidden mods at once, if there is one that has them.
+
+    They are hidden already: if the files cannot be stored now, the worker makes it as soon as they can.
+    """
     store = find_optional_service(event.registry, BlobStore)
     if store is not None:
-        find_service(event.registry, SnapshotMaker).make_if_due(store, 0)
+        try:
+            find_service(event.registry, SnapshotMaker).make_if_due(store, 0)
+        except (ApiError, OSError) as error:
+            log.warning("the snapshot without the hidden mods waits: %s", error)
 
 
 def make_snapshot(registry: Any) -> None:

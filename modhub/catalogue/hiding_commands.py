@@ -45,11 +45,11 @@ def run_hide(admin: Any, names: list[str], arguments: argparse.Namespace) -> int
             record_batch(session, HIDDEN_TOGETHER, at, mods=sorted(newly_hidden))
         lines = [_hidden_line(mod, mod.id in newly_hidden, arguments) for mod in mods]
     code = _print_outcome(admin, lines, problems)
-    if newly_hidden and not arguments.dry_run:
-        admin.registry.notify(ModsHidden(tuple(sorted(newly_hidden)), admin.registry))
     if len(newly_hidden) > 1 and not arguments.dry_run:
         number = newest_batch(admin, HIDDEN_TOGETHER, at)
         admin.say(f"To undo all of it: mod restore --batch {number or 'NUMBER (audit list names it)'}")
+    if newly_hidden and not arguments.dry_run:
+        admin.registry.notify(ModsHidden(tuple(sorted(newly_hidden)), admin.registry))
     return code
 
 

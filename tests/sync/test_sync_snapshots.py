@@ -309,3 +309,21 @@ def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site: Site, m
         else:
             known[entry["guid"]] = site.get(f"/api/modhub/{entry['id']}").json["title"]
     assert known == {mod["guid"]: mod["title"] for mod in site.get("/api/modhub").json["mods"]}
+
+
+def test_a_mod_that_is_hidden_while_a_snapshot_is_made_is_in_none(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-SYNC-14
+    mods = [published_mod(site) for _ in range(2)]
+    write, written = SnapshotMaker._write, []
+
+    def write_before_hiding(maker: SnapshotMaker, file: Any, beat: Any) -> Any:
+        written.append(write(maker, file, beat))
+        if len(written) == 1:
+            hide_mod(site, mods[0])
+        return written[-1]
+
+    monkeypatch.setattr(SnapshotMaker, "_write", write_before_hiding)
+    pointer = make(site)
+    assert [line["id"] for line in lines(site, pointer)] == [mods[1]["id"]]
+    assert len(written) == 2
+    assert len(stored_files(site)) == 1 + len(mods)
