@@ -1,6 +1,7 @@
 """Which rewrites of public copies change what everybody sees, and the check that each change was recorded."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -15,7 +16,15 @@ _IS_UNRECORDED: Final = or_(
     PublicChange.serial.is_(None), PublicChange.what == What.DELETED.value, PublicChange.at < PublicMod.updated_at
 )
 _PUBLISHED: Final = (
-    select(PublicMod.id, PublicMod.guid, PublicMod.document, PublicMod.links, _IS_UNRECORDED, PublicChange.what)
+    select(
+        PublicMod.id,
+        PublicMod.guid,
+        PublicMod.document,
+        PublicMod.links,
+        _IS_UNRECORDED,
+        PublicChange.what,
+        PublicMod.updated_at,
+    )
     .outerjoin(PublicChange, _RECORDED)
     .where(PublicMod.id.in_(bindparam("mod_ids", expanding=True)))
 )
@@ -48,6 +57,7 @@ class PublishedCopy(NamedTuple):
     links: str
     unrecorded: bool
     what: str | None
+    updated_at: datetime
 
     @property
     def edited(self) -> What:
@@ -88,7 +98,7 @@ def _difference(old: PublishedCopy | None, new: Any) -> What | None:
 def mark_changelog_edited(session: Session, mod_id: int) -> None:
     """Record an edit of the changelog if the mod is public; the copy stays as it is (C-SYNC-26)."""
     for published in read_published(session, [mod_id]).values():
-        mark_mod_changed(session, published.guid, mod_id, published.edited)
+        mark_mod_changed(session, published.guid, mod_id, published.edited, after=published.updated_at)
 
 
 def _files(document: bytes) -> tuple[str, list[bytes]]:

@@ -1,12 +1,16 @@
 """The change feed: what is in it, how it is read on, and when it begins again."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from modhub.admin.program import Admin
 from modhub.catalogue import commands
-from modhub.db import changes
+from modhub.catalogue.copy_changes import unrecorded_changes
+from modhub.catalogue.models import Mod, PublicMod
+from modhub.db import changes, now
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import (
     OWNER,
@@ -226,6 +230,14 @@ def test_edits_of_the_changelog_are_changes(site: Site) -> None:
     owner.put_json(note_address(0), {"text": "First."})
     assert last_change(site, mod) == (2, "edited")
     assert site.get(mod_address(mod)).json["updatedAt"] == before
+    # The mod was written by a machine whose clock is ahead.
+    with site.databases.write_session.begin() as session:
+        for table in (Mod, PublicMod):
+            session.execute(update(table).values(updated_at=now() + timedelta(minutes=5)))
+    owner.put_json(note_address(0), {"text": "First of all."})
+    with site.databases.readonly_session() as session:
+        assert not [problem for problem in unrecorded_changes(session) if "last change" in problem]
+    owner.put_json(mod_address(mod), {"title": "again"})
     upload_asset(site, mod, "code", b"another", version="2")
     owner.delete(note_address(1))
     assert last_change(site, mod) == (4, "file")
