@@ -49,7 +49,9 @@ def order_images_view(context: ModResource, request: Request) -> ModDocument:
 @api(context=IMod, name="superseded", request_method="PUT", permission=ModPermission.EDIT)
 def change_successor_view(context: ModResource, request: Request) -> SupersededDocument:
     """``PUT /api/modhub/{id}/superseded``"""
-    guid = find_guid(request, (read_json(request, SuccessorChange).by or "").strip(), "by")
+    by = read_json(request, SuccessorChange).by
+    # Only null clears it: the empty variable of a script must not.
+    guid = "" if by is None else find_guid(request, by.strip() or "-", "by")
     change_successor(request.dbsession, context.id, account_id_of(request), guid)
     return SupersededDocument(find_successor(request.dbsession, context.id))
 

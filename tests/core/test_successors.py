@@ -149,7 +149,15 @@ def test_what_is_no_successor_is_400(site: Site) -> None:
     mod, draft = published_mod(site), new_mod(site, owner=8)
     refused = {
         put_successor(site, mod, by, 400)["message"]
-        for by in (draft["url"], "/Modhub/999999", "/Modhub/" + "9" * 40, "http://elsewhere.example/Modhub/1", "x")
+        for by in (
+            draft["url"],
+            "/Modhub/999999",
+            f"/Modhub/{'9' * 40}",
+            "http://elsewhere.example/Modhub/1",
+            "x",
+            "",
+            " ",
+        )
     }
     assert len(refused) == 1
     put_successor(site, mod, mod["guid"].upper(), 400)
