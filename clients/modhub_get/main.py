@@ -219,7 +219,7 @@ def _print_report(report: Report, arguments: argparse.Namespace) -> int:
         text = json.dumps({"exit": int(report.code), **report.fields}) + "\n"
     elif not arguments.json and (report.answers or report.code or not arguments.quiet):
         text += "".join(f"{printable(line)}\n" for line in report.lines)
-    problem = write_now(sys.stdout, text) if text else None
+    problem = write_now(sys.stdout, text, exact=bool(report.text)) if text else None
     if problem is None:
         return int(report.code)
     if report.answers:

@@ -18,13 +18,19 @@ def take_every_character() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def write_now(stream: TextIO | None, text: str) -> OSError | None:
-    """Write all of ``text``; return the problem if the output is full or closed."""
+def write_now(stream: TextIO | None, text: str, *, exact: bool = False) -> OSError | None:
+    """Write all of ``text``; return the problem if the output is full or closed.
+
+    ``exact``: as UTF-8, whatever the encoding of the output is, because a program reads it.
+    """
     if stream is None:
         # Python has no stream for a descriptor that was closed from the beginning.
         return OSError(errno.EBADF, os.strerror(errno.EBADF))
     try:
-        stream.write(text)
+        if exact and isinstance(stream, io.TextIOWrapper):
+            stream.buffer.write(text.encode("utf-8"))
+        else:
+            stream.write(text)
         stream.flush()
     except OSError as problem:
         _discard(stream)

@@ -49,6 +49,11 @@ def test_an_output_that_lacks_characters(
         done = run(*words, *command, options=options, environment=environment)
         assert (done.returncode, done.stderr) == (0, b""), command
         assert mod.guid.encode() in done.stdout
+    # A lock is for programs: the same bytes as in a file.
+    lock = folder.parent / "mods.lock"
+    export = ["export-lock", "--into", str(folder)]
+    assert run(*export, "--output", str(lock), options=options, environment=environment).returncode == 0
+    assert run(*export, options=options, environment=environment).stdout == lock.read_bytes()
     assert is_installed(folder, mod)
     assert "q=%C3%BCn%C3%AFcode" in fake.asked[-2][0]
     refused = run(*words, "install", TITLE, "--into", str(folder), options=options, environment=environment)
