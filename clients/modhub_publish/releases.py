@@ -5,6 +5,7 @@ import hashlib
 import http.client
 import io
 import json
+import unicodedata
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 
@@ -34,12 +35,18 @@ class ServiceReader(ServiceClient):
     def digest_of(self, path: str) -> str | None:
         """The SHA-256 of a public file; None if there is none, as for a draft's, which the service shows to nobody."""
         status, _, etag = self._read("HEAD", path)
-        return etag if status == 200 else None
+        return etag if self._is_there(status) else None
 
     def body_of(self, path: str) -> bytes | None:
         """The body at this path; None if nothing is there."""
         status, body, _ = self._read("GET", path)
-        return body if status == 200 else None
+        return body if self._is_there(status) else None
+
+    def _is_there(self, status: int) -> bool:
+        if status not in (200, 404):
+            # Sending again what may be there would make it twice.
+            raise Failure(UNAVAILABLE, f"{self.url} cannot be read: status {status}.")
+        return status == 200
 
 
 class ReleaseRun:
@@ -114,15 +121,22 @@ def _find_build(reader: ServiceReader, arguments: argparse.Namespace) -> str | N
 
 
 def _has_section(reader: ServiceReader, section: bytes) -> bool:
-    """Whether the changelog has this section, wherever: an older release's job may run again.
+    """Whether the changelog has this section: at the top, or wherever if its first line has a number.
 
-    The service drops outer blank lines, and joins sections by one.
+    So an older release's job may run again, and "Bug fixes" may be the section of two releases. The service drops
+    outer blank lines and control characters, and joins sections by one blank line.
     """
     changelog = parse_document(reader.body_of("/api/modhub/app") or b"").get("changelog") or ""
-    lines = section.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    stored = unicodedata.normalize("NFC", section.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n"))
+    lines = "".join(char for char in stored if char in "\n\t" or unicodedata.category(char) != "Cc").split("\n")
     while lines and not lines[0].strip():
         del lines[0]
     while lines and not lines[-1].strip():
         del lines[-1]
     text = "\n".join(lines)
-    return bool(text) and f"\n\n{text}\n\n" in f"\n\n{changelog}\n\n"
+    if not text:
+        return False
+    whole = f"{changelog}\n\n"
+    return whole.startswith(f"{text}\n\n") or (
+        any(char.isdigit() for char in text.partition("\n")[0]) and f"\n\n{text}\n\n" in whole
+    )

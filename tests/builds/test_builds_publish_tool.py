@@ -116,6 +116,14 @@ def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp
         section.write_text(part)
         assert release(served, "changelog", section) == 0
     assert agent.list()["changelog"] == "- New\n\n1.4\n\n1.5\n\n1.4\n- New"
+    # Two releases may have the same words, and the service stores characters composed.
+    for part, is_new in (("1.6", True), ("- New", True), ("1.7 Cafe\u0301\x07", True), ("1.7 Cafe\u0301\x07", False)):
+        section.write_text(part)
+        capsys.readouterr()
+        assert release(served, "changelog", section) == 0
+        assert ("Unchanged" not in capsys.readouterr().out) is is_new, part
+    for _ in range(3):
+        assert release(served, "changelog", "--pop") == 0
     assert release(served, "changelog", "--pop", "--json") == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["changed"] == ["changelog"]
     assert release(served, "--json", "key") == 0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub_publish import publish
+from modhub_publish import command, publish
 from modhub_testing.commands import run_on_terminal
 
 TOOL = Path(publish.__file__)
@@ -240,6 +240,16 @@ def test_sections_from_standard_input(monkeypatch):
         assert run(server.url, "changelog", "-") == 0
     assert server.asked[0][3] == b"1.0\n"
     assert server.asked[0][2]["Content-Type"] == "text/plain; charset=utf-8"
+
+
+def test_what_cannot_be_read_is_not_sent_again(tmp_path, capsys):
+    # C-OWN-20
+    section = tmp_path / "section.txt"
+    section.write_text("1.0")
+    with scripted((503, {"error": "busy", "message": "Busy."})) as server:
+        assert command.main(["--url", server.url, "changelog", str(section)]) == publish.UNAVAILABLE
+    assert [request[0] for request in server.asked] == ["GET"]
+    assert "status 503" in capsys.readouterr().err
 
 
 def test_a_folder_of_pages(tmp_path, capsys):
