@@ -1,6 +1,7 @@
 """The workers: each process writes what it has counted, and one of them closes the days at night."""
 
 import logging
+from threading import Lock
 from typing import Any, Final
 
 from sqlalchemy import update
@@ -27,13 +28,16 @@ class DownloadWriter:
         self._databases = databases
         self._mods = mods
         self._counter = counter
+        # Both workers of a process write its counts, and what the night closes must not be written again.
+        self._writing = Lock()
 
     def write_all(self) -> None:
         """Write what waits, a batch at a time. What an error leaves unwritten keeps waiting."""
-        while batch := self._counter.first(bulk.BATCH):
-            with self._databases.write_session.begin() as session:
-                written = write_downloads(session, self._mods, batch, day_of(now()))
-            self._counter.remove(batch, written)
+        with self._writing:
+            while batch := self._counter.first(bulk.BATCH):
+                with self._databases.write_session.begin() as session:
+                    written = write_downloads(session, self._mods, batch, day_of(now()))
+                self._counter.remove(batch, written)
 
     def run_night(self) -> bool:
         """Close the days that are over and reconcile the counts, if that is due."""
