@@ -1,6 +1,7 @@
 """``modhub-admin letters``: the emails in the outbox."""
 
 import argparse
+from datetime import timedelta
 from typing import Any, Final
 
 from pyramid.config import Configurator
@@ -24,6 +25,8 @@ letters retry --dry-run        says how many dead and held emails it would send
 letters retry                  sends every dead and held email again
 letters retry --dead           leaves alone what a restore held, as modhub-letters.timer does
 letters retry 12 13            only these"""
+NIGHTLY_RETRIES: Final = timedelta(days=7)
+"""How old an email may be that `letters retry --dead` takes."""
 
 
 def email_state(email: OutgoingEmail) -> str:
@@ -85,10 +88,13 @@ def _email_document(email: OutgoingEmail) -> dict[str, Any]:
 
 
 def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool, only_dead: bool = False) -> int:
-    """Let dead and held emails be sent again: all, or those with these numbers."""
+    """Let dead and held emails be sent again: all, or those with these numbers.
+
+    ``only_dead`` is for every night: an address that does not exist is not tried for ever, nor kept.
+    """
     is_unsent: list[ColumnElement[bool]] = [OutgoingEmail.finished_at.is_not(None), OutgoingEmail.problem.is_not(None)]
     if only_dead:
-        is_unsent.append(OutgoingEmail.problem != HELD)
+        is_unsent += [OutgoingEmail.problem != HELD, OutgoingEmail.created_at > now() - NIGHTLY_RETRIES]
     chosen = [OutgoingEmail.id.in_([parse_id(number) or 0 for number in numbers])] if numbers else []
     can_be_sent = OutgoingEmail.sealed.is_not(None)
     with admin.writing() as (session, _):

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
@@ -187,6 +187,11 @@ def test_emails_that_were_given_up_can_be_sent_again(app: Any, person: Person, a
     assert admin("letters", "send") == (0, "Sent 0.\n")
     assert admin("letters", "retry", "--dry-run")[1].endswith("Would be sent again: 2.\n")
     assert admin("letters", "retry", "--dead", "--dry-run")[1].endswith("Would be sent again: 1.\n")
+    # An address that does not exist is not tried every night for ever.
+    for age, again in ((timedelta(days=8), 0), (timedelta(0), 1)):
+        with app.databases.write_session.begin() as session:
+            session.execute(update(OutgoingEmail).values(created_at=now() - age))
+        assert admin("letters", "retry", "--dead", "--dry-run")[1].endswith(f"Would be sent again: {again}.\n")
     assert admin("letters", "send") == (0, "Sent 0.\n")
     code, output = admin("letters", "retry", str(ids[0]), str(ids[2]), "99", "x")
     assert code == 1
