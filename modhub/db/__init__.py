@@ -215,7 +215,8 @@ def _engine(url: str, limits: DatabaseLimits, *, waits: bool = True, **options: 
         pool = {"pool_size": limits.pool_size, "max_overflow": limits.max_overflow, "pool_timeout": limits.pool_timeout}
     else:
         pool = {"pool_size": 1, "max_overflow": 0, "pool_timeout": 0}
-    return create_engine(url, **pool, **options)
+    # Errors are logged with their statements: what these write is nobody's to read.
+    return create_engine(url, hide_parameters=True, **pool, **options)
 
 
 def _prepare(engine: Engine, lock_seconds: int, begin: str | None) -> None:
