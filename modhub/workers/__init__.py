@@ -161,6 +161,12 @@ def _of_workers(read: Callable[[WorkerState], float]) -> Callable[[Any], dict[An
     return lambda registry: {name: read(state) for name, state in find_service(registry, Workers).states.items()}
 
 
+def _read_successes(registry: Any) -> dict[Any, float]:
+    """Only of workers that have run here: another process may have the lease."""
+    states = find_service(registry, Workers).states
+    return {name: state.succeeded_at for name, state in states.items() if state.succeeded_at}
+
+
 def includeme(config: Configurator) -> None:
     """Register the workers of this process, their start, metrics and check."""
     config.add_service(Workers, Workers())
@@ -172,5 +178,4 @@ def includeme(config: Configurator) -> None:
     ):
         config.add_metric(name, help_text, _of_workers(read), kind=COUNTER, labels=("worker",))
     succeeded = "When a round of background work last succeeded, in seconds since 1970."
-    read_time = _of_workers(lambda state: state.succeeded_at)
-    config.add_metric("worker_success_timestamp_seconds", succeeded, read_time, labels=("worker",))
+    config.add_metric("worker_success_timestamp_seconds", succeeded, _read_successes, labels=("worker",))
