@@ -22,7 +22,16 @@ DOWNLOADS: Final = 10_000 if os.environ.get("MODHUB_LONG_RACES") == "1" else 400
 MODS: Final = 5
 LARGE: Final = 600_000
 """Bytes of a file that is in no buffer as a whole when its reader leaves."""
-KINDS: Final = {"whole": 6, "repeated": 2, "first range": 4, "later range": 4, "HEAD": 2, "known": 2, "aborted": 4}
+KINDS: Final = {
+    "whole": 6,
+    "repeated": 2,
+    "first range": 4,
+    "first bytes": 2,
+    "later range": 4,
+    "HEAD": 2,
+    "known": 2,
+    "aborted": 4,
+}
 COUNTED: Final = frozenset({"whole", "repeated", "first range", "aborted"})
 
 
@@ -85,11 +94,12 @@ def send(act: Act, mods: list[Any], tags: list[str]) -> None:
         abort(act.port, path, act.caller)
         return
     headers |= {
-        "first range": {"Range": "bytes=0-9"},
+        "first range": {"Range": f"bytes=0-{LARGE // 10 - 1}"},
+        "first bytes": {"Range": f"bytes=0-{LARGE // 10 - 2}"},
         "later range": {"Range": "bytes=10-"},
         "known": {"If-None-Match": tags[act.mod]},
     }.get(act.kind, {})
-    expected = {"first range": 206, "later range": 206, "known": 304}.get(act.kind, 200)
+    expected = {"first range": 206, "first bytes": 206, "later range": 206, "known": 304}.get(act.kind, 200)
     method = "HEAD" if act.kind == "HEAD" else "GET"
     for _ in range(2 if act.kind == "repeated" else 1):
         answer = patiently(lambda: Caller([act.port]).ask(method, path, headers=headers))
