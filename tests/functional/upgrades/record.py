@@ -70,6 +70,7 @@ def catalogue(owner: Caller, reader: Caller) -> None:
     owner.need(200, "PUT", f"/api/modhub/{number}/changelog/{entry}", {"title": "First", "text": "<b>new</b>"})
     reader.need(200, "PUT", f"/api/modhub/{number}/vote", {"value": 1})
     owner.new_mod("A draft", description="not yet")
+    assert owner.ask("POST", "/api/modhub", {"title": "Once"}, {"Idempotency-Key": "once"}).status == 201
     assert reader.ask("GET", f"/api/modhub/{number}/download").status == 200
 
 
