@@ -163,6 +163,10 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
     page.get_by_role("link", name="Foundry Map").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Foundry Map")
+    # Its pictures are made beside the service.
+    while page.locator("[data-viewer] a").nth(1).get_attribute("data-large") is None:
+        page.wait_for_timeout(500)
+        page.reload()
     page.locator("[data-viewer] a").nth(1).focus()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
