@@ -1,4 +1,4 @@
-"""``/.well-known/security.txt`` (RFC 9116): where to report a vulnerability, for whoever sets ``modhub.contact``."""
+"""``/.well-known/security.txt`` (RFC 9116): where to report a vulnerability; only with ``modhub.contact``."""
 
 from datetime import timedelta
 from typing import Any, Final

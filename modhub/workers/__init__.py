@@ -22,7 +22,7 @@ from modhub.base.service_registry import find_service
 from modhub.db import Databases, is_transient
 from modhub.declarations import Declarations, Worker
 from modhub.events import ApplicationStarted
-from modhub.workers.leases import LEASE_SECONDS, HeldLease, LeaseLost, lapsed_seconds
+from modhub.workers.leases import LEASE_SECONDS, HeldLease, LeaseLost, expired_seconds
 
 log = logging.getLogger(__name__)
 FIRST_SECONDS: Final = 5.0
@@ -31,8 +31,8 @@ LONGEST_FAILURE_PAUSE: Final = 30.0
 """The pause of a worker whose rounds fail doubles up to this, if its own is not longer."""
 STOP_SECONDS: Final = 30.0
 """How long a process that stops waits for all rounds that run."""
-LAPSED_SECONDS: Final = 600.0
-"""A lease that lapsed longer ago than this is a finding of ``modhub-admin doctor``."""
+EXPIRED_SECONDS: Final = 600.0
+"""A lease that expired longer ago than this is a finding of ``modhub-admin doctor``."""
 
 
 class RoundFailed(Exception):
@@ -78,7 +78,7 @@ class Workers:
         atexit.register(self.stop)
 
     def stop(self) -> None:
-        """Stop all threads, and wait until their rounds have ended, but not for ever."""
+        """Stop all threads, and wait until their rounds have ended, but no longer than `STOP_SECONDS`."""
         atexit.unregister(self.stop)
         self._stopping.set()
         deadline = monotonic() + STOP_SECONDS
@@ -93,7 +93,7 @@ class Workers:
         if worker.at_stop:
             self.run_round(registry, worker)
         if worker.alone:
-            # Otherwise another process takes it when it has lapsed.
+            # Otherwise another process takes it when it has expired.
             with suppress(SQLAlchemyError):
                 self._lease(registry, worker).release()
 
@@ -152,9 +152,9 @@ def find_worker_problems(admin: Any) -> Iterator[str]:
     if admin.databases.has_no_file:
         return
     for worker in admin.declarations.workers:
-        lapsed = lapsed_seconds(admin.databases, worker.name) if worker.alone else None
-        if lapsed is not None and lapsed > LAPSED_SECONDS:
-            yield f"no process has run the worker of {worker.name} for {lapsed / 60:.0f} minutes: is modhub running?"
+        expired = expired_seconds(admin.databases, worker.name) if worker.alone else None
+        if expired is not None and expired > EXPIRED_SECONDS:
+            yield f"no process has run the worker of {worker.name} for {expired / 60:.0f} minutes: is modhub running?"
 
 
 def _of_workers(read: Callable[[WorkerState], float]) -> Callable[[Any], dict[Any, float]]:

@@ -100,13 +100,13 @@ def _clock(databases: Databases) -> Any:
     return literal_column(CLOCKS[databases.dialect], BigInteger)
 
 
-def lapsed_seconds(databases: Databases, name: str) -> float | None:
+def expired_seconds(databases: Databases, name: str) -> float | None:
     """How long nobody has had the lease of a worker; None if nobody ever had, negative while somebody has."""
     with databases.readonly_session() as session:
-        lapsed = session.scalar(
+        expired = session.scalar(
             select(_clock(databases) - type_coerce(Lease.until, BigInteger)).where(Lease.name == name)
         )
-    return None if lapsed is None else lapsed / 1_000_000
+    return None if expired is None else expired / 1_000_000
 
 
 def check_lease(session: Session) -> None:

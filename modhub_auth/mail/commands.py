@@ -90,7 +90,7 @@ def _email_document(email: OutgoingEmail) -> dict[str, Any]:
 def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool, only_dead: bool = False) -> int:
     """Let dead and held emails be sent again: all, or those with these numbers.
 
-    ``only_dead`` is for every night: an address that does not exist is not tried for ever, nor kept.
+    ``only_dead`` is for every night: an address that does not exist is neither tried nor kept without end.
     """
     is_unsent: list[ColumnElement[bool]] = [OutgoingEmail.finished_at.is_not(None), OutgoingEmail.problem.is_not(None)]
     if only_dead:

@@ -187,7 +187,7 @@ def test_emails_that_were_given_up_can_be_sent_again(app: Any, person: Person, a
     assert admin("letters", "send") == (0, "Sent 0.\n")
     assert admin("letters", "retry", "--dry-run")[1].endswith("Would be sent again: 2.\n")
     assert admin("letters", "retry", "--dead", "--dry-run")[1].endswith("Would be sent again: 1.\n")
-    # An address that does not exist is not tried every night for ever.
+    # An address that does not exist is not tried every night without end.
     for age, again in ((timedelta(days=8), 0), (timedelta(0), 1)):
         with app.databases.write_session.begin() as session:
             session.execute(update(OutgoingEmail).values(created_at=now() - age))

@@ -280,7 +280,7 @@ def test_a_key_that_is_a_path_is_refused(site: Site, tmp_path: Path, key: Any) -
     column = next(entry for entry in read_manifest(folder).tables if entry.name == "core_blob").columns
     at = [each.name for each in column].index("key")
     rehash(folder, "core_blob", lambda row: row.__setitem__(at, key))
-    with pytest.raises(StartRefused, match="by what is no key"):
+    with pytest.raises(StartRefused, match="by something that is not a key"):
         check_archive(folder, QUIET)
 
 

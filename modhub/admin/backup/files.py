@@ -27,7 +27,7 @@ def live_blobs(folder: Path, entry: TableEntry) -> Iterator[Blob]:
             blob = Blob(row[at["key"]], row[at["size"]], row[at["sha256"]])
             if not (isinstance(blob.key, str) and is_key(blob.key)):
                 # It could be a path to anywhere.
-                raise StartRefused("the backup is damaged: a row names a stored file by what is no key")
+                raise StartRefused("the backup is damaged: a row names a stored file by something that is not a key")
             yield blob
 
 
