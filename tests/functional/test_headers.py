@@ -168,7 +168,8 @@ def probe(site: Site, where: list[str], caplog: pytest.LogCaptureFixture) -> Non
             for value in sampled(values, turn):
                 answer = read(site, address, {name: value})
                 assert answer.status == bare.status, (address, name, value[:60])
-                if not bare.headers.get("Content-Type", "").startswith("text/html"):
+                # Forms differ by their token, /readyz by the free space of that moment.
+                if address != "/readyz" and not bare.headers.get("Content-Type", "").startswith("text/html"):
                     assert answer.body == bare.body, (address, name, value[:60])
         for name, values in OTHERS.items():
             for value in sampled(values, turn):
