@@ -234,6 +234,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.audit")
     config.include("modhub.catalogue")
     config.include("modhub.web.public_reads")
+    config.include("modhub.web.openapi")
     config.include("modhub.storage_address")
     config.include("modhub.admin.program")
     config.include("modhub.ops.timelines")

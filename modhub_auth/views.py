@@ -12,7 +12,7 @@ from modhub.http.request import Request
 from modhub.interfaces import IMods
 from modhub.ui.template_helpers import translations_for
 from modhub.web.views import OPEN, api
-from modhub_auth import email_addresses, publisher_keys, services
+from modhub_auth import email_addresses, operations, publisher_keys, services
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAuth
 from modhub_auth.rate_limits import caller_of, rate_counter
@@ -35,7 +35,7 @@ def _session(request: Request, signed_in: SignedIn) -> SessionDocument:
     return session_document(signed_in, auth_services(request).access_tokens, now())
 
 
-@api(context=IAuth, name="register", request_method="POST", permission=OPEN)
+@api(context=IAuth, name="register", request_method="POST", permission=OPEN, operation=operations.REGISTER)
 def register_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/register``"""
     auth = auth_services(request)
@@ -52,7 +52,7 @@ def register_view(_context: Any, request: Request) -> SessionDocument:
     return _session(request, services.issue_tokens(request.dbsession, account, login, body.clean_client()))
 
 
-@api(context=IAuth, name="login", request_method="POST", permission=OPEN)
+@api(context=IAuth, name="login", request_method="POST", permission=OPEN, operation=operations.LOGIN)
 def login_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/login``"""
     body = read_account_body(request, SignIn)
@@ -61,7 +61,9 @@ def login_view(_context: Any, request: Request) -> SessionDocument:
     return _session(request, services.sign_in(request.dbsession, checked_login, body.clean_client()))
 
 
-@api(context=IAuth, name="exchange", request_method="POST", permission=OPEN)
+@api(
+    context=IAuth, name="exchange", request_method="POST", permission=OPEN, operation=operations.EXCHANGE_PUBLISHER_KEY
+)
 def exchange_view(_context: Any, request: Request) -> KeySessionDocument:
     """``POST /api/auth/exchange``"""
     key, auth = read_account_body(request, Exchange).key, auth_services(request)
@@ -77,21 +79,23 @@ def _mod_exists(request: Request, mod_id: int) -> bool:
         return bool(request.find_service(IMods).get_mods(session, [mod_id]))
 
 
-@api(context=IAuth, name="me", request_method="GET", permission=AccountPermission.READ)
+@api(
+    context=IAuth, name="me", request_method="GET", permission=AccountPermission.READ, operation=operations.READ_ACCOUNT
+)
 def me_view(_context: Any, request: Request) -> AccountDocument:
     """``GET /api/auth/me``"""
     login: LoginRecord = request.identify(CredentialKind.ACCOUNT).details
     return account_document(login, auth_services(request).account_reader)
 
 
-@api(context=IAuth, name="refresh", request_method="POST", permission=OPEN)
+@api(context=IAuth, name="refresh", request_method="POST", permission=OPEN, operation=operations.REFRESH_SESSION)
 def refresh_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/refresh``"""
     body = read_account_body(request, Refresh)
     return _session(request, services.refresh_session(request.dbsession, body.refresh_token, body.clean_client()))
 
 
-@api(context=IAuth, name="logout", request_method="POST", permission=OPEN)
+@api(context=IAuth, name="logout", request_method="POST", permission=OPEN, operation=operations.LOGOUT)
 def logout_view(_context: Any, request: Request) -> Response:
     """``POST /api/auth/logout``: always 204, even without a valid body (C-MAIL-4)."""
     try:
@@ -102,7 +106,7 @@ def logout_view(_context: Any, request: Request) -> Response:
     return Response(status=204)
 
 
-@api(context=IAuth, name="forgot", request_method="POST", permission=OPEN)
+@api(context=IAuth, name="forgot", request_method="POST", permission=OPEN, operation=operations.REQUEST_PASSWORD_RESET)
 def forgot_view(_context: Any, request: Request) -> Response:
     """``POST /api/auth/forgot``: always 204, whatever the body and whether or not the account exists (C-MAIL-4)."""
     auth, limit = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]

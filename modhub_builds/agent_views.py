@@ -8,14 +8,16 @@ from modhub.http.payload import query, read_text
 from modhub.http.request import Request
 from modhub.http.uploads import receive_upload
 from modhub.web.views import api
-from modhub_builds import limits, services
+from modhub_builds import limits, operations, services
 from modhub_builds.interfaces import IBuildPlatform, ISections
 from modhub_builds.platforms import is_platform
 from modhub_builds.resources import BuildPermission, PlatformResource
 from modhub_builds.response_schemas import PopDocument, PushDocument, UploadDocument, build_url, newest_url
 
 
-@api(context=IBuildPlatform, request_method="POST", permission=BuildPermission.PUBLISH)
+@api(
+    context=IBuildPlatform, request_method="POST", permission=BuildPermission.PUBLISH, operation=operations.UPLOAD_BUILD
+)
 def upload_build_view(context: PlatformResource, request: Request) -> UploadDocument:
     """``POST /api/modhub/app/{os}``: on any error nothing is stored."""
     os = context.__name__
@@ -35,7 +37,9 @@ def upload_build_view(context: PlatformResource, request: Request) -> UploadDocu
     return UploadDocument(os, build.version, blob.size, build_url(os, build.id), newest_url(os))
 
 
-@api(context=ISections, request_method="POST", permission=BuildPermission.PUBLISH)
+@api(
+    context=ISections, request_method="POST", permission=BuildPermission.PUBLISH, operation=operations.PUSH_APP_SECTION
+)
 def push_section_view(_context: Any, request: Request) -> PushDocument:
     """``POST /api/modhub/app/changelog``"""
     section = services.clean_section(read_text(request, limits.SECTION))
@@ -44,7 +48,9 @@ def push_section_view(_context: Any, request: Request) -> PushDocument:
     return PushDocument(len(section), len(changelog))
 
 
-@api(context=ISections, request_method="DELETE", permission=BuildPermission.PUBLISH)
+@api(
+    context=ISections, request_method="DELETE", permission=BuildPermission.PUBLISH, operation=operations.POP_APP_SECTION
+)
 def pop_section_view(_context: Any, request: Request) -> PopDocument:
     """``DELETE /api/modhub/app/changelog``"""
     changelog = services.pop_section(request.dbsession)

@@ -9,6 +9,7 @@ from modhub.http.downloads import file_response
 from modhub.http.request import Request
 from modhub.http.responses import public_json
 from modhub.web.views import OPEN, api, page
+from modhub_builds import operations
 from modhub_builds.interfaces import IBuild, IBuildPlatform, IBuilds
 from modhub_builds.read_service import BuildReader, Release
 from modhub_builds.resources import BuildResource, PlatformResource
@@ -19,19 +20,19 @@ def build_reader(request: Request) -> BuildReader:
     return request.find_service(BuildReader)
 
 
-@api(context=IBuilds, request_method="GET", permission=OPEN)
+@api(context=IBuilds, request_method="GET", permission=OPEN, operation=operations.LIST_BUILDS)
 def list_builds_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/app``"""
     return public_json(build_reader(request).listing().body)
 
 
-@page(context=IBuildPlatform, request_method="GET", permission=OPEN)
+@page(context=IBuildPlatform, request_method="GET", permission=OPEN, operation=operations.DOWNLOAD_NEWEST_BUILD)
 def download_newest_view(context: PlatformResource, request: Request) -> Response:
     """``GET /Modhub/app/{os}``: cached only with revalidation."""
     return _file_response(request, build_reader(request).newest(context.__name__), moving=True)
 
 
-@page(context=IBuild, request_method="GET", permission=OPEN)
+@page(context=IBuild, request_method="GET", permission=OPEN, operation=operations.DOWNLOAD_BUILD)
 def download_build_view(context: BuildResource, request: Request) -> Response:
     """``GET /Modhub/app/{os}/{id}``: always the same file."""
     return _file_response(request, build_reader(request).build(context.os, context.id), moving=False)

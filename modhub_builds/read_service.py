@@ -16,7 +16,7 @@ from modhub.http.downloads import IMMUTABLE, REVALIDATE, StoredFile
 from modhub.http.payload import encode
 from modhub_builds.models import Build, ChangelogSection
 from modhub_builds.platforms import is_platform, label, rank
-from modhub_builds.response_schemas import ListDocument, PlatformDocument, VersionDocument, build_url, newest_url
+from modhub_builds.response_schemas import BuildsDocument, PlatformDocument, VersionDocument, build_url, newest_url
 from modhub_builds.services import BREAK
 
 _RELEASE_BYTES: Final = 1_000
@@ -123,7 +123,7 @@ class BuildReader:
         releases = {os: tuple(by_os[os]) for os in sorted(by_os, key=rank)}
         sections = tuple(row[0] for row in self.reader.rows(self._sections))
         builds = [_platform(of_os) for of_os in releases.values()]
-        return AppListing(releases, sections, encode(ListDocument(builds, BREAK.join(sections))))
+        return AppListing(releases, sections, encode(BuildsDocument(builds, BREAK.join(sections))))
 
     def _first(self, rows: list[Row]) -> Release | None:
         return _release(rows[0]) if rows else None

@@ -6,6 +6,7 @@ from pyramid.authorization import Allow
 from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission, principal_for_scope
+from modhub.base.operations import Parameter
 from modhub.web.traversal import Resource, parse_id
 from modhub_builds.interfaces import IAppPage, IBuild, IBuildPlatform, IBuilds, ISections
 
@@ -33,6 +34,8 @@ class BuildsResource(Resource):
 class PlatformResource(Resource):
     """``.../app/{os}``"""
 
+    segment = Parameter("os", "The operating system, such as windows.")
+
     def get_member(self, name: str) -> "BuildResource":
         """The build with this id."""
         return BuildResource(self, name)
@@ -41,6 +44,8 @@ class PlatformResource(Resource):
 @implementer(IBuild)
 class BuildResource(Resource):
     """``/Modhub/app/{os}/{id}``"""
+
+    segment = Parameter("id", "The number of the build.", int)
 
     @property
     def os(self) -> str:

@@ -25,7 +25,7 @@ class PlatformDocument(Struct, rename="camel"):
     versions: list[VersionDocument]
 
 
-class ListDocument(Struct):
+class BuildsDocument(Struct):
     """``GET /api/modhub/app``"""
 
     builds: list[PlatformDocument]

@@ -3,6 +3,7 @@
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
+from modhub.base.operations import Operation, Refusal
 from modhub.http.payload import encode
 from modhub.http.request import Request
 from modhub.http.responses import public_json
@@ -13,7 +14,18 @@ from modhub_downloads.resources import DownloadsResource
 from modhub_downloads.response_schemas import DownloadsDocument, VersionDownloads
 
 
-@api(context=IDownloads, request_method="GET", permission=OPEN)
+@api(
+    context=IDownloads,
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_downloads",
+        about="How often a published mod was downloaded, by version.",
+        returns=DownloadsDocument,
+        refusals=(Refusal(404, "not_found", "No such mod, or it is a draft or hidden."),),
+        clauses=("C-DL-2",),
+    ),
+)
 def read_downloads_view(context: DownloadsResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/downloads``"""
     mod = context.find_mod(request.dbsession)

@@ -2,6 +2,7 @@
 
 from zope.interface import implementer
 
+from modhub.base.operations import Parameter
 from modhub.web.traversal import Resource
 from modhub_sync.interfaces import IGuid, IGuids, IPlan, ISnapshot, ISnapshotFile, ISnapshotFiles
 
@@ -18,6 +19,8 @@ class GuidsResource(Resource):
 @implementer(IGuid)
 class GuidResource(Resource):
     """``/api/modhub/guid/{guid}``"""
+
+    segment = Parameter("guid", "The GUID of the mod, in any case.")
 
 
 @implementer(IPlan)
@@ -42,3 +45,5 @@ class SnapshotFilesResource(Resource):
 @implementer(ISnapshotFile)
 class SnapshotFileResource(Resource):
     """``/Modhub/snapshot/{sha256}``: never another file."""
+
+    segment = Parameter("sha256", "The SHA-256 of the snapshot.")

@@ -1,8 +1,10 @@
 """Response bodies of following the catalogue."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import UNSET, Raw, Struct, UnsetType
+
+from modhub.base.operations import documented_as
 
 
 class LookupRest(Struct):
@@ -10,6 +12,12 @@ class LookupRest(Struct):
 
     missing: list[str]
     more: list[str] | UnsetType = UNSET
+
+
+class LookupDocument(LookupRest, kw_only=True):
+    """``POST /api/modhub/lookup``, for its description: the body is composed of stored documents."""
+
+    mods: list[Annotated[Raw, documented_as("ModDocument")]]
 
 
 class ChangedMod(Struct):
@@ -21,7 +29,7 @@ class ChangedMod(Struct):
     bytes: int
     sha256: str
     url: str
-    changelog: list[Any]
+    changelog: list[Annotated[Any, documented_as("NoteDocument")]]
 
 
 class RelationsDocument(Struct):
@@ -70,6 +78,13 @@ class SnapshotDocument(Struct):
     bytes: int
     sha256: str
     signature: str | None = None
+
+
+class PublicKeyDocument(Struct, rename="camel"):
+    """``GET /api/modhub/snapshot/key``"""
+
+    algorithm: str
+    public_key: str
 
 
 class PathDocument(Struct, kw_only=True, gc=False):
@@ -122,7 +137,7 @@ class LockDocument(Struct):
     """A lock; ``digest`` is the SHA-256 of ``entries``, the canonical JSON of a list of `LockEntryDocument`."""
 
     digest: str
-    entries: Raw
+    entries: Annotated[Raw, documented_as("LockEntryDocument", many=True)]
 
 
 class PlanDocument(Struct, rename="camel"):

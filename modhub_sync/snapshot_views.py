@@ -11,12 +11,14 @@ from modhub.http.payload import encode
 from modhub.http.request import Request
 from modhub.http.responses import public_json
 from modhub.web.views import OPEN, api, page
+from modhub_sync import operations
 from modhub_sync.interfaces import ISnapshot, ISnapshotFile
 from modhub_sync.resources import SnapshotFileResource
+from modhub_sync.response_schemas import PublicKeyDocument
 from modhub_sync.snapshot_reader import SnapshotReader
 
 
-@api(context=ISnapshot, request_method="GET", permission=OPEN)
+@api(context=ISnapshot, request_method="GET", permission=OPEN, operation=operations.READ_SNAPSHOT)
 def read_pointer_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/snapshot``"""
     pointer = request.find_service(SnapshotReader).pointer()
@@ -25,16 +27,16 @@ def read_pointer_view(_context: Any, request: Request) -> Response:
     return public_json(encode(pointer))
 
 
-@api(context=ISnapshot, name="key", request_method="GET", permission=OPEN)
+@api(context=ISnapshot, name="key", request_method="GET", permission=OPEN, operation=operations.READ_SNAPSHOT_KEY)
 def read_public_key_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/snapshot/key``"""
     public = request.registry.settings["modhub_sync.signing_key"].public
     if public is None:
         raise ApiError(404, "not_found", N_("This service does not sign its snapshots."))
-    return public_json(encode({"algorithm": "Ed25519", "publicKey": public}))
+    return public_json(encode(PublicKeyDocument("Ed25519", public)))
 
 
-@page(context=ISnapshotFile, request_method="GET", permission=OPEN)
+@page(context=ISnapshotFile, request_method="GET", permission=OPEN, operation=operations.DOWNLOAD_SNAPSHOT)
 def download_snapshot_view(context: SnapshotFileResource, request: Request) -> Response:
     """``GET /Modhub/snapshot/{sha256}``"""
     file = request.find_service(SnapshotReader).file(context.__name__)

@@ -11,7 +11,7 @@ from modhub.http.request import Request
 from modhub.http.responses import composed_answer, composed_json, public_json
 from modhub.interfaces import ICatalogue, IPublicMods
 from modhub.web.views import OPEN, api
-from modhub_sync import limits
+from modhub_sync import limits, operations
 from modhub_sync.interfaces import IGuid, IPlan
 from modhub_sync.read_service import SyncReader
 from modhub_sync.request_schemas import LockRequest, LookupRequest, PlanRequest, UpdateRequest, clean_guid
@@ -27,7 +27,7 @@ def sync_reader(request: Request) -> SyncReader:
     return request.find_service(SyncReader)
 
 
-@api(context=IGuid, request_method="GET", permission=OPEN, response_cache=True)
+@api(context=IGuid, request_method="GET", permission=OPEN, response_cache=True, operation=operations.READ_MOD_BY_GUID)
 def read_by_guid_view(context: GuidResource, request: Request) -> Response:
     """``GET /api/modhub/guid/{guid}``: the same as ``GET /api/modhub/{id}``."""
     guid = clean_guid(context.__name__)
@@ -38,21 +38,21 @@ def read_by_guid_view(context: GuidResource, request: Request) -> Response:
     return response
 
 
-@api(context=ICatalogue, name="lookup", request_method="POST", permission=OPEN)
+@api(context=ICatalogue, name="lookup", request_method="POST", permission=OPEN, operation=operations.LOOK_UP_MODS)
 def lookup_view(_context: Any, request: Request) -> Response:
     """``POST /api/modhub/lookup``"""
     guids = read_json(request, LookupRequest, limits.QUESTION).cleaned()
     return composed_answer(request, lambda: sync_reader(request).lookup(guids))
 
 
-@api(context=ICatalogue, name="updates", request_method="POST", permission=OPEN)
+@api(context=ICatalogue, name="updates", request_method="POST", permission=OPEN, operation=operations.CHECK_FOR_UPDATES)
 def updates_view(_context: Any, request: Request) -> UpdatesDocument:
     """``POST /api/modhub/updates``"""
     request.answers_anybody = True
     return sync_reader(request).updates(read_json(request, UpdateRequest, limits.QUESTION).cleaned())
 
 
-@api(context=ICatalogue, name="changes", request_method="GET", permission=OPEN)
+@api(context=ICatalogue, name="changes", request_method="GET", permission=OPEN, operation=operations.READ_CHANGES)
 def changes_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/changes``"""
     since = _number("since", query(request, "since") or "0")
@@ -69,7 +69,7 @@ def _number(name: str, value: str) -> int:
     return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS
 
 
-@api(context=IPlan, request_method="POST", permission=OPEN)
+@api(context=IPlan, request_method="POST", permission=OPEN, operation=operations.PLAN_INSTALLATION)
 def plan_view(_context: Any, request: Request) -> Raw:
     """``POST /api/modhub/plan``"""
     request.answers_anybody = True
@@ -78,7 +78,7 @@ def plan_view(_context: Any, request: Request) -> Raw:
     return sync_reader(request).plan(question.wanted(), question.installed(), has_reasons=has_reasons)
 
 
-@api(context=IPlan, name="check", request_method="POST", permission=OPEN)
+@api(context=IPlan, name="check", request_method="POST", permission=OPEN, operation=operations.CHECK_LOCK)
 def check_lock_view(_context: Any, request: Request) -> LockStateDocument:
     """``POST /api/modhub/plan/check``"""
     request.answers_anybody = True

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 from pyramid.config import Configurator
 from sqlalchemy import event
-from webtest import TestApp
+from webtest import TestApp, TestResponse
 
 from modhub.base.service_registry import Service, find_service
 from modhub.db import Databases
@@ -24,6 +24,7 @@ from modhub.declarations import Declarations
 from modhub_testing.applications import Application, Applications
 from modhub_testing.databases import TEST_SECRET as TEST_SECRET
 from modhub_testing.databases import TemplateDatabases
+from modhub_testing.described import DescribedApi
 from modhub_testing.postgres import PostgresServer, postgres_server, roomy_memory
 
 TEST_ACCOUNTS = "modhub_testing.accounts"
@@ -114,6 +115,7 @@ class Site(TestApp):
     def __init__(self, config: Configurator, wsgi: Any = None) -> None:
         self.config = config
         self.registry: Any = config.registry
+        self._described = DescribedApi(config.registry)
         # As our own server sets it; else WebOb copies each body into a temporary file.
         super().__init__(wsgi or config.make_wsgi_app(), extra_environ={"webob.is_body_seekable": True})
 
@@ -138,6 +140,13 @@ class Site(TestApp):
         token = f"account-{account_id}" + ("-blocked" if blocked else "")
         other.extra_environ = {**self.extra_environ, "HTTP_AUTHORIZATION": f"Bearer {token}"}
         return other
+
+    def do_request(self, req: Any, status: Any = None, expect_errors: Any = None) -> TestResponse:
+        """Every response is compared with what ``/api/openapi.json`` says of the call."""
+        response = super().do_request(req, status, expect_errors)
+        if "Content-Encoding" not in response.headers:
+            self._described.check(response)
+        return response
 
     @contextmanager
     def counted(self) -> Iterator[list[str]]:

@@ -13,7 +13,7 @@ from modhub.http.payload import query, read_text
 from modhub.http.request import Request
 from modhub.security.credentials import presented_key
 from modhub.web.views import api
-from modhub_wiki import limits, services
+from modhub_wiki import limits, operations, services
 from modhub_wiki.interfaces import IWikiPage
 from modhub_wiki.models import MAX_AUTHOR
 from modhub_wiki.resources import WikiPageResource, WikiPermission
@@ -51,7 +51,12 @@ def read_markdown(request: Request) -> str:
     return source
 
 
-@api(context=IWikiPage, request_method=("PUT", "POST"), permission=WikiPermission.PUBLISH)
+@api(
+    context=IWikiPage,
+    request_method=("PUT", "POST"),
+    permission=WikiPermission.PUBLISH,
+    operation=operations.PUBLISH_WIKI_PAGE,
+)
 def publish_page_view(context: WikiPageResource, request: Request) -> PageDocument:
     """``PUT`` and ``POST /Modhub/api/wiki/{path}``: 201 on creation, 200 on change."""
     path = require_path(context)
@@ -61,7 +66,9 @@ def publish_page_view(context: WikiPageResource, request: Request) -> PageDocume
     return PageDocument(page.path, page.title, page_url(page.path), page.revision, iso(page.updated_at))
 
 
-@api(context=IWikiPage, request_method="DELETE", permission=WikiPermission.PUBLISH)
+@api(
+    context=IWikiPage, request_method="DELETE", permission=WikiPermission.PUBLISH, operation=operations.REMOVE_WIKI_PAGE
+)
 def remove_page_view(context: WikiPageResource, request: Request) -> Response:
     """``DELETE /Modhub/api/wiki/{path}``: 204, or 404 if there is no such page."""
     services.remove_page(request.dbsession, require_path(context))

@@ -10,6 +10,7 @@ from modhub.http.payload import encode
 from modhub.http.request import Request
 from modhub.http.responses import public_json
 from modhub.web.views import OPEN, api
+from modhub_wiki import operations
 from modhub_wiki.interfaces import IDocuments, IWiki, IWikiPage
 from modhub_wiki.read_service import WikiReader
 from modhub_wiki.resources import WikiPageResource
@@ -28,14 +29,14 @@ def _markdown_response(body: bytes) -> Response:
     return public_json(body, "text/markdown; charset=utf-8")
 
 
-@api(context=IWiki, request_method="GET", permission=OPEN)
+@api(context=IWiki, request_method="GET", permission=OPEN, operation=operations.LIST_WIKI_PAGES)
 def list_pages_view(_context: Any, request: Request) -> Response:
     """``GET /Modhub/api/wiki``"""
     pages = wiki_reader(request).pages()
     return public_json(encode(PagesDocument(len(pages), pages)))
 
 
-@api(context=IWikiPage, request_method="GET", permission=OPEN)
+@api(context=IWikiPage, request_method="GET", permission=OPEN, operation=operations.READ_WIKI_PAGE)
 def read_page_view(context: WikiPageResource, request: Request) -> Response:
     """``GET /Modhub/api/wiki/{path}``"""
     source = wiki_reader(request).source(context.path)
@@ -44,7 +45,7 @@ def read_page_view(context: WikiPageResource, request: Request) -> Response:
     return _markdown_response(source.encode())
 
 
-@api(context=IDocuments, name="wiki", request_method="GET", permission=OPEN)
+@api(context=IDocuments, name="wiki", request_method="GET", permission=OPEN, operation=operations.READ_WIKI_CONTRACT)
 def read_contract_view(_context: Any, _request: Request) -> Response:
     """``GET /api/modhub/doc/wiki`` (C-WIKI-10)"""
     return _markdown_response(CONTRACT)

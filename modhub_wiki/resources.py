@@ -12,6 +12,7 @@ from pyramid.authorization import Allow
 from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission, principal_for_scope
+from modhub.base.operations import Parameter
 from modhub.http.request import Request
 from modhub.web.traversal import Resource, root_factory
 from modhub_wiki.interfaces import IDocuments, ISiteApi, IWiki, IWikiPage
@@ -64,6 +65,8 @@ class WikiResource(Resource):
 @implementer(IWikiPage)
 class WikiPageResource(Resource):
     """A page, existing or not."""
+
+    segment = Parameter("path", "The path of the page: words joined by slashes.")
 
     path: str | None = None
 

@@ -9,6 +9,8 @@ top level of a package's modules, without imports. Exempt are
 * names that mean the same everywhere: `SAME_MEANING`, each with its reason.
 
 `VAGUE` are the words that no parameter, variable or nested function may be called, migrations apart.
+
+Every view of the API says what it does: ``@api(..., operation=...)``, for ``/api/openapi.json``.
 """
 
 import ast
@@ -57,6 +59,19 @@ def vague_locals(root: Path) -> list[str]:
     ]
 
 
+def undescribed_views(root: Path) -> list[str]:
+    """A line for each view of the API that ``/api/openapi.json`` would leave out."""
+    return [
+        f"{path.relative_to(root)}:{call.lineno}: {view.name} does not declare its operation"
+        for path in _modules(root)
+        for view in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(view, ast.FunctionDef)
+        for call in view.decorator_list
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "api"
+        if "operation" not in {keyword.arg for keyword in call.keywords}
+    ]
+
+
 def _locals(scope: ast.AST, *, inside: bool = False) -> Iterator[tuple[str, int]]:
     """Parameters, and all that is assigned ``inside`` a function, but not the attributes of a class."""
     for node in ast.iter_child_nodes(scope):
@@ -99,7 +114,7 @@ def _is_logger(value: ast.expr) -> bool:
 
 def main() -> int:
     """Print the problems. Returns the exit code."""
-    lines = [*problems(ROOT, SAME_MEANING), *vague_locals(ROOT)]
+    lines = [*problems(ROOT, SAME_MEANING), *vague_locals(ROOT), *undescribed_views(ROOT)]
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return 1 if lines else 0
 

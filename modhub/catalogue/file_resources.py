@@ -5,6 +5,7 @@ from typing import Final
 
 from zope.interface import implementer
 
+from modhub.base.operations import Parameter
 from modhub.interfaces import IAsset, IFiles, IGameIcon, IGameIcons, IPicture, IPictures
 from modhub.web.traversal import Resource, parse_id
 
@@ -23,6 +24,8 @@ class FilesResource(Resource):
 @implementer(IAsset)
 class FileResource(Resource):
     """``/Modhub/file/{assetId}``"""
+
+    segment = Parameter("assetId", "The number of the file.", int)
 
     @property
     def id(self) -> int | None:

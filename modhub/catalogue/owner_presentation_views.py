@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from modhub.base.errors import invalid
 from modhub.base.identity import CredentialKind
-from modhub.catalogue import images
+from modhub.catalogue import images, operations
 from modhub.catalogue.models import Mod, Note
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.request_schemas import CaptionsChange, OrderChange, SuccessorChange
@@ -32,21 +32,33 @@ _GUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}
 _PATH: Final = re.compile(r"/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?")
 
 
-@api(context=IMod, name="captions", request_method="PUT", permission=ModPermission.EDIT)
+@api(
+    context=IMod,
+    name="captions",
+    request_method="PUT",
+    permission=ModPermission.EDIT,
+    operation=operations.CHANGE_CAPTIONS,
+)
 def change_captions_view(context: ModResource, request: Request) -> CaptionsDocument:
     """``PUT /api/modhub/{id}/captions``"""
     captions = read_json(request, CaptionsChange).by_image()
     return captions_document(images.caption_images(request.dbsession, context.id, account_id_of(request), captions))
 
 
-@api(context=IMod, name="order", request_method="PUT", permission=ModPermission.EDIT)
+@api(context=IMod, name="order", request_method="PUT", permission=ModPermission.EDIT, operation=operations.ORDER_IMAGES)
 def order_images_view(context: ModResource, request: Request) -> ModDocument:
     """``PUT /api/modhub/{id}/order``"""
     asset_ids = read_json(request, OrderChange).asset_ids
     return mod_document(images.order_all_images(request.dbsession, context.id, account_id_of(request), asset_ids))
 
 
-@api(context=IMod, name="superseded", request_method="PUT", permission=ModPermission.EDIT)
+@api(
+    context=IMod,
+    name="superseded",
+    request_method="PUT",
+    permission=ModPermission.EDIT,
+    operation=operations.CHANGE_SUCCESSOR,
+)
 def change_successor_view(context: ModResource, request: Request) -> SupersededDocument:
     """``PUT /api/modhub/{id}/superseded``"""
     by = read_json(request, SuccessorChange).by
@@ -77,7 +89,13 @@ def _may_know(request: Request, mod: ModSummary) -> bool:
     return mod.owner == identity.account_id and is_covered
 
 
-@api(context=IMod, name="notes", request_method="GET", permission=ModPermission.EDIT)
+@api(
+    context=IMod,
+    name="notes",
+    request_method="GET",
+    permission=ModPermission.EDIT,
+    operation=operations.LIST_OWN_ENTRIES,
+)
 def list_own_notes_view(context: ModResource, request: Request) -> NotesDocument:
     """``GET /api/modhub/{id}/notes``: the changelog, of a draft too."""
     own = select(Note).join(Mod, Mod.id == Note.mod_id).where(Mod.owner == account_id_of(request))

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from modhub.base.errors import OwnershipLost, invalid
 from modhub.base.identity import CorePermission, CredentialKind
 from modhub.base.service_registry import find_optional_service
-from modhub.catalogue import services, uploads, voting
+from modhub.catalogue import operations, services, uploads, voting
 from modhub.catalogue.idempotency import RepeatableCall, create_once, describe_call, read_idempotency_key
 from modhub.catalogue.models import AssetKind, Mod
 from modhub.catalogue.owner_queries import read_mods
@@ -57,7 +57,7 @@ def locked_account_id(request: Request) -> int:
     return account_id
 
 
-@api(context=IVotes, request_method="PUT", permission=ModPermission.VOTE)
+@api(context=IVotes, request_method="PUT", permission=ModPermission.VOTE, operation=operations.VOTE)
 def vote_view(context: VotesResource, request: Request) -> VotesDocument:
     """``PUT /api/modhub/{id}/vote``"""
     voting.check_not_owner(context.mod.owner, account_id_of(request))
@@ -65,7 +65,7 @@ def vote_view(context: VotesResource, request: Request) -> VotesDocument:
     return voting.cast_vote(request.dbsession, context.mod.id, locked_account_id(request), vote)
 
 
-@api(context=ICatalogue, request_method="POST", permission=ModPermission.CREATE)
+@api(context=ICatalogue, request_method="POST", permission=ModPermission.CREATE, operation=operations.CREATE_MOD)
 def create_view(_context: Any, request: Request) -> ModDocument:
     """``POST /api/modhub``"""
     key, body = read_idempotency_key(request), read_body(request, JSON_BODY)
@@ -86,14 +86,20 @@ def _created(request: Request, owner: int, call: RepeatableCall | None, create: 
     return document
 
 
-@api(context=ICatalogue, name="mine", request_method="GET", permission=ModPermission.LIST_MINE)
+@api(
+    context=ICatalogue,
+    name="mine",
+    request_method="GET",
+    permission=ModPermission.LIST_MINE,
+    operation=operations.LIST_OWN_MODS,
+)
 def mine_view(_context: Any, request: Request) -> MineDocument:
     """``GET /api/modhub/mine``"""
     mods = [mod_document(mod) for mod in readable_mods(request, request.dbsession)]
     return MineDocument(len(mods), mods)
 
 
-@api(context=IMod, request_method="PUT", permission=ModPermission.EDIT)
+@api(context=IMod, request_method="PUT", permission=ModPermission.EDIT, operation=operations.EDIT_MOD)
 def edit_view(context: ModResource, request: Request) -> ModDocument:
     """``PUT /api/modhub/{id}``"""
     cleaned = read_json(request, ModChange).cleaned()
@@ -102,20 +108,22 @@ def edit_view(context: ModResource, request: Request) -> ModDocument:
     return mod_document(mod)
 
 
-@api(context=IMod, name="publish", request_method="POST", permission=ModPermission.EDIT)
+@api(
+    context=IMod, name="publish", request_method="POST", permission=ModPermission.EDIT, operation=operations.PUBLISH_MOD
+)
 def publish_view(context: ModResource, request: Request) -> ModDocument:
     """``POST /api/modhub/{id}/publish``"""
     return mod_document(services.publish_mod(request.dbsession, context.id, account_id_of(request)))
 
 
-@api(context=IMod, request_method="DELETE", permission=ModPermission.DELETE)
+@api(context=IMod, request_method="DELETE", permission=ModPermission.DELETE, operation=operations.DELETE_MOD)
 def delete_view(context: ModResource, request: Request) -> Response:
     """``DELETE /api/modhub/{id}``"""
     services.delete_mod(request.dbsession, context.id, account_id_of(request))
     return Response(status=204)
 
 
-@api(context=IMod, name="code", request_method="POST", permission=ModPermission.EDIT)
+@api(context=IMod, name="code", request_method="POST", permission=ModPermission.EDIT, operation=operations.UPLOAD_CODE)
 def upload_code_view(context: ModResource, request: Request) -> ModDocument:
     """``POST /api/modhub/{id}/code``"""
     version = text.version(query(request, "version") or "")
@@ -124,13 +132,13 @@ def upload_code_view(context: ModResource, request: Request) -> ModDocument:
     return _upload(context, request, AssetKind.CODE, version)
 
 
-@api(context=IMod, name="css", request_method="POST", permission=ModPermission.EDIT)
+@api(context=IMod, name="css", request_method="POST", permission=ModPermission.EDIT, operation=operations.UPLOAD_CSS)
 def upload_css_view(context: ModResource, request: Request) -> ModDocument:
     """``POST /api/modhub/{id}/css``"""
     return _upload(context, request, AssetKind.CSS)
 
 
-@api(context=IImages, request_method="POST", permission=ModPermission.EDIT)
+@api(context=IImages, request_method="POST", permission=ModPermission.EDIT, operation=operations.UPLOAD_IMAGE)
 def upload_image_view(context: ModChild, request: Request) -> ModDocument:
     """``POST /api/modhub/{id}/images``"""
     key, mod_id, owner = read_idempotency_key(request), context.mod.id, account_id_of(request)
@@ -159,14 +167,14 @@ def _receive(request: Request, kind: AssetKind, version: str = "") -> AssetUploa
     return AssetUpload(kind, name, text.content_type(content_type), received.blob, version)
 
 
-@api(context=IAsset, request_method="DELETE", permission=ModPermission.EDIT)
+@api(context=IAsset, request_method="DELETE", permission=ModPermission.EDIT, operation=operations.DELETE_IMAGE)
 def delete_image_view(context: ImageResource, request: Request) -> Response:
     """``DELETE /api/modhub/{id}/images/{assetId}``"""
     uploads.remove_image(request.dbsession, context.mod.id, context.id, account_id_of(request))
     return Response(status=204)
 
 
-@api(context=INote, request_method="PUT", permission=ModPermission.EDIT)
+@api(context=INote, request_method="PUT", permission=ModPermission.EDIT, operation=operations.EDIT_ENTRY)
 def edit_note_view(context: NoteResource, request: Request) -> NoteDocument:
     """``PUT /api/modhub/{id}/changelog/{noteId}``"""
     cleaned = read_json(request, NoteChange).cleaned()
@@ -175,14 +183,20 @@ def edit_note_view(context: NoteResource, request: Request) -> NoteDocument:
     )
 
 
-@api(context=INote, request_method="DELETE", permission=ModPermission.EDIT)
+@api(context=INote, request_method="DELETE", permission=ModPermission.EDIT, operation=operations.DELETE_ENTRY)
 def delete_note_view(context: NoteResource, request: Request) -> Response:
     """``DELETE /api/modhub/{id}/changelog/{noteId}``"""
     services.remove_note(request.dbsession, context.mod.id, context.id, account_id_of(request))
     return Response(status=204)
 
 
-@api(context=ICatalogue, name="key", request_method="GET", permission=CorePermission.KEY_TEST)
+@api(
+    context=ICatalogue,
+    name="key",
+    request_method="GET",
+    permission=CorePermission.KEY_TEST,
+    operation=operations.TEST_MACHINE_KEY,
+)
 def test_key_view(_context: Any, _request: Request) -> dict[str, bool]:
     """``GET /api/modhub/key``: succeeds with any valid machine key."""
     return {"ok": True}

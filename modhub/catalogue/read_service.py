@@ -10,7 +10,7 @@ from modhub.catalogue.changelogs import compose_changelog
 from modhub.catalogue.list_queries import ListVariant
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.queries import AnySelect, file_of
-from modhub.catalogue.response_schemas import CaptionDocument
+from modhub.catalogue.response_schemas import CaptionDocument, GameDocument
 from modhub.catalogue.search_values import has_short, search_values
 from modhub.catalogue.stored_documents import DocumentReader, compose_chain
 from modhub.catalogue.successors import SupersededDocument, successor_document, successor_statement
@@ -22,7 +22,6 @@ from modhub.http.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
 from modhub.http.responses import ComposedBody
 
 ListStatement = Callable[[ListVariant], AnySelect]
-GameDocument = dict[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,4 +234,4 @@ def games_of(rows: Iterable[Row]) -> list[GameDocument]:
 
 
 def _game(name: str, display_name: str, icon: int | None) -> GameDocument:
-    return {"name": name, "displayName": display_name, "iconUrl": f"/Modhub/game-icon/{icon}" if icon else None}
+    return GameDocument(name, display_name, f"/Modhub/game-icon/{icon}" if icon else None)

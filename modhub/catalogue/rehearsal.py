@@ -6,10 +6,11 @@ It knows published mods and those of the caller. Somebody else's draft is like a
 import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
+from modhub.base.operations import documented_as
 from modhub.catalogue.archives import ArchiveProblem
 from modhub.catalogue.models import AssetKind, Mod
 from modhub.catalogue.references import fold_guid
@@ -56,7 +57,7 @@ class RehearsalDocument(msgspec.Struct, rename="camel"):
     """``POST /api/modhub/{id}/rehearsal``"""
 
     ready: bool
-    install: list[msgspec.Raw]
+    install: list[Annotated[msgspec.Raw, documented_as("ModDocument")]]
     missing: list[str]
     unpublished: list[str]
     conflicts: list[RehearsalConflict]

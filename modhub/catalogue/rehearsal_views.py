@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.json import decode as decode_json
 
 from modhub.blobs import RemoteFile
-from modhub.catalogue import rehearsal
+from modhub.catalogue import operations, rehearsal
 from modhub.catalogue.archives import ArchiveProblem, find_archive_problems
 from modhub.catalogue.models import Mod
 from modhub.catalogue.owner_queries import code_of, read_mod, read_notes
@@ -32,7 +32,7 @@ def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
     install, missing, unpublished, conflicts = chain
     archive = _archive_problems(request, mod)
     has_code = any(asset.kind == "code" for asset in mod.assets)
-    games = [game["name"] or "" for game in catalogue_reader(request).games()]
+    games = [game.name for game in catalogue_reader(request).games()]
     return RehearsalDocument(
         ready=has_code and not (missing or unpublished or conflicts or archive),
         install=install,
@@ -64,7 +64,13 @@ def _read_range(opened: Any, start: int, stop: int) -> bytes:
     return content
 
 
-@api(context=IMod, name="rehearsal", request_method="POST", permission=ModPermission.EDIT)
+@api(
+    context=IMod,
+    name="rehearsal",
+    request_method="POST",
+    permission=ModPermission.EDIT,
+    operation=operations.REHEARSE_MOD,
+)
 def rehearsal_view(context: ModResource, request: Request) -> RehearsalDocument:
     """``POST /api/modhub/{id}/rehearsal``: changes nothing."""
     return rehearse(request, context.id)

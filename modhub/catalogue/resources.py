@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from zope.interface import implementer, implementer_only
 
 from modhub.base.identity import CorePermission, CredentialKind, KeyUse, Permission
+from modhub.base.operations import Parameter
 from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.queries import (
     image_owner_statement,
@@ -64,6 +65,8 @@ class CatalogueResource(Resource):
 @implementer(IMod)
 class ModResource(OwnedResource):
     """A mod, in the API and on the site. Its owner is looked up when an ACL needs it; public reads do not."""
+
+    segment = Parameter("id", "The number of the mod.", int)
 
     owner_permissions = (ModPermission.EDIT, ModPermission.DELETE)
 
@@ -162,6 +165,8 @@ class NotesResource(ModChild):
 class NoteResource(OwnedChild):
     """``/api/modhub/{id}/changelog/{noteId}``"""
 
+    segment = Parameter("noteId", "The number of the entry.", int)
+
     def find_owner(self, session: Session) -> int | None:
         """Return the owner of the mod if it has this entry."""
         return session.scalar(note_owner_statement(), _ids(id=self.mod.id, member=self.id))
@@ -179,6 +184,8 @@ class ImagesResource(ModChild):
 @implementer(IAsset)
 class ImageResource(OwnedChild):
     """``/api/modhub/{id}/images/{assetId}``"""
+
+    segment = Parameter("assetId", "The number of the image.", int)
 
     def find_owner(self, session: Session) -> int | None:
         """Return the owner of the mod if it has this image; code and css do not count."""

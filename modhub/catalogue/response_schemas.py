@@ -39,6 +39,39 @@ class ModDocument(Struct, rename="camel"):
     assets: list[AssetDocument]
 
 
+class SingleModDocument(ModDocument):
+    """``GET /api/modhub/{id}``, for its description: the body is composed of stored documents."""
+
+    install: list[ModDocument]
+    missing: list[str]
+
+
+class ModListDocument(Struct):
+    """``GET /api/modhub``, for its description: the body is composed of stored documents."""
+
+    count: int
+    total: int
+    page: int
+    size: int
+    more: bool
+    mods: list[ModDocument]
+
+
+class GameDocument(Struct, rename="camel"):
+    """A game that the operator keeps."""
+
+    name: str
+    display_name: str
+    icon_url: str | None
+
+
+class GamesDocument(Struct):
+    """``GET /api/modhub/games``"""
+
+    count: int
+    games: list[GameDocument]
+
+
 class MineDocument(Struct):
     """``GET /api/modhub/mine``"""
 

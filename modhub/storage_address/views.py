@@ -3,6 +3,7 @@
 from typing import Any
 
 from modhub.base.errors import invalid
+from modhub.base.operations import Operation
 from modhub.content.origins import parse_origin
 from modhub.http.payload import read_json
 from modhub.http.request import Request
@@ -13,7 +14,18 @@ from modhub.storage_address.services import store_reported_address
 from modhub.web.views import api
 
 
-@api(context=IAddress, request_method="POST", permission=StoragePermission.REPORT)
+@api(
+    context=IAddress,
+    request_method="POST",
+    permission=StoragePermission.REPORT,
+    operation=Operation(
+        id="report_storage_address",
+        about="The file-storage machine reports its address.",
+        takes=AddressReport,
+        returns=AddressDocument,
+        clauses=("C-ADDR-1",),
+    ),
+)
 def report_address_view(_context: Any, request: Request) -> AddressDocument:
     """``POST /api/modhub/storage/address``"""
     report = read_json(request, AddressReport)

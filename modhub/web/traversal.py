@@ -12,7 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from pyramid.authorization import DENY_ALL, Allow
 from pyramid.config import Configurator
@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 from zope.interface import implementedBy, implementer
 
 from modhub.base.identity import Permission, principal_for_account
+from modhub.base.operations import Parameter
 from modhub.base.service_registry import find_service
 from modhub.declarations import Declarations
 from modhub.http.request import Request
@@ -91,6 +92,8 @@ class Resource:
     __acl__: Any = ()
     __parent__: "Resource | None"
     __name__: str
+    segment: ClassVar[Parameter | None] = None
+    """What a variable segment of an address is, for the description of the API; None for a fixed one."""
 
     def __init__(self, parent: "Resource | None", name: str, request: Request | None = None) -> None:
         self.__parent__ = parent

@@ -13,6 +13,7 @@ from pyramid.view import view_config
 from pyramid.viewderivers import INGRESS
 
 from modhub.base.errors import not_found
+from modhub.base.operations import Operation
 from modhub.base.service_registry import find_service
 from modhub.http.payload import encode
 from modhub.http.request import Request
@@ -24,14 +25,17 @@ ViewCallable = Callable[[Any, Request], Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def api(**options: Any) -> Callable[[F], F]:
-    """Declare an API view; its result is rendered as JSON. Options as for ``view_config``."""
-    declared: Callable[[F], F] = view_config(is_api=True, renderer="json", **options)
+def api(*, operation: Operation | None = None, **options: Any) -> Callable[[F], F]:
+    """Declare an API view; its result is rendered as JSON. Options as for ``view_config``.
+
+    ``operation`` describes the call at ``/api/openapi.json``; without one it is not in there.
+    """
+    declared: Callable[[F], F] = view_config(is_api=True, renderer="json", operation=operation, **options)
     return declared
 
 
 def page(**options: Any) -> Callable[[F], F]:
-    """Declare a page. Options as for ``view_config``."""
+    """Declare a page. Options as for ``view_config``; ``operation`` describes what programs read there, too."""
     declared: Callable[[F], F] = view_config(is_api=False, **options)
     return declared
 
@@ -82,6 +86,14 @@ def require_existing_deriver(view: ViewCallable, info: Any) -> ViewCallable:
     return existing_view
 
 
+def describing_deriver(view: ViewCallable, _info: Any) -> ViewCallable:
+    """Accept the option ``operation``, which :mod:`modhub.web.openapi` reads from the introspector."""
+    return view
+
+
+describing_deriver.options = ("operation",)  # type: ignore[attr-defined]
+
+
 class JsonRenderer:
     """The renderer ``json``, for the bodies of the contract."""
 
@@ -129,6 +141,7 @@ def includeme(config: Configurator) -> None:
     config.add_view_predicate("is_api", ApiPredicate)
     config.add_view_deriver(reject_subpath_deriver, "exact", under=INGRESS, over="secured_view")
     config.add_view_deriver(require_existing_deriver, "existing", under="secured_view", over="rendered_view")
+    config.add_view_deriver(describing_deriver, "describing")
     config.add_renderer("json", JsonRenderer)
     # After all views of all features: PHASE3 actions have order 0.
     config.action("modhub view methods", lambda: build_allowed_methods(config), order=1_000)

@@ -36,6 +36,8 @@ Person = dict[str, str]
 
 FOR_OPERATORS = {"settings.py", "commands.py", "metrics.py", "account_listing.py", "account_batches.py", "alarms.py"}
 """Modules whose sentences are English, as those of all commands."""
+FOR_PROGRAMS = {"operations.py"}
+"""Modules whose sentences describe the API, in English."""
 
 
 def constants(path: Path) -> Iterator[str]:
@@ -61,7 +63,7 @@ def texts_for_people() -> set[str]:
         *(path for name in ("mail", "platform", "signin") for path in (HERE / name).glob("*.py")),
     }
     for path in modules - mail:
-        if path.name not in FOR_OPERATORS:
+        if path.name not in FOR_OPERATORS | FOR_PROGRAMS:
             texts |= {text for text in constants(path) if SENTENCE.fullmatch(text)}
     for text in EMAIL_TEMPLATES.values():
         texts |= {text.subject, *text.before, *text.after}

@@ -204,7 +204,7 @@ class World:
         if answer.status_int != example.status:
             return [f"{request.method} {path}: {answer.status} {answer.text[:300]}"]
         if example.shape is None:
-            is_json = answer.content_type == "application/json"
+            is_json = answer.content_type == "application/json" and path != "/api/openapi.json"
             return [f"{request.method} {path} answers JSON that is not shown"] if is_json else []
         return [
             f"{request.method} {path}: {line}"

@@ -22,7 +22,7 @@ class CuratedGames(dict[str, CuratedGame]):
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __init__(self, rows: tuple[Row, ...]) -> None:
-        games = [CuratedGame(game["name"] or "", game["displayName"] or "", game["iconUrl"]) for game in games_of(rows)]
+        games = [CuratedGame(game.name, game.display_name, game.icon_url) for game in games_of(rows)]
         super().__init__((fold_game(game.name), game) for game in games)
         self.rows = rows
 

@@ -1,0 +1,86 @@
+"""What an API view declares about itself, for the description at ``/api/openapi.json`` (:mod:`modhub.web.openapi`).
+
+Declared where the view is, in its decorator. The description adds what holds for all: paths and methods from the
+resource tree, credentials from permissions, validators of public reads, and the errors that follow from these.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import msgspec
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter in the query, or the variable segment of an address.
+
+    ``kind`` is ``str``, ``int`` or ``bool``; ``default`` is what counts if it is not sent. Limits that cut, and values
+    that count as not sent, are told in ``about``: a schema would refuse them (C-TXT-3, C-LIST-2).
+    """
+
+    name: str
+    about: str
+    kind: type = str
+    default: Any = None
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error of one call: its status, its code (C-ERR-1), and when it comes."""
+
+    status: int
+    code: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileBody:
+    """A body that is a file and not JSON: of a request, or of a response."""
+
+    about: str
+    content_type: str = "application/octet-stream"
+
+
+RANGED_FILE: Final = FileBody("The bytes of the file, or a part of them.")
+"""A stored file, with conditions and ranges (C-FILE-2)."""
+
+
+SCHEMA_OF: Final = "#/components/schemas/{name}"
+
+
+def documented_as(name: str, *, many: bool = False) -> msgspec.Meta:
+    """Say of encoded JSON, as in ``Annotated[Raw, documented_as("ModDocument")]``, which Struct has its fields.
+
+    ``many``: it is a list of them.
+    """
+    schema: dict[str, Any] = {"$ref": SCHEMA_OF.format(name=name)}
+    return msgspec.Meta(extra_json_schema={"type": "array", "items": schema} if many else schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """What a call does, takes and answers.
+
+    ``id`` is its name in generated clients. ``takes`` and ``returns`` are Structs, files, or None for no body.
+    ``schemas`` are Structs that these name by :func:`documented_as`. ``also`` are other statuses of success.
+    ``refusals`` are those of this call alone. ``signed_in_too``: an account's token is optional. ``clauses`` are ids in
+    docs/contract.md.
+    """
+
+    id: str
+    about: str
+    takes: Any = None
+    returns: Any = None
+    schemas: tuple[Any, ...] = ()
+    status: int = 200
+    also: tuple[int, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    headers: tuple[Parameter, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    signed_in_too: bool = False
+    clauses: tuple[str, ...] = ()
+
+    def renamed(self, operation_id: str) -> "Operation":
+        """The same under another id: for a second method or address of one view."""
+        return replace(self, id=operation_id)

@@ -1,0 +1,84 @@
+"""Whether responses are what ``/api/openapi.json`` says: every answer of the tests' sites is compared with it."""
+
+import json
+import re
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from webtest import TestResponse
+
+from modhub.base.operations import FileBody
+from modhub.http.request import Request
+from modhub.web.openapi import ServedOperation, find_operations
+from modhub.web.openapi_parts import refusals_of
+
+ANYWHERE = {
+    (400, "invalid_input"),
+    (404, "not_found"),
+    (405, "method_not_allowed"),
+    (500, "internal_error"),
+    (503, "busy"),
+}
+"""The refusals that any address may answer; the first one comes from a subscriber of a feature."""
+_WITHOUT_BODY = {100, 204, 304}
+
+
+class DescribedApi:
+    """The described calls of one application."""
+
+    def __init__(self, registry: Any) -> None:
+        self._registry = registry
+
+    @cached_property
+    def _operations(self) -> list[tuple[re.Pattern[str], ServedOperation]]:
+        """Fixed addresses come before those with variable segments."""
+        request = Request.blank("/")
+        request.registry = self._registry
+        served = sorted(find_operations(request), key=lambda served: (served.path.count("{"), served.path))
+        return [(_pattern_of(operation), operation) for operation in served]
+
+    def find(self, method: str, path: str) -> ServedOperation | None:
+        """The call at a path, if it is described."""
+        for pattern, served in self._operations:
+            if served.method == method and pattern.fullmatch(path):
+                return served
+        return None
+
+    def check(self, response: TestResponse) -> None:
+        """Compare a response with its description: status, code, fields and their types; AssertionError."""
+        request = response.request
+        served = self.find(request.method, request.environ["PATH_INFO"])
+        if served is None or response.status_int in _WITHOUT_BODY:
+            return
+        operation = served.operation
+        if response.status_int < 300:
+            is_file = isinstance(operation.returns, FileBody)
+            assert response.status_int in {operation.status, *operation.also, *([206] if is_file else [])}, operation.id
+            if not is_file:
+                check_body(operation.returns, response.body)
+            return
+        if response.content_type == "application/json":
+            check_refusal(served, response.status_int, response.json)
+
+
+def _pattern_of(served: ServedOperation) -> re.Pattern[str]:
+    """Matches the paths of a call. Only an id that can be one is in its address."""
+    pattern = re.escape(served.path)
+    for member in served.members:
+        if member.segment is not None:
+            segment = "[0-9]+" if member.segment.kind is int else ".+"
+            pattern = pattern.replace(re.escape(f"{{{member.segment.name}}}"), segment)
+    return re.compile(pattern + "/?")
+
+
+def check_body(declared: Any, body: bytes) -> None:
+    """Whether a body has exactly the declared fields, each of its type."""
+    decoded = msgspec.json.decode(body, type=declared)
+    assert json.loads(msgspec.json.encode(decoded)) == json.loads(body), (declared, body[:400])
+
+
+def check_refusal(served: ServedOperation, status: int, body: dict[str, Any]) -> None:
+    """Whether a refusal is one of those that the call declares, or may come anywhere."""
+    declared = {(refusal.status, refusal.code) for refusal in refusals_of(served.operation, served.credential)}
+    assert (status, body.get("error")) in declared | ANYWHERE, (served.operation.id, status, body)

@@ -1,0 +1,156 @@
+"""The description of the API: valid, complete for every set of features, and what the reference says too."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from openapi_spec_validator import validate
+
+from modhub.base.identity import CredentialKind
+from modhub.base.operations import FileBody, Operation
+from modhub.web.openapi_parts import refusals_of
+from modhub_testing import Site, Start
+from modhub_testing.described import DescribedApi, check_body, check_refusal
+from modhub_testing.reference import Call, calls, described, for_programs
+
+ADDRESS = "/api/openapi.json"
+FEATURES = "modhub_auth modhub_builds modhub_downloads modhub_following modhub_sync modhub_wiki"
+SUBSETS = ["", "modhub_auth", "modhub_builds", "modhub_sync", "modhub_wiki", FEATURES]
+VARIABLE = re.compile(r"\{[^}]*\}")
+ALIASES = {
+    ("GET", "/api/modhub/wiki"),
+    *((method, "/api/modhub/wiki/{}") for method in ("GET", "PUT", "POST", "DELETE")),
+}
+"""Second addresses of described calls."""
+LIMITED = {"maxLength", "maxItems", "maximum", "pattern"}
+
+pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])
+
+
+def started(start: Start, tmp_path: Path, includes: str) -> Site:
+    """The description asks the database nothing: this one is empty."""
+    return start(includes, url=f"sqlite:///{tmp_path}/empty.sqlite", **{"modhub.response_cache_bytes": "0"})
+
+
+def operations(document: Any) -> dict[Call, Any]:
+    return {
+        (method.upper(), VARIABLE.sub("{}", path)): operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def keys_of(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return set(value) | {key for inner in value.values() for key in keys_of(inner)}
+    return {key for inner in value for key in keys_of(inner)} if isinstance(value, list) else set()
+
+
+@pytest.mark.parametrize("includes", SUBSETS)
+def test_it_is_valid_and_has_every_call_of_the_enabled_features(start: Start, tmp_path: Path, includes: str) -> None:
+    # C-API-1, C-API-2
+    site = started(start, tmp_path, includes)
+    document = site.get(ADDRESS).json
+    validate(document)
+    served = for_programs(site, calls(site))
+    named = operations(document)
+    assert {call for call in served if call[1].startswith(("/api/", "/Modhub/api/"))} - ALIASES - set(named) == set()
+    assert set(named) - served == set()
+    assert {operation["tags"][0] for operation in named.values()} == {tag["name"] for tag in document["tags"]}
+
+
+def test_it_is_a_public_read(start: Start, tmp_path: Path) -> None:
+    # C-API-1
+    site = started(start, tmp_path, FEATURES)
+    response = site.get(ADDRESS, headers={"Origin": "https://elsewhere.example.org"})
+    assert response.content_type == "application/json"
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert site.get(ADDRESS, headers={"If-None-Match": response.headers["ETag"]}, status=304).body == b""
+    assert site.get(ADDRESS).body == response.body
+    assert len(response.body) < 300_000
+    assert response.json["servers"] == [{"url": site.registry.settings["modhub.base_url"]}]
+
+
+def test_every_operation_has_a_name_for_a_method_a_sentence_and_its_errors(start: Start, tmp_path: Path) -> None:
+    # C-API-2
+    named = operations(started(start, tmp_path, FEATURES).get(ADDRESS).json)
+    ids = [operation["operationId"] for operation in named.values()]
+    assert len(ids) == len(set(ids))
+    assert [name for name in ids if not re.fullmatch("[a-z]+(_[a-z]+)*", name)] == []
+    assert [call for call, operation in named.items() if not operation["description"].strip()] == []
+    assert [call for call, operation in named.items() if not {"503", "default"} <= set(operation["responses"])] == []
+    secured = named["POST", "/api/modhub"]
+    assert secured["security"] == [{"account": []}]
+    assert "`unauthorized`" in secured["responses"]["401"]["description"]
+    assert named["GET", "/api/modhub/{}/vote"]["security"] == [{}, {"account": []}]
+    assert named["GET", "/api/modhub"]["security"] == []
+    assert named["POST", "/api/modhub/app/{}"]["security"] == [{"machine": []}]
+
+
+def test_no_schema_refuses_what_the_service_takes(start: Start, tmp_path: Path) -> None:
+    # C-API-3
+    document = started(start, tmp_path, FEATURES).get(ADDRESS).json
+    assert keys_of(document) & LIMITED == set()
+    closed = [
+        name for name, schema in document["components"]["schemas"].items() if not schema.get("additionalProperties", 1)
+    ]
+    assert closed == []
+
+
+def test_it_names_the_refusals_that_the_reference_tells(start: Start, tmp_path: Path) -> None:
+    # C-API-2
+    site = started(start, tmp_path, FEATURES)
+    page, named = site.get("/Modhub/doc").html, operations(site.get(ADDRESS).json)
+    assert len(described(page)) > 50
+    missing, told = [], 0
+    for heading in page.select("h4:has(code.call)"):
+        listed: set[tuple[str, str]] = set()
+        for sibling in heading.find_next_siblings():
+            if sibling.name in {"h2", "h3", "h4"}:
+                break
+            listed |= {
+                (item.code.text, code.text)
+                for item in sibling.select("ul.refusals > li, li")
+                if "refusals" in sibling.get("class", ()) and (code := item.select_one(".error-code"))
+            }
+        methods, _, address = heading.code.text.rpartition(" ")
+        for method in methods.split(","):
+            operation = named.get((method.strip(), VARIABLE.sub("{}", address)))
+            if operation is None:
+                continue
+            responses, told = operation["responses"], told + len(listed)
+            missing += [
+                (heading.code.text, status, code)
+                for status, code in listed
+                if f"`{code}`" not in responses.get(status, {}).get("description", "")
+            ]
+    assert missing == []
+    assert told > 80
+
+
+def test_the_kit_sees_a_response_that_is_not_as_described(start: Start) -> None:
+    site = start()
+    served = DescribedApi(site.registry).find("GET", "/api/modhub/7/vote")
+    assert served is not None
+    assert served.operation.id == "read_votes"
+    check_body(served.operation.returns, b'{"ups": 1, "downs": 0}')
+    for wrong in (b'{"ups": 1, "downs": 0, "more": 1}', b'{"ups": "1", "downs": 0}', b'{"ups": 1}'):
+        with pytest.raises((AssertionError, msgspec.ValidationError)):
+            check_body(served.operation.returns, wrong)
+    check_refusal(served, 404, {"error": "not_found"})
+    with pytest.raises(AssertionError):
+        check_refusal(served, 409, {"error": "no_code"})
+
+
+def test_refusals_follow_from_credentials_and_bodies(dialect: str) -> None:
+    plain = Operation(id="a", about="A.")
+    upload = Operation(id="a", about="A.", takes=FileBody("A file."))
+    assert {refusal.code for refusal in refusals_of(plain, CredentialKind.NONE)} == {"busy"}
+    assert {refusal.code for refusal in refusals_of(plain, CredentialKind.MACHINE)} == {
+        "busy",
+        "no_api_key",
+        "unknown_api_key",
+    }
+    assert {"too_large", "storage_refused"} <= {refusal.code for refusal in refusals_of(upload, CredentialKind.NONE)}
