@@ -11,16 +11,19 @@ from modhub.catalogue.request_schemas import (
     NoteChange,
     OrderChange,
     SuccessorChange,
+    TextPreview,
     VoteChange,
 )
 from modhub.catalogue.response_schemas import (
     CaptionsDocument,
+    FilesDocument,
     GamesDocument,
     MineDocument,
     ModDocument,
     ModListDocument,
     NoteDocument,
     NotesDocument,
+    PreviewDocument,
     SingleModDocument,
     VotesDocument,
 )
@@ -42,6 +45,19 @@ LIST_PARAMETERS: Final = (
 )
 
 
+LIST_OWN_FILES: Final = Operation(
+    id="list_own_files",
+    about="The files of the owner's mod with their digests, of a draft too.",
+    returns=FilesDocument,
+    clauses=("C-OWN-40",),
+)
+PREVIEW_TEXT: Final = Operation(
+    id="preview_text",
+    about="What becomes of a text, as it would be stored. Changes nothing.",
+    takes=TextPreview,
+    returns=PreviewDocument,
+    clauses=("C-OWN-41",),
+)
 CHANGE_CAPTIONS: Final = Operation(
     id="change_captions",
     about="Change the captions of the images that are listed.",

@@ -1,4 +1,7 @@
-"""API views for what owners say about a mod beside its fields: captions, order of images, successor, changelog."""
+"""API views for what a mod has beside its fields, as its owner sees and says it.
+
+Files, captions, order of images, successor, changelog.
+"""
 
 import re
 from typing import Final
@@ -9,14 +12,17 @@ from modhub.base.errors import invalid
 from modhub.base.identity import CredentialKind
 from modhub.catalogue import images, operations
 from modhub.catalogue.models import Mod, Note
+from modhub.catalogue.owner_queries import read_mod
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.request_schemas import CaptionsChange, OrderChange, SuccessorChange
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.response_schemas import (
     CaptionsDocument,
+    FilesDocument,
     ModDocument,
     NotesDocument,
     captions_document,
+    files_document,
     mod_document,
     note_document,
 )
@@ -30,6 +36,18 @@ from modhub.web.views import api
 
 _GUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _PATH: Final = re.compile(r"/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?")
+
+
+@api(
+    context=IMod,
+    name="files",
+    request_method="GET",
+    permission=ModPermission.EDIT,
+    operation=operations.LIST_OWN_FILES,
+)
+def list_own_files_view(context: ModResource, request: Request) -> FilesDocument:
+    """``GET /api/modhub/{id}/files``: with digests, of a draft too, whose files nobody can fetch to compare them."""
+    return files_document(read_mod(request.dbsession, context.id, account_id_of(request)))
 
 
 @api(

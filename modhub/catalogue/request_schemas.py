@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -148,6 +148,15 @@ class SuccessorChange(Struct):
     """``PUT /api/modhub/{id}/superseded``: a GUID or an address; ``null`` clears it."""
 
     by: str | None
+
+
+class TextPreview(Struct):
+    """``POST /api/modhub/{id}/preview``: a description or an entry of the changelog as its owner wrote it."""
+
+    text: str
+    format: Literal["text", "markdown", "html"] | None = None
+    """None: the text tells."""
+    field: Literal["description", "changelog"] = "description"
 
 
 class VoteChange(Struct):

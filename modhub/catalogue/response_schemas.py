@@ -105,6 +105,39 @@ class CaptionsDocument(Struct):
     captions: list[CaptionDocument]
 
 
+class FileDocument(Struct, rename="camel"):
+    """A file of the caller's mod; ``sha256`` is the ``ETag`` that it has once the mod is published."""
+
+    asset_id: int
+    kind: str
+    name: str
+    bytes: int
+    sha256: str
+    caption: str
+
+
+class FilesDocument(Struct):
+    """``GET /api/modhub/{id}/files``"""
+
+    count: int
+    files: list[FileDocument]
+
+
+class RemovedDocument(Struct):
+    """The names of the tags and attributes that the allowlist removes."""
+
+    tags: list[str]
+    attributes: list[str]
+
+
+class PreviewDocument(Struct):
+    """``html`` is what is stored if it is sent as it is; ``trimmed``: the end of the text does not fit."""
+
+    html: str
+    trimmed: bool
+    removed: RemovedDocument
+
+
 class NotesDocument(Struct):
     """``GET /api/modhub/{id}/notes``"""
 
@@ -163,6 +196,15 @@ def captions_document(mod: Mod) -> CaptionsDocument:
     images = [asset for asset in in_order(mod.assets) if asset.kind == AssetKind.IMAGE]
     captions = [CaptionDocument(image.id, f"/Modhub/file/{image.id}", image.caption or "") for image in images]
     return CaptionsDocument(len(captions), captions)
+
+
+def files_document(mod: Mod) -> FilesDocument:
+    """Build the document of all files of a mod, whose assets and their blobs must be loaded."""
+    files = [
+        FileDocument(asset.id, asset.kind, asset.name, asset.size, asset.blob.sha256, asset.caption or "")
+        for asset in in_order(mod.assets)
+    ]
+    return FilesDocument(len(files), files)
 
 
 def file_links(mod: Mod) -> str:

@@ -164,7 +164,7 @@ def test_no_key_deletes_a_mod(app: Any, ada: Any) -> None:
 
 
 def test_a_key_says_what_its_mod_looks_like(app: Any, ada: Any) -> None:
-    # C-OWN-34, C-TOK-6
+    # C-OWN-34, C-OWN-40, C-OWN-41, C-TOK-6
     first, second = f"/api/modhub/{ada['first']['id']}", f"/api/modhub/{ada['second']['id']}"
     one_mod = session_of(app, make_key(app, ada["id"], ada["first"]["id"]))
     all_mods = session_of(app, make_key(app, ada["id"]))
@@ -174,6 +174,8 @@ def test_a_key_says_what_its_mod_looks_like(app: Any, ada: Any) -> None:
         app.put_json(f"{path}/order", {"assetIds": []}, headers=headers)
         app.put_json(f"{path}/superseded", {"by": None}, headers=headers)
         assert app.get(f"{path}/notes", headers=headers).json == {"count": 0, "notes": []}
+        assert app.get(f"{path}/files", headers=headers).json == {"count": 0, "files": []}
+        assert app.post_json(f"{path}/preview", {"text": "**a**"}, headers=headers).json["trimmed"] is False
     # Another draft of the account is as an unknown mod to a key that is not for it.
     refused = app.put_json(f"{first}/superseded", by, headers=one_mod, status=400)
     assert seen(refused) == seen(app.put_json(f"{first}/superseded", {"by": "/Modhub/99"}, headers=one_mod, status=400))
@@ -183,6 +185,8 @@ def test_a_key_says_what_its_mod_looks_like(app: Any, ada: Any) -> None:
         app.put_json(f"{second}/order", {"assetIds": []}, headers=one_mod, status=401),
         app.put_json(f"{second}/superseded", {"by": None}, headers=one_mod, status=401),
         app.get(f"{second}/notes", headers=one_mod, status=401),
+        app.get(f"{second}/files", headers=one_mod, status=401),
+        app.post_json(f"{second}/preview", {"text": "a"}, headers=one_mod, status=401),
     ]
     assert len({str(seen(answer)) for answer in answers}) == 1
 

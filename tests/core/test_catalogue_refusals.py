@@ -27,6 +27,8 @@ MOD_CALLS = [
     ("PUT", "/order"),
     ("PUT", "/superseded"),
     ("GET", "/notes"),
+    ("GET", "/files"),
+    ("POST", "/preview"),
 ]
 BODIES: dict[str, dict[str, Any]] = {
     "good": {"params": b'{"title": "x", "text": "x"}', "content_type": "application/json"},
@@ -82,7 +84,7 @@ def mod_ids(places: dict[str, Any]) -> list[object]:
 def test_a_mod_that_is_not_the_callers_answers_as_one_that_is_not_there(
     site: Site, places: dict[str, Any], method: str, suffix: str
 ) -> None:
-    # C-OWN-12, C-OWN-13, C-OWN-14, C-OWN-34, T-B3
+    # C-OWN-12, C-OWN-13, C-OWN-14, C-OWN-34, C-OWN-40, C-OWN-41, T-B3
     missing = call(site, "DELETE", "/api/modhub/1000000")
     assert (missing.status_int, missing.json) == (401, REFUSED)
     assert missing.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'

@@ -1,0 +1,37 @@
+"""``POST /api/modhub/{id}/preview``: what is stored of a text as it was written, for programs that send it then."""
+
+from typing import Final
+
+from modhub.catalogue import operations
+from modhub.catalogue.descriptions import write_description
+from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
+from modhub.catalogue.pages.presenters.truncation import is_html_truncated
+from modhub.catalogue.request_schemas import TextPreview
+from modhub.catalogue.resources import ModPermission, ModResource
+from modhub.catalogue.response_schemas import PreviewDocument, RemovedDocument
+from modhub.content import limits
+from modhub.content.markup import clean
+from modhub.http.payload import read_json
+from modhub.http.request import Request
+from modhub.interfaces import IMod
+from modhub.web.views import api
+
+_LIMITS: Final = {"description": limits.DESCRIPTION, "changelog": limits.NOTE}
+
+
+@api(
+    context=IMod,
+    name="preview",
+    request_method="POST",
+    permission=ModPermission.EDIT,
+    operation=operations.PREVIEW_TEXT,
+)
+def preview_view(_context: ModResource, request: Request) -> PreviewDocument:
+    """``POST /api/modhub/{id}/preview``: changes nothing."""
+    sent = read_json(request, TextPreview)
+    written = write_description(sent.text, sent.format or "")
+    submitted = written.source if written.html is None else written.html
+    limit = _LIMITS[sent.field]
+    cleaned = clean(submitted, limit)
+    is_trimmed = written.is_cut or is_html_truncated(submitted, cleaned, limit)
+    return PreviewDocument(cleaned, is_trimmed, RemovedDocument(*find_removed_markup(submitted, cleaned)))

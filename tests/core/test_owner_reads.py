@@ -1,0 +1,85 @@
+"""What owners read of a mod before it is public: its files with digests, and a text as it would be stored."""
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from modhub.content import limits
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, mod_address, new_mod, publish_test_mod, upload_asset
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def preview(site: Site, mod: dict[str, Any], **body: Any) -> Any:
+    return site.as_account(OWNER).post_json(mod_address(mod, "preview"), body).json
+
+
+def test_owners_read_the_digests_of_a_draft(site: Site) -> None:
+    # C-OWN-40
+    mod = new_mod(site)
+    owner, here = site.as_account(OWNER), mod_address(mod, "files")
+    assert owner.get(here).json == {"count": 0, "files": []}
+    upload_asset(site, new_mod(site), "code", b"another mod's", version="1")
+    bodies = [PNG + b"1", PNG + b"2"]
+    for body in bodies:
+        upload_asset(site, mod, "images", body, content_type="image/png")
+    upload_asset(site, mod, "code", b"the code", version="1")
+    first, second = (file["assetId"] for file in owner.get(here).json["files"][1:])
+    owner.put_json(mod_address(mod, "order"), {"assetIds": [second, first]})
+    owner.put_json(mod_address(mod, "captions"), {"captions": [{"assetId": second, "caption": "Two"}]})
+    answer = owner.get(here)
+    assert answer.headers["Cache-Control"] == "no-store"
+    files = answer.json["files"]
+    digests = [hashlib.sha256(body).hexdigest() for body in (b"the code", *reversed(bodies))]
+    assert [file["sha256"] for file in files] == digests
+    assert [(file["kind"], file["caption"]) for file in files] == [("code", ""), ("image", "Two"), ("image", "")]
+    assert [(file["assetId"], file["bytes"]) for file in files[1:]] == [(second, 9), (first, 9)]
+    for caller in (site, site.as_account(OWNER + 1)):
+        caller.get(here, status=401)
+    public = publish_test_mod(site, mod)
+    assert [f"/Modhub/file/{file['assetId']}" for file in files] == [asset["url"] for asset in public["assets"]]
+    assert [site.get(asset["url"]).headers["ETag"].strip('"') for asset in public["assets"]] == digests
+
+
+TEXTS = [
+    {"text": "A **calm** HUD.\n\nTwo", "format": "markdown"},
+    {"text": "A **calm** HUD."},
+    {"text": "One\n\nTwo & <three>", "format": "text"},
+    {"text": "<p>One<p>Two", "format": "html"},
+    {"text": "a & b", "format": None, "field": "changelog"},
+    {"text": "", "format": "markdown"},
+]
+
+
+@pytest.mark.parametrize("sent", TEXTS)
+def test_what_is_previewed_is_what_is_stored(site: Site, sent: dict[str, Any]) -> None:
+    # C-OWN-41
+    mod = new_mod(site, title="One", description="before")
+    before = site.as_account(OWNER).get("/api/modhub/mine").json
+    shown = preview(site, mod, **sent)
+    assert shown["trimmed"] is False
+    assert site.as_account(OWNER).get("/api/modhub/mine").json == before
+    stored = site.as_account(OWNER).put_json(mod_address(mod), {"description": shown["html"]}).json
+    assert stored["description"] == shown["html"]
+
+
+def test_a_preview_says_what_is_lost(site: Site) -> None:
+    # C-OWN-41
+    mod = new_mod(site)
+    shown = preview(site, mod, text="# A\n\n<script>x</script><p onclick='x'>a</p>", format="markdown")
+    assert shown["removed"] == {"tags": ["script"], "attributes": ["onclick"]}
+    for markup in ("text", "markdown", "html"):
+        for field, limit in (("description", limits.DESCRIPTION), ("changelog", limits.NOTE)):
+            assert preview(site, mod, text="a" * (limit + 1), format=markup, field=field)["trimmed"] is True
+            assert preview(site, mod, text="a" * (limit - 10), format=markup, field=field)["trimmed"] is False
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"text": None}, {"text": 1}, {"text": "a", "format": "rtf"}, {"text": "a", "field": "title"}]
+)
+def test_a_preview_of_something_else_is_refused(site: Site, body: dict[str, Any]) -> None:
+    # C-OWN-41
+    refused = site.as_account(OWNER).post_json(mod_address(new_mod(site), "preview"), body, status=400)
+    assert refused.json["error"] == "invalid_input"
