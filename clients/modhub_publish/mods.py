@@ -1,157 +1,103 @@
-"""``modhub-publish mod``: brings a mod on the service to the state of a release, and changes nothing else."""
+"""``modhub-publish mod``: brings a mod on the service to the state of its file, or of the arguments."""
 
 import argparse
-import hashlib
-import html
-import io
 import json
-import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
-from modhub_publish.publish import (
-    KEY_REJECTED,
-    REJECTED,
-    USAGE_ERROR,
-    Answer,
-    Failure,
-    ServiceClient,
-    failure_of,
-    guess_media_type,
-    say,
-)
-from modhub_publish.releases import ServiceReader
+from modhub_publish.modfile import TargetMod, read_target
+from modhub_publish.publish import USAGE_ERROR, Failure, ServiceClient, complain, say
+from modhub_publish.publisher import Publisher, find_own, read_mod_number
+from modhub_publish.rehearsal import hints_of, problems_of
+from modhub_publish.report import StepReport
+from modhub_publish.steps import ModSync
 
-
-class Publisher(ServiceReader):
-    """A client with a publisher key, which it exchanges for a session."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, "")
-        self._token = ""
-        body = io.BytesIO(json.dumps({"key": key}).encode())
-        self._token = str(self.call("POST", "/api/auth/exchange", body, "application/json").document["accessToken"])
-
-    def _exchange(self, method: str, path: str, body: Any, headers: Mapping[str, Any]) -> Answer:
-        sent = {name: value for name, value in headers.items() if name != "X-Api-Key"}
-        if self._token:
-            sent["Authorization"] = f"Bearer {self._token}"
-        return super()._exchange(method, path, body, sent)
-
-    def upload(self, path: str, file: Path, query: Mapping[str, str]) -> Answer:
-        """Upload a file. Of all errors only a 409 for the same bytes is returned."""
-        media_type = guess_media_type(file.name)
-        with file.open("rb") as opened:
-            answer = self._send("POST", f"{path}?{urlencode(query)}", opened, media_type, file.name)
-        document = answer.document
-        same = document.get("error") == "version_used" and document.get("sha256") == sha256_of(file)
-        if answer.status != 201 and not same:
-            raise failure_of(answer)
-        return answer
-
-
-class ModRelease:
-    """The steps of one run, and what they changed."""
-
-    def __init__(self, service: Publisher, arguments: argparse.Namespace) -> None:
-        self._service = service
-        self._arguments = arguments
-        self._path = f"/api/modhub/{arguments.id}"
-        mods = service.call("GET", "/api/modhub/mine").document["mods"]
-        own_mod = next((mod for mod in mods if mod["id"] == arguments.id), None)
-        if own_mod is None:
-            raise Failure(KEY_REJECTED, f"The key is not for the mod {arguments.id}.")
-        self.mod: dict[str, Any] = own_mod
-        self.changed: list[str] = []
-        self.unchanged: list[str] = []
-
-    def run(self) -> None:
-        """All steps; the files first, so that a failure publishes nothing."""
-        arguments = self._arguments
-        if arguments.changelog is not None and not (arguments.publish or self.mod["published"]):
-            raise Failure(USAGE_ERROR, "--changelog needs a published mod: add --publish.")
-        self._send_code()
-        if arguments.css is not None:
-            self._send_file("css", "css", arguments.css)
-        for image in arguments.image:
-            self._send_file("image", "images", image)
-        if arguments.publish:
-            if not self.mod["published"]:
-                self._service.call("POST", f"{self._path}/publish")
-            self._note("published", changed=not self.mod["published"])
-        if arguments.changelog is not None:
-            self._send_changelog(arguments.changelog)
-
-    def _note(self, what: str, *, changed: bool) -> None:
-        (self.changed if changed else self.unchanged).append(what)
-
-    def _send_code(self) -> None:
-        file, version = self._arguments.file, self._arguments.version
-        if self.mod["version"] == version and self._is_same("code", file):
-            self._note(f"code {version}", changed=False)
-            return
-        answer = self._service.upload(f"{self._path}/code", file, {"name": file.name, "version": version})
-        self._note(f"code {version}", changed=answer.status == 201)
-
-    def _is_same(self, kind: str, file: Path) -> bool:
-        """Whether the mod has a file with these bytes. The service shows a draft's to nobody: nothing is like it."""
-        return self.mod["published"] and any(
-            asset["kind"] == kind
-            and asset["bytes"] == file.stat().st_size
-            and self._service.digest_of(asset["url"]) == sha256_of(file)
-            for asset in self.mod["assets"]
-        )
-
-    def _send_file(self, kind: str, collection: str, file: Path) -> None:
-        is_same = self._is_same(kind, file)
-        if not is_same:
-            replaced = file.name if kind == "image" else None
-            if not self.mod["published"]:
-                # Nobody sees the gap, and both may be more than all images of a mod may have.
-                self._remove_images(replaced)
-            self._service.upload(f"{self._path}/{collection}", file, {"name": file.name})
-            if self.mod["published"]:
-                self._remove_images(replaced)
-        self._note(f"{kind} {file.name}", changed=not is_same)
-
-    def _remove_images(self, name: str | None) -> None:
-        """Remove the images that a new one of the same name replaces."""
-        for asset in self.mod["assets"]:
-            if asset["kind"] == "image" and asset["name"] == name:
-                self._service.remove(f"{self._path}/images/{asset['url'].rpartition('/')[2]}")
-
-    def _send_changelog(self, text: str) -> None:
-        notes = self._service.call("GET", f"{self._path}/changelog").document["notes"]
-        note = next((entry for entry in notes if entry["title"] == self._arguments.version), None)
-        if note is None:
-            raise Failure(REJECTED, "The changelog has no entry for this version.")
-        changed = html.unescape(note["text"]).strip() != html.unescape(text).strip()
-        if changed:
-            body = io.BytesIO(json.dumps({"text": text}).encode())
-            self._service.call("PUT", f"{self._path}/changelog/{note['id']}", body, "application/json")
-        self._note("changelog", changed=changed)
-
-
-def sha256_of(file: Path) -> str:
-    """The digest of a file, in hex."""
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+REPEATABLE_FOR: Final = timedelta(hours=23)
+"""How long the same file is sure to name the same new mod: a little less than the service keeps its key (C-OWN-31)."""
 
 
 def release_mod(client: ServiceClient, arguments: argparse.Namespace) -> None:
-    """``mod ID FILE --version V``"""
-    for file in (arguments.file, *arguments.image, *([arguments.css] if arguments.css else [])):
-        if not os.access(file, os.R_OK):
-            raise Failure(USAGE_ERROR, f"{file} cannot be read.")
+    """``mod FILE.toml``, and ``mod MOD FILE --version V``"""
+    target = read_target(arguments)
+    mod_id = read_mod_number(target.reference, client.url) if target.reference else None
+    if target.successor and target.successor.strip():
+        read_mod_number(target.successor, client.url)
+    report = StepReport(is_dry=arguments.dry_run, as_json=arguments.json)
     service = Publisher(client.url, client.key)
-    release = ModRelease(service, arguments)
-    release.run()
-    if arguments.json:
-        facts = {"mod": arguments.id, "version": arguments.version, "changed": release.changed}
-        say(json.dumps({**facts, "unchanged": release.unchanged, "url": f"{service.url}/Modhub/{arguments.id}"}))
-        return
-    for word, steps in (("Done", release.changed), ("Unchanged", release.unchanged)):
-        for step in steps:
-            say(f"{word}: {step}")
+    mods = service.read_own_mods()
+    mod = find_own(mods, target.reference, mod_id) if target.reference else _create(service, mods, target, report)
+    facts: dict[str, Any] = {"ready": False, "problems": [], "hints": []}
+    if mod is None:
+        _note_all(target, report, is_publishing=arguments.publish)
+    else:
+        facts, mod = _bring(ModSync(service, mod, target, report), report, arguments)
+    if report.as_json:
+        _say_all(service, mod, target, report, facts)
+
+
+def _bring(sync: ModSync, report: StepReport, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Take the steps; returns what the rehearsal says, and the mod."""
+    sync.run(prune=arguments.prune)
+    rehearsal = sync.rehearse()
+    has_code = any(asset["kind"] == "code" for asset in sync.mod["assets"])
+    problems, hints = problems_of(rehearsal, has_code=has_code), hints_of(rehearsal)
+    now = "as it is now: " if report.is_dry else ""
+    for kind, sentences in (("problem", problems), ("hint", hints)):
+        for sentence in sentences:
+            complain(f"{now}{kind}: {sentence}")
+    if arguments.publish:
+        sync.publish([] if arguments.allow_problems else problems)
+    return {"ready": rehearsal["ready"], "problems": problems, "hints": hints}, sync.mod
+
+
+def _create(
+    service: Publisher, mods: Sequence[dict[str, Any]], target: TargetMod, report: StepReport
+) -> dict[str, Any] | None:
+    """Create the mod and tell its GUID; None in a dry run. The same file creates it once."""
+    title = target.fields["title"].strip()
+    for mod in mods:
+        age = datetime.now(UTC) - datetime.fromisoformat(mod["createdAt"])
+        if mod["title"] == title and age > REPEATABLE_FOR:
+            sentence = f'You have a mod of this title. Write guid = "{mod["guid"]}" into the file, or change the title.'
+            raise Failure(USAGE_ERROR, sentence)
+    if report.is_dry:
+        report.note("created", changed=True)
+        return None
+    created = service.create_mod(title, f"modhub-publish {target.digest}")
+    report.note("created", changed=all(mod["id"] != created["id"] for mod in mods))
+    line = f'guid = "{created["guid"]}"'
+    if report.as_json:
+        complain(f"write this line into the file: {line}")
+    else:
+        say(f"Write this line into the file: {line}")
+    return created
+
+
+def _note_all(target: TargetMod, report: StepReport, *, is_publishing: bool) -> None:
+    """What a run would do for a mod that does not exist yet."""
+    images = target.images or ()
+    steps = {
+        f"code {target.version}": target.code,
+        f"css {target.css.name if target.css else ''}": target.css,
+        **{f"image {image.name}": image for image in images},
+        "captions": any(image.caption for image in images),
+        **dict.fromkeys(target.fields, True),
+        "description": target.description,
+        "supersededBy": target.successor,
+        "changelog": target.notes,
+        "published": is_publishing,
+    }
+    for what, is_asked in steps.items():
+        if is_asked:
+            report.note(what, changed=True)
+
+
+def _say_all(
+    service: Publisher, mod: dict[str, Any] | None, target: TargetMod, report: StepReport, facts: dict[str, Any]
+) -> None:
+    known = {"mod": mod["id"], "guid": mod["guid"]} if mod else {"mod": None, "guid": None}
+    version = target.version or (mod["version"] if mod else "")
+    steps = {"changed": report.changed, "unchanged": report.unchanged, "dryRun": report.is_dry}
+    url = f"{service.url}/Modhub/{mod['id']}" if mod else service.url
+    say(json.dumps({**known, "version": version, **steps, **facts, "url": url}))

@@ -115,16 +115,23 @@ class ServiceClient:
     def call(
         self, method: str, path: str, body: BinaryIO | None = None, media_type: str = "", label: str = ""
     ) -> Answer:
-        """Send a request; raise for an error. Only a 502 is retried, once (C-ERR-18)."""
+        """Send a request; raise for an error."""
+        answer = self.send_twice(method, path, body, media_type, label)
+        if answer.status not in {200, 201}:
+            raise failure_of(answer)
+        if not answer.document:
+            raise Failure(REJECTED, f"{self.url} is not a modhub service.")
+        return answer
+
+    def send_twice(
+        self, method: str, path: str, body: BinaryIO | None = None, media_type: str = "", label: str = ""
+    ) -> Answer:
+        """Send a request, a second time after a 502 (C-ERR-18); the answer may be an error."""
         answer = self._send(method, path, body, media_type, label)
         if answer.status == 502:
             complain("the file store failed; trying again.")
             time.sleep(RETRY_SECONDS)
             answer = self._send(method, path, body, media_type, label)
-        if answer.status not in {200, 201}:
-            raise failure_of(answer)
-        if not answer.document:
-            raise Failure(REJECTED, f"{self.url} is not a modhub service.")
         return answer
 
     def remove(self, path: str) -> None:
@@ -361,7 +368,7 @@ def build_parser(description: str | None = __doc__) -> tuple[argparse.ArgumentPa
     """The command line, and its subparsers for more commands."""
     layout: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False, "epilog": EXIT_HELP}
     parser = argparse.ArgumentParser("modhub-publish", description=description, **layout)
-    parser.add_argument("--url", required=True, help="address of the service")
+    parser.add_argument("--url", default="", help="address of the service")
     parser.add_argument("--key-file", type=Path, metavar="FILE", help="file with the key, instead of MODHUB_API_KEY")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     app = commands.add_parser("app", help="publish a build for an operating system", **layout)

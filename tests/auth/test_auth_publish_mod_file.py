@@ -1,0 +1,458 @@
+"""``modhub-publish mod mod.toml`` against the real server: a file is what the mod becomes, and once is enough."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from modhub.catalogue.models import Mod
+from modhub.db import now
+from modhub_auth import publisher_keys
+from modhub_auth.services import lock_account
+from modhub_publish import command, mods, publish
+from modhub_testing.lines import Relay
+from modhub_testing.running_server import running
+
+pytestmark = pytest.mark.process
+PNG = b"\x89PNG\r\n\x1a\n"
+ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
+STEPS = [
+    *("code 1.0", "css hud.css", "image one.png", "image two.png", "captions", "order"),
+    *("title", "games", "requires", "conflictsWith", "description", "supersededBy", "changelog"),
+]
+FILE = """
+title = "Rally HUD"
+description = { file = "README.md" }
+games = ["Dirt Rally 2.0"]
+requires = []
+conflictsWith = ["01234567-89ab-cdef-0123-456789abcdef"]
+supersededBy = ""
+version = "1.0"
+code = "hud.zip"
+css = "hud.css"
+notes = "First **version**."
+
+[[images]]
+file = "shots/two.png"
+caption = "At night"
+
+[[images]]
+file = "shots/one.png"
+"""
+
+
+@dataclass
+class Release:
+    """An author with a key for all mods, a folder with a release, and a running service."""
+
+    app: Any
+    headers: dict[str, str]
+    account_id: int
+    folder: Path
+    url: str
+    capsys: Any
+    guid: str = ""
+
+    def write(self, text: str = FILE) -> Path:
+        file = self.folder / "mod.toml"
+        line = f'guid = "{self.guid}"\n' if self.guid else ""
+        file.write_text(line + text, "utf-8")
+        return file
+
+    def run(self, *words: Any, code: int = publish.DONE) -> str:
+        """Standard output of a run."""
+        self.capsys.readouterr()
+        arguments = ["--url", self.url, "mod", str(self.folder / "mod.toml"), *map(str, words)]
+        assert command.main(arguments) == code, self.capsys.readouterr().err
+        shown = self.capsys.readouterr()
+        self.complaints = shown.err
+        return str(shown.out)
+
+    def run_json(self, *words: Any) -> Any:
+        return json.loads(self.run("--json", *words))
+
+    def create(self, *words: Any) -> Any:
+        """Create the mod of the file, and write its GUID into it."""
+        self.write()
+        told = self.run_json("--create", *words)
+        self.guid = told["guid"]
+        self.write()
+        return told
+
+    def own_mods(self) -> list[dict[str, Any]]:
+        mods: list[dict[str, Any]] = self.app.get("/api/modhub/mine", headers=self.headers).json["mods"]
+        return mods
+
+    def state(self) -> Any:
+        """All that the service has of the first mod."""
+        mod = self.own_mods()[0]
+        kept = [
+            self.app.get(f"/api/modhub/{mod['id']}/{name}", headers=self.headers).json for name in ("files", "notes")
+        ]
+        return [mod, *kept]
+
+    def images(self) -> list[tuple[str, str]]:
+        return [(file["name"], file["caption"]) for file in self.state()[1]["files"] if file["kind"] == "image"]
+
+    def image_ids(self) -> list[int]:
+        return [file["assetId"] for file in self.state()[1]["files"] if file["kind"] == "image"]
+
+
+@pytest.fixture
+def release(app: Any, person: Any, tmp_path: Path, monkeypatch: Any, capsys: Any) -> Iterator[Release]:
+    made = app.post_json("/api/auth/register", person).json
+    (tmp_path / "shots").mkdir()
+    (tmp_path / "hud.zip").write_bytes(b"the code")
+    (tmp_path / "hud.css").write_text("p {}")
+    (tmp_path / "README.md").write_text("# What it does\n\nA **calm** HUD.")
+    for name in ("one", "two"):
+        (tmp_path / f"shots/{name}.png").write_bytes(PNG + name.encode())
+    with running(app.app) as service:
+        url = "http://{}:{}".format(*service.addresses[0])
+        headers = {"Authorization": f"Bearer {made['accessToken']}"}
+        release = Release(app, headers, made["accountId"], tmp_path, url, capsys)
+        monkeypatch.setenv("MODHUB_API_KEY", key_for(release))
+        yield release
+
+
+def key_for(release: Release, mod: int | None = None) -> str:
+    with release.app.databases.write_session.begin() as session:
+        assert lock_account(session, release.account_id) is not None
+        return publisher_keys.create_key(session, release.account_id, "CI", mod, 365).key
+
+
+def test_a_file_is_what_the_mod_becomes(release: Release, monkeypatch: Any) -> None:
+    # C-OWN-42, C-OWN-43
+    told = release.create()
+    first = ["created", "code 1.0", "css hud.css", "image two.png", "image one.png", "captions"]
+    assert told["changed"] == [*first, "games", "conflictsWith", "description", "changelog"]
+    assert told["unchanged"] == ["order", "title", "requires", "supersededBy"]
+    assert (told["ready"], told["problems"], told["dryRun"]) == (True, [], False)
+    mod, _, notes = release.state()
+    assert (told["mod"], told["guid"], told["version"]) == (mod["id"], mod["guid"], "1.0")
+    assert (mod["title"], mod["version"], mod["published"]) == ("Rally HUD", "1.0", False)
+    assert mod["description"] == "<h2>What it does</h2>\n<p>A <strong>calm</strong> HUD.</p>"
+    assert (mod["games"], mod["conflictsWith"]) == (["Dirt Rally 2.0"], [ABSENT])
+    assert release.images() == [("two.png", "At night"), ("one.png", "")]
+    assert [note["text"] for note in notes["notes"]] == ["<p>First <strong>version</strong>.</p>"]
+    # Twice, by any key that is for it, of a draft and of a published mod: nothing changes.
+    monkeypatch.setenv("MODHUB_API_KEY", key_for(release, mod["id"]))
+    for words in ((), ("--publish",), ("--publish", "--prune")):
+        before = release.state()
+        told = release.run_json(*words)
+        assert told["changed"] == (["published"] if words == ("--publish",) else [])
+        assert set(STEPS) <= set(told["unchanged"])
+        assert told["url"] == f"{release.url}/Modhub/{mod['id']}"
+        if not told["changed"]:
+            assert release.state() == before
+    assert release.state()[0]["published"]
+
+
+def test_without_a_guid_only_create_goes_on(release: Release) -> None:
+    # C-OWN-43
+    release.write()
+    release.run(code=publish.USAGE_ERROR)
+    assert release.own_mods() == []
+    shown = release.run("--create")
+    guid = release.own_mods()[0]["guid"]
+    assert f'Write this line into the file: guid = "{guid}"\n' in shown
+    # The same file, once more: the same mod. An edited one, a day later: told, not created.
+    assert release.run_json("--create")["changed"] == []
+    assert [mod["guid"] for mod in release.own_mods()] == [guid]
+    with release.app.databases.write_session.begin() as session:
+        session.execute(update(Mod).values(created_at=now() - mods.REPEATABLE_FOR - timedelta(minutes=1)))
+    release.run("--create", code=publish.USAGE_ERROR)
+    assert guid in release.complaints
+    assert len(release.own_mods()) == 1
+    # With the GUID in the file --create may stay in the job.
+    release.guid = guid
+    release.write()
+    assert release.run_json("--create")["changed"] == []
+
+
+def test_the_guid_is_told_even_if_the_rest_fails(release: Release) -> None:
+    release.write()
+    (release.folder / "hud.css").write_bytes(b"x" * 300_000)
+    assert "guid = " in release.run("--create", code=publish.REJECTED)
+    release.run("--create", "--json", code=publish.REJECTED)
+    assert f'guid = "{release.own_mods()[0]["guid"]}"' in release.complaints
+    assert len(release.own_mods()) == 1
+
+
+def test_a_key_for_one_mod_creates_none(release: Release, monkeypatch: Any) -> None:
+    # C-TOK-6
+    release.create()
+    monkeypatch.setenv("MODHUB_API_KEY", key_for(release, release.own_mods()[0]["id"]))
+    release.guid = ""
+    release.write(FILE.replace("Rally HUD", "Another"))
+    release.run("--create", code=publish.KEY_REJECTED)
+    assert len(release.own_mods()) == 1
+
+
+def test_a_dry_run_sends_nothing(release: Release) -> None:
+    # C-OWN-43
+    release.write()
+    told = release.run_json("--create", "--dry-run", "--publish")
+    assert (told["mod"], told["guid"], told["dryRun"], release.own_mods()) == (None, None, True, [])
+    assert told["changed"][0] == "created"
+    assert {"code 1.0", "image one.png", "changelog", "published"} <= set(told["changed"])
+    release.create()
+    before = release.state()
+    (release.folder / "shots/one.png").write_bytes(PNG + b"ONE")
+    release.write(FILE.replace("Rally HUD", "Rally").replace('"1.0"', '"1.1"').replace("At night", "By day"))
+    shown = release.run("--dry-run", "--publish")
+    would = {line.removeprefix("Would do: ") for line in shown.splitlines() if line.startswith("Would do: ")}
+    assert would == {"code 1.1", "image one.png", "captions", "title", "changelog", "published"}
+    assert release.state() == before
+
+
+def test_an_image_is_replaced_in_its_place_with_its_caption(release: Release) -> None:
+    # C-OWN-44
+    release.create("--publish")
+    old = release.image_ids()
+    mod = release.own_mods()[0]
+    captions = {"captions": [{"assetId": old[1], "caption": "From the workshop"}]}
+    release.app.put_json(f"/api/modhub/{mod['id']}/captions", captions, headers=release.headers)
+    for name in ("one", "two"):
+        (release.folder / f"shots/{name}.png").write_bytes(PNG + b"new " + name.encode())
+    assert release.run_json()["changed"] == ["image two.png", "image one.png"]
+    assert release.images() == [("two.png", "At night"), ("one.png", "From the workshop")]
+    assert not set(old) & set(release.image_ids())
+    # Without the file, as before: the same.
+    (release.folder / "shots/one.png").write_bytes(PNG + b"newest")
+    words = ["--url", release.url, "mod", mod["url"], str(release.folder / "hud.zip"), "--version", "1.0"]
+    images = [word for name in ("one", "two") for word in ("--image", str(release.folder / f"shots/{name}.png"))]
+    assert command.main([*words, *images]) == publish.DONE
+    assert release.images() == [("two.png", "At night"), ("one.png", "From the workshop")]
+    before = release.state()
+    assert command.main([*words, *images]) == publish.DONE
+    assert release.state() == before
+
+
+def test_an_upload_that_fails_removes_nothing(release: Release) -> None:
+    # C-OWN-44
+    release.create()
+    before = release.state()[1]
+    (release.folder / "shots/one.png").write_bytes(PNG + b"x" * 3_000_000)
+    release.run("--prune", code=publish.REJECTED)
+    assert release.state()[1] == before
+
+
+def test_images_that_fill_the_room_are_replaced_all_the_same(release: Release) -> None:
+    # C-OWN-44
+    names = [f"{number}.png" for number in range(5)]
+    listed = "".join(f'[[images]]\nfile = "shots/{name}"\ncaption = "{name}"\n' for name in names)
+
+    def fill(letter: bytes) -> None:
+        for name in names:
+            (release.folder / f"shots/{name}").write_bytes(PNG + name.encode() + letter * 2_000_000)
+
+    fill(b"a")
+    release.create()
+    release.write(f'title = "Rally HUD"\n{listed}')
+    release.run("--prune")
+    fill(b"b")
+    assert release.run_json()["changed"] == [f"image {name}" for name in names]
+    assert release.images() == [(name, name) for name in names]
+    assert release.run_json()["changed"] == []
+
+
+def test_images_without_a_line_follow_until_they_are_pruned(release: Release) -> None:
+    # C-OWN-44
+    release.create()
+    release.write('[[images]]\nfile = "shots/one.png"\ncaption = ""')
+    told = release.run_json()
+    assert told["changed"] == ["order"]
+    assert "--prune removes: two.png" in release.complaints
+    assert release.images() == [("one.png", ""), ("two.png", "At night")]
+    assert release.run_json("--prune")["changed"] == ["image two.png removed"]
+    assert release.images() == [("one.png", "")]
+    release.write('title = "Rally HUD"')
+    assert release.run_json("--prune")["changed"] == []
+    assert release.images() == [("one.png", "")]
+
+
+def test_a_name_that_the_service_cleans_is_no_other_image(release: Release) -> None:
+    # macOS gives names in pieces: an image must not be sent once a run.
+    for name in ("u\u0308ber.png", "right\u202eleft.png"):
+        (release.folder / f"shots/{name}").write_bytes(PNG + name.encode())
+    release.create()
+    lines = "".join(f'[[images]]\nfile = "shots/{name}"\n' for name in ("u\u0308ber.png", "right\u202eleft.png"))
+    release.write(lines)
+    assert len(release.run_json("--prune")["changed"]) == 4
+    assert release.run_json("--prune")["changed"] == []
+    assert [name for name, _ in release.images()] == ["über.png", "rightleft.png"]
+
+
+def test_problems_keep_a_draft_from_being_published(release: Release) -> None:
+    # C-OWN-45
+    release.create()
+    text = FILE.replace("requires = []", f'requires = ["{ABSENT[:-1]}0"]')
+    release.write(text)
+    release.run("--publish", code=publish.REJECTED)
+    assert f"problem: required, but nobody could install it: {ABSENT[:-1]}0" in release.complaints
+    assert "hint: images: an image has no caption" in release.complaints
+    assert not release.own_mods()[0]["published"]
+    assert "Done: published" in release.run("--publish", "--allow-problems")
+    assert "problem: " in release.complaints
+    assert "Unchanged: published" in release.run("--publish")
+    release.guid = ""
+    release.write('title = "Empty"')
+    release.run("--create", "--publish", code=publish.REJECTED)
+    assert "problem: there is no code file" in release.complaints
+
+
+def test_an_older_release_changes_its_notes_alone(release: Release) -> None:
+    # C-OWN-43
+    release.create("--publish")
+    (release.folder / "hud.zip").write_bytes(b"newer code")
+    release.write(FILE.replace('"1.0"', '"1.1"').replace("Rally HUD", "Newer").replace("First", "Second"))
+    release.run()
+    newer = release.state()
+    (release.folder / "hud.zip").write_bytes(b"the code")
+    (release.folder / "hud.css").write_text("old {}")
+    release.write(FILE.replace("First", "Very first"))
+    told = release.run_json("--publish")
+    assert told["changed"] == ["changelog"]
+    assert "1.0 is not the mod's newest version" in release.complaints
+    mod, files, notes = release.state()
+    assert ([mod, files], notes["notes"][0]) == (newer[:2], newer[2]["notes"][0])
+    assert "Very first" in notes["notes"][1]["text"]
+    # Other bytes under a version that is used are refused.
+    (release.folder / "hud.zip").write_bytes(b"other code")
+    release.run(code=publish.REJECTED)
+
+
+def test_texts_in_each_format(release: Release) -> None:
+    release.create()
+    (release.folder / "about.html").write_text("<p onclick='x'>One<script>x</script>")
+    (release.folder / "about.txt").write_text("One\n\nTwo & <three>")
+    texts = {
+        '"One"': "One",
+        '{ text = "# One", format = "text" }': "<p># One</p>",
+        '{ text = "*One*", format = "markdown" }': "<p><em>One</em></p>",
+        '{ file = "about.html" }': "<p>One</p>",
+        '{ file = "about.txt" }': "<p>One</p><p>Two &amp; &lt;three&gt;</p>",
+        '{ file = "about.html", format = "text" }': "<p>&lt;p onclick='x'&gt;One&lt;script&gt;x&lt;/script&gt;</p>",
+    }
+    for value, html in texts.items():
+        release.write(f'description = {value}\nversion = "1.0"\nnotes = {value}')
+        assert release.run_json()["changed"] == ["description", "changelog"]
+        assert release.own_mods()[0]["description"] == html
+        assert ("removed: <script>, onclick" in release.complaints) == (value == '{ file = "about.html" }')
+        assert release.run_json()["changed"] == []
+    release.write(f'description = "{"x" * 8001}"')
+    release.run()
+    assert "description: too long" in release.complaints
+
+
+def test_a_successor_by_guid_number_and_address(release: Release) -> None:
+    release.create()
+    other = release.app.post_json("/api/modhub", {"title": "Other"}, headers=release.headers).json
+    changed = []
+    for by in (other["guid"].upper(), str(other["id"]), other["url"], f"{release.url}{other['url']}", ABSENT, ""):
+        release.write(f'supersededBy = "{by}"')
+        changed.append(release.run_json()["changed"] == ["supersededBy"])
+        assert release.run_json()["changed"] == []
+    assert changed == [True, False, False, False, True, True]
+    for by in ("9999", "/Modhub/9999"):
+        release.write(f'supersededBy = "{by}"')
+        release.run(code=publish.REJECTED)
+    for by in ("https://elsewhere.example.org/Modhub/1", "http://[::1", "a title"):
+        release.write(f'title = "Never sent"\nsupersededBy = "{by}"')
+        release.run(code=publish.USAGE_ERROR)
+    assert {mod["title"] for mod in release.own_mods()} == {"Rally HUD", "Other"}
+
+
+def test_a_mod_is_named_by_guid_number_or_address(release: Release) -> None:
+    # C-OWN-43
+    release.create()
+    mod = release.own_mods()[0]
+    words = [str(release.folder / "hud.zip"), "--version", "1.0", "--json"]
+    names = [mod["guid"], mod["guid"].upper(), mod["id"], mod["url"], f"{release.url}{mod['url']}"]
+    names += [f"{release.url}/Modhub/mine/{mod['id']}#files"]
+    for name in map(str, names):
+        release.capsys.readouterr()
+        assert command.main(["--url", release.url, "mod", name, *words]) == publish.DONE
+        assert json.loads(release.capsys.readouterr().out)["mod"] == mod["id"]
+    wrong = {
+        ABSENT: publish.KEY_REJECTED,
+        "999999": publish.KEY_REJECTED,
+        "/Modhub/999999": publish.KEY_REJECTED,
+        f"https://elsewhere.example.org/Modhub/{mod['id']}": publish.USAGE_ERROR,
+        "Rally HUD": publish.USAGE_ERROR,
+    }
+    for name, code in wrong.items():
+        assert command.main(["--url", release.url, "mod", name, *words]) == code
+    # One file for two services: the other one's mod is named by --mod.
+    release.guid = ABSENT
+    release.write()
+    release.run(code=publish.KEY_REJECTED)
+    assert release.run_json("--mod", mod["id"])["changed"] == []
+
+
+def test_options_win_over_the_file(release: Release) -> None:
+    release.create()
+    (release.folder / "built.zip").write_bytes(b"built")
+    told = release.run_json(release.folder / "built.zip", "--version", "2.0", "--changelog", "<b>Two</b>")
+    assert told["changed"] == ["code 2.0", "changelog"]
+    mod, _, notes = release.state()
+    assert (mod["version"], mod["assets"][0]["name"]) == ("2.0", "built.zip")
+    assert notes["notes"][0]["text"] == "<b>Two</b>"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_an_output_that_lacks_characters_or_is_closed(release: Release, encoding: str) -> None:
+    release.create()
+    (release.folder / "shots/日本.png").write_bytes(PNG + b"x")
+    release.write('games = ["日本"]\n[[images]]\nfile = "shots/日本.png"')
+    program = "import sys; from modhub_publish.command import main; sys.exit(main(sys.argv[1:]))"
+    words = [sys.executable, "-c", program, "--url", release.url, "mod", str(release.folder / "mod.toml")]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    shown = subprocess.run(words, capture_output=True, env=environment, timeout=100, check=False)
+    assert (shown.returncode, b"Traceback" in shown.stderr) == (publish.DONE, False)
+    assert b"Done: image \\u65e5\\u672c.png" in shown.stdout
+    assert b"hint: games: not in the list of games: \\u65e5\\u672c" in shown.stderr
+    reader, writer = os.pipe()
+    os.close(reader)
+    closed = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, env=environment, timeout=100, check=False)
+    os.close(writer)
+    assert (closed.returncode, b"Traceback" in closed.stderr) == (publish.DONE, False)
+    assert release.run_json()["changed"] == []
+
+
+class Proxy(Relay):
+    """An HTTP proxy in front of one server. ``asked`` are the first lines of what it was sent."""
+
+    def __init__(self, port: int) -> None:
+        self.asked: list[bytes] = []
+        super().__init__(port)
+
+    def request(self, data: bytes, client: socket.socket) -> bytes | None:
+        if b" HTTP/1.1\r\n" in data:
+            self.asked.append(data.partition(b"\r\n")[0])
+        return re.sub(rb"^([A-Z]+) http://mods\.example\.test/", rb"\1 /", data)
+
+
+def test_all_of_it_goes_through_a_proxy(release: Release, monkeypatch: Any) -> None:
+    proxy = Proxy(int(release.url.rpartition(":")[2]))
+    release.url = "http://mods.example.test"
+    monkeypatch.setenv("http_proxy", proxy.endpoint)
+    try:
+        release.create("--publish")
+        assert release.images() == [("two.png", "At night"), ("one.png", "")]
+        sent = {line.split()[0] for line in proxy.asked}
+        assert sent >= {b"POST", b"PUT", b"GET"}
+        assert all(line.split()[1].startswith(b"http://mods.example.test/api/") for line in proxy.asked)
+    finally:
+        proxy.close()
