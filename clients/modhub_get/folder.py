@@ -130,6 +130,22 @@ def delete_file(path: Path) -> None:
         path.parent.rmdir()
 
 
+def rename_same_file(old: Path, new: Path) -> bool:
+    """Give a file its new name if both names are of one file; False if they are not.
+
+    That is so on file systems that do not tell capitals apart, if only those differ.
+    """
+    try:
+        if old.name == new.name or not os.path.samestat(old.lstat(), new.lstat()):
+            return False
+        old.replace(new)
+    except FileNotFoundError:
+        return False
+    except OSError as problem:
+        raise local_problem(problem) from None
+    return True
+
+
 def sync_directory(path: Path) -> None:
     """Make renames in a directory survive a power failure; Windows has no such call."""
     if sys.platform == "win32":

@@ -163,8 +163,12 @@ class ModInstallation:
             # Otherwise an earlier run has moved it already.
             if part.exists():
                 folder.move_into_place(part, folder.own_directory(self.root / move["guid"]) / move["name"])
+        names = {mod.guid: mod.name for mod in state.mods.values()}
         for deletion in deletions:
-            folder.delete_file(self.root / deletion["guid"] / deletion["name"])
+            place = self.root / deletion["guid"]
+            new_name = names.get(deletion["guid"], deletion["name"])
+            if not folder.rename_same_file(place / deletion["name"], place / new_name):
+                folder.delete_file(place / deletion["name"])
         folder.replace_text(self._private / "state.json", json.dumps(_dump_state(state), indent=1) + "\n")
         self._journal.unlink(missing_ok=True)
         folder.sync_directory(self._private)

@@ -1,0 +1,82 @@
+"""``modhub-get`` on file systems that do not tell capitals apart, such as those of macOS and Windows."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub_get import folder
+from modhub_get.installation import PRIVATE
+from modhub_get.main import main
+
+
+def as_on_disk(path: Any) -> Any:
+    """The path with the name that it has in its folder, whatever its capitals."""
+    if not isinstance(path, str | Path):
+        return path
+    parent, name = os.path.split(path)
+    try:
+        names = os.listdir(parent)  # noqa: PTH208 - pathlib uses what is patched here
+    except OSError:
+        return path
+    return os.path.join(parent, next((entry for entry in names if entry.lower() == name.lower()), name))  # noqa: PTH118
+
+
+@pytest.fixture(params=["new name", "old name"])
+def _no_capitals(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the system ignore capitals. Which name a replaced file has then differs by system."""
+    for name in ("stat", "lstat", "unlink", "open"):
+        call: Callable[..., Any] = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda path, *more, _call=call, **named: _call(as_on_disk(path), *more, **named))
+    rename = os.replace
+
+    def replace(source: Any, target: Any) -> None:
+        stored, there = as_on_disk(source), as_on_disk(target)
+        is_same = stored == there
+        if not is_same:
+            rename(stored, there)
+        if is_same or request.param == "new name":
+            rename(there, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+
+
+def _kill(path: Path) -> None:
+    if path.name != PRIVATE:
+        raise RuntimeError("killed")
+
+
+@pytest.mark.usefixtures("_no_capitals")
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_name_with_other_capitals_is_the_same_file(
+    fake: Any, tmp_path: Path, is_killed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mod, other = fake.add(1), fake.add(2)
+    mod.name, other.name = "HUD.zip", "other.zip"
+    words = ["--url", fake.url]
+    assert main([*words, "install", mod.guid, other.guid, "--into", str(tmp_path)]) == 0
+    mod.name, mod.content, mod.version = "hud.zip", b"newer", "2"
+    other.name, other.content, other.version = "another.zip", b"newer, too", "2"
+    if is_killed:
+        with monkeypatch.context() as patch:
+            # After the moves, before the deletions.
+            patch.setattr(folder, "sync_directory", _kill)
+            with pytest.raises(RuntimeError, match="killed"):
+                main(["update", "--into", str(tmp_path)])
+    assert main(["update", "--into", str(tmp_path)]) == 0
+    assert main(["check", "--into", str(tmp_path)]) == 0
+    assert [(path.name, path.read_bytes()) for path in (tmp_path / mod.guid).iterdir()] == [("hud.zip", b"newer")]
+    assert [path.name for path in (tmp_path / other.guid).iterdir()] == ["another.zip"]
+    assert main(["remove", mod.guid, "--into", str(tmp_path)]) == 0
+    assert not (tmp_path / mod.guid).exists()
+
+
+def test_a_name_with_other_capitals_is_another_name_elsewhere(fake: Any, tmp_path: Path) -> None:
+    mod = fake.add(1)
+    mod.name = "HUD.zip"
+    assert main(["--url", fake.url, "install", mod.guid, "--into", str(tmp_path)]) == 0
+    mod.name, mod.content, mod.version = "hud.zip", b"newer", "2"
+    assert main(["update", "--into", str(tmp_path)]) == 0
+    assert [(path.name, path.read_bytes()) for path in (tmp_path / mod.guid).iterdir()] == [("hud.zip", b"newer")]
