@@ -68,9 +68,9 @@ def _create(
     report.note("created", changed=all(mod["id"] != created["id"] for mod in mods))
     line = f'guid = "{created["guid"]}"'
     if report.as_json:
-        complain(f"write this line into the file: {line}")
+        complain(f"write this line to the top of the file: {line}")
     else:
-        say(f"Write this line into the file: {line}")
+        say(f"Write this line to the top of the file: {line}")
     return created
 
 

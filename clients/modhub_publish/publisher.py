@@ -3,9 +3,11 @@
 import hashlib
 import io
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -30,11 +32,21 @@ class Publisher(ServiceClient):
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, "")
+        self._publisher_key = key
         self._headers: dict[str, str] = {}
-        token = self.send_json("POST", "/api/auth/exchange", {"key": key}).document["accessToken"]
-        self._headers["Authorization"] = f"Bearer {token}"
+        self._begin_session()
+
+    def _begin_session(self) -> None:
+        self._headers.pop("Authorization", None)
+        self._renew_at = math.inf
+        session = self.send_json("POST", "/api/auth/exchange", {"key": self._publisher_key}).document
+        self._headers["Authorization"] = f"Bearer {session['accessToken']}"
+        # A large upload on a slow line takes longer than half an hour (C-TOK-1).
+        self._renew_at = monotonic() + session["expiresInSeconds"] / 2
 
     def _exchange(self, method: str, path: str, body: Any, headers: Mapping[str, Any]) -> Answer:
+        if monotonic() > self._renew_at:
+            self._begin_session()
         sent = {name: value for name, value in headers.items() if name != "X-Api-Key"}
         return super()._exchange(method, path, body, sent | self._headers)
 

@@ -19,7 +19,7 @@ from modhub.catalogue.models import Mod
 from modhub.db import now
 from modhub_auth import publisher_keys
 from modhub_auth.services import lock_account
-from modhub_publish import command, mods, publish
+from modhub_publish import command, mods, publish, publisher
 from modhub_testing.lines import Relay
 from modhub_testing.running_server import running
 
@@ -165,7 +165,7 @@ def test_without_a_guid_only_create_goes_on(release: Release) -> None:
     assert release.own_mods() == []
     shown = release.run("--create")
     guid = release.own_mods()[0]["guid"]
-    assert f'Write this line into the file: guid = "{guid}"\n' in shown
+    assert f'Write this line to the top of the file: guid = "{guid}"\n' in shown
     # The same file, once more: the same mod. An edited one, a day later: told, not created.
     assert release.run_json("--create")["changed"] == []
     assert [mod["guid"] for mod in release.own_mods()] == [guid]
@@ -333,6 +333,16 @@ def test_an_older_release_changes_its_notes_alone(release: Release) -> None:
     release.run(code=publish.REJECTED)
 
 
+def test_notes_of_a_version_that_was_never_uploaded_are_refused(release: Release) -> None:
+    release.create()
+    release.write('version = "9"\nnotes = "Nine"')
+    for words in ((), ("--dry-run",)):
+        release.run(*words, code=publish.REJECTED)
+        assert "no entry for this version" in release.complaints
+    release.write('notes = "The version that it has"')
+    assert release.run_json()["changed"] == ["changelog"]
+
+
 def test_texts_in_each_format(release: Release) -> None:
     release.create()
     (release.folder / "about.html").write_text("<p onclick='x'>One<script>x</script>")
@@ -429,6 +439,20 @@ def test_an_output_that_lacks_characters_or_is_closed(release: Release, encoding
     os.close(writer)
     assert (closed.returncode, b"Traceback" in closed.stderr) == (publish.DONE, False)
     assert release.run_json()["changed"] == []
+
+
+def test_a_long_run_begins_a_new_session(release: Release, monkeypatch: Any) -> None:
+    # C-TOK-1
+    key = key_for(release)
+    service = publisher.Publisher(release.url, key)
+    sessions: list[Any] = []
+    begin = publisher.Publisher._begin_session
+    monkeypatch.setattr(publisher.Publisher, "_begin_session", lambda self: [sessions.append(self), begin(self)])
+    later = publisher.monotonic() + 1000
+    assert service.read_own_mods() == []
+    monkeypatch.setattr(publisher, "monotonic", lambda: later)
+    assert (service.read_own_mods(), service.read_own_mods()) == ([], [])
+    assert sessions == [service]
 
 
 class Proxy(Relay):

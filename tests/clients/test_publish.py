@@ -252,6 +252,36 @@ def test_what_cannot_be_read_is_not_sent_again(tmp_path, capsys):
     assert "status 503" in capsys.readouterr().err
 
 
+SESSION = (200, {"accessToken": "t", "expiresInSeconds": 1800})
+OWN = {"id": 12, "guid": "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90", "version": "0.9", "published": False, "assets": []}
+MINE = (200, {"count": 1, "mods": [OWN]})
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "said"),
+    [
+        ((404, {"error": "not_found"}), publish.REJECTED, "older than this program"),
+        ((503, {"error": "busy", "message": "Busy."}), publish.UNAVAILABLE, "Busy."),
+        ((401, {"error": "unauthorized"}), publish.KEY_REJECTED, "rejected the key"),
+    ],
+)
+def test_a_service_that_does_not_list_files_gets_none(build, answer, code, said, capsys):
+    with scripted(SESSION, MINE, answer) as server:
+        assert command.main(["--url", server.url, "mod", "12", str(build), "--version", "1"]) == code
+    assert [request[0] for request in server.asked] == ["POST", "GET", "GET"]
+    assert said in capsys.readouterr().err
+
+
+def test_an_upload_to_a_mod_is_tried_once_more(build):
+    answers = [SESSION, MINE, (200, {"count": 0, "files": []}), (200, {"count": 0, "notes": []})]
+    with scripted(*answers, STORAGE_FAILED, STORAGE_FAILED) as server:
+        words = ["--url", server.url, "mod", "12", str(build), "--version", "1"]
+        assert command.main(words) == publish.UNAVAILABLE
+    assert [request[3] for request in server.asked[-2:]] == [build.read_bytes()] * 2
+    assert {request[2]["Authorization"] for request in server.asked[1:]} == {"Bearer t"}
+    assert all("X-Api-Key" not in request[2] for request in server.asked)
+
+
 def test_a_folder_of_pages(tmp_path, capsys):
     (tmp_path / "guide").mkdir()
     (tmp_path / "index.md").write_text("# Home")

@@ -202,6 +202,7 @@ def test_publishing_client_calls_the_service(environment: Environments) -> None:
     # Port 9 of this machine answers nobody: the exit code says that later may do.
     words = ["--url", "http://127.0.0.1:9", "--key-file", str(alone.folder / "key"), "key"]
     assert "cannot be reached" in alone.run(str(alone.bin / "modhub-publish"), *words, code=4)
+    assert '"guid"' in alone.run(str(alone.bin / "modhub-publish"), "schema")
 
 
 def test_every_feature_requires_the_core_by_name() -> None:
