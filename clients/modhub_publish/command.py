@@ -6,7 +6,7 @@
     modhub-publish --url … changelog section.txt        (- reads standard input)
     modhub-publish --url … wiki docs/
     modhub-publish --url … key
-    modhub-publish schema > mod.schema.json
+    modhub-publish schema mod.schema.json
 
 Only what the service does not have yet is sent, so a release job can run again. The key comes from the environment
 variable MODHUB_API_KEY or from the file given with --key-file, never from an argument: for `mod` a publisher key from
@@ -56,6 +56,7 @@ def build_console_parser() -> argparse.ArgumentParser:
     schema = commands.add_parser(
         "schema", help="print the JSON schema of the TOML file, for editors", allow_abbrev=False
     )
+    schema.add_argument("file", type=Path, nargs="?", metavar="FILE", help="write it there")
     schema.set_defaults(run=None)
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
     for command in commands.choices.values():
@@ -75,12 +76,24 @@ def parse_console_arguments(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
+def write_schema(file: Path | None) -> int:
+    """``schema [FILE]``: needs no service and no key. PowerShell would write what is printed as UTF-16."""
+    try:
+        if file is None:
+            publish.say(SCHEMA_FILE.read_text("utf-8").rstrip())
+        else:
+            file.write_bytes(SCHEMA_FILE.read_bytes())
+    except OSError as problem:
+        publish.complain(str(problem))
+        return publish.USAGE_ERROR
+    return publish.DONE
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The console script."""
     arguments = parse_console_arguments(sys.argv[1:] if argv is None else argv)
     if arguments.run is None:
-        publish.say(SCHEMA_FILE.read_text("utf-8").rstrip())
-        return publish.DONE
+        return write_schema(arguments.file)
     if arguments.run is not mods.release_mod:
         arguments.run = _send_what_differs(arguments.run, as_json=arguments.json)
     return publish.run_and_report(arguments)

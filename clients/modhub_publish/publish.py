@@ -1,4 +1,6 @@
-"""``modhub-publish``: publishes builds, changelog sections and wiki pages. One file, standard library only.
+"""``modhub-publish``: publishes builds, changelog sections and wiki pages.
+
+One file, standard library only: build machines copy it alone, so it is longer than other modules.
 
     modhub-publish --url https://mods.example.org app windows dist/modhub.zip --version 1.4
     modhub-publish --url … changelog section.txt        (- reads standard input)

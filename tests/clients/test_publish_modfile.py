@@ -125,7 +125,7 @@ def test_a_wrong_call_sends_nothing(
     assert CALLS[words] in capsys.readouterr().err
 
 
-def test_the_schema_is_printed_without_a_key(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_the_schema_is_there_without_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     # C-OWN-42
     monkeypatch.delenv("MODHUB_API_KEY", raising=False)
     assert command.main(["schema"]) == publish.DONE
@@ -133,6 +133,9 @@ def test_the_schema_is_printed_without_a_key(monkeypatch: pytest.MonkeyPatch, ca
     program = [sys.executable, "-c", "from modhub_publish.command import main; main(['schema'])"]
     shown = subprocess.run(program, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii"})
     assert json.loads(shown.stdout) == read_schema()
+    assert command.main(["schema", str(tmp_path / "mod.schema.json")]) == publish.DONE
+    assert json.loads((tmp_path / "mod.schema.json").read_text("ascii")) == read_schema()
+    assert command.main(["schema", str(tmp_path)]) == publish.USAGE_ERROR
     assert command.main(["key"]) == publish.USAGE_ERROR
 
 
