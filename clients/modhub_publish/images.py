@@ -85,21 +85,23 @@ class ImageSync:
         self._obsolete: list[int] = []
 
     def run(self, report: StepReport, *, prune: bool) -> None:
-        """Note what differs, and send it."""
+        """Send what differs, and tell."""
+        names = [file["name"] for file in self._orphans]
+        if names and not prune:
+            complain(f"images that the file does not name, which --prune removes: {', '.join(names)}")
+        if prune:
+            self._obsolete += [file["assetId"] for file in self._orphans]
+        is_order_other = self._is_order_other()
+        if not report.is_dry:
+            self._send()
         for image in self._images:
             report.note(f"image {image.target.name}", changed=image.stored is None)
-        if self._orphans and not prune:
-            names = ", ".join(file["name"] for file in self._orphans)
-            complain(f"images that the file does not name, which --prune removes: {names}")
-        for file in self._orphans if prune else ():
-            report.note(f"image {file['name']} removed", changed=True)
-            self._obsolete.append(file["assetId"])
+        for name in names if prune else ():
+            report.note(f"image {name} removed", changed=True)
         if any(image.target.caption is not None for image in self._images):
             report.note("captions", changed=any(image.caption != image.caption_before for image in self._images))
         if self._are_all:
-            report.note("order", changed=self._is_order_other())
-        if not report.is_dry:
-            self._send()
+            report.note("order", changed=is_order_other)
 
     def _is_order_other(self) -> bool:
         before = [file["assetId"] for file in self._stored if file["assetId"] not in self._obsolete]
@@ -136,7 +138,8 @@ class ImageSync:
 
     def _upload(self, image: MatchedImage, shown: dict[int, str]) -> None:
         answer = self._post(image.target)
-        if answer.status == 413 and answer.document.get("limitBytes", 0) >= image.target.file.stat().st_size:
+        is_small = answer.document.get("limitBytes", 0) >= image.target.file.stat().st_size
+        if answer.status == 413 and is_small and self._obsolete:
             # Not this file is too large, but all images together: only what is going to be removed makes room.
             self._remove_obsolete(shown)
             answer = self._post(image.target)

@@ -1,5 +1,7 @@
 """What a run changed and what not: told at once, or at the end as one JSON document."""
 
+from collections.abc import Callable
+
 from modhub_publish.publish import say
 
 
@@ -12,10 +14,15 @@ class StepReport:
         self.changed: list[str] = []
         self.unchanged: list[str] = []
 
-    def note(self, what: str, *, changed: bool) -> bool:
-        """Note a step; returns whether it has to be done."""
+    def take(self, what: str, *, is_due: bool, send: Callable[[], object]) -> None:
+        """Take a step if it is due and this is no dry run, and tell."""
+        if is_due and not self.is_dry:
+            send()
+        self.note(what, changed=is_due)
+
+    def note(self, what: str, *, changed: bool) -> None:
+        """Tell what became of a step."""
         (self.changed if changed else self.unchanged).append(what)
         if not self.as_json:
             word = ("Would do" if self.is_dry else "Done") if changed else "Unchanged"
             say(f"{word}: {what}")
-        return changed and not self.is_dry

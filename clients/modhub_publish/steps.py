@@ -69,11 +69,12 @@ class ModSync:
             self.mod, self._notes = dict(answer.document), self._read_notes()
 
     def _send_css(self, file: Path) -> None:
-        if not self._report.note(f"css {file.name}", changed=not self._is_there("css", file)):
-            return
-        answer = self._service.upload(f"{self._path}/css", file, {"name": file.name})
-        if answer.status != 201:
-            raise failure_of(answer)
+        def upload() -> None:
+            answer = self._service.upload(f"{self._path}/css", file, {"name": file.name})
+            if answer.status != 201:
+                raise failure_of(answer)
+
+        self._report.take(f"css {file.name}", is_due=not self._is_there("css", file), send=upload)
 
     def _send_details(self) -> None:
         fields, before = dict(self._target.fields), self.mod
@@ -102,8 +103,10 @@ class ModSync:
         before = self.rehearse()["supersededBy"]
         guid = self._service.find_guid(reference) if reference.strip() else ""
         differs = guid.lower() != (before["guid"].lower() if before else "")
-        if self._report.note("supersededBy", changed=differs):
-            self._service.send_json("PUT", f"{self._path}/superseded", {"by": guid or None})
+        self._report.take("supersededBy", is_due=differs, send=lambda: self._put("superseded", {"by": guid or None}))
+
+    def _put(self, child: str, document: Mapping[str, Any]) -> None:
+        self._service.send_json("PUT", f"{self._path}/{child}", document)
 
     def _send_notes(self, notes: WrittenText) -> None:
         note = next((entry for entry in self._notes if entry["title"] == self._version), None)
@@ -111,8 +114,9 @@ class ModSync:
         if note is None and not is_coming:
             raise Failure(REJECTED, "The changelog has no entry for this version.")
         text = self._preview("changelog", notes)
-        if self._report.note("changelog", changed=note is None or note["text"] != text) and note is not None:
-            self._service.send_json("PUT", f"{self._path}/changelog/{note['id']}", {"text": text})
+        number = note["id"] if note else 0
+        is_other = note is None or note["text"] != text
+        self._report.take("changelog", is_due=is_other, send=lambda: self._put(f"changelog/{number}", {"text": text}))
 
     def rehearse(self) -> Mapping[str, Any]:
         """What visitors would get if the mod were published as it is stored now."""
@@ -124,5 +128,6 @@ class ModSync:
         if is_draft and problems and not self._report.is_dry:
             sentence = "Not published, because of the problems above. --allow-problems publishes all the same."
             raise Failure(REJECTED, sentence)
-        if self._report.note("published", changed=is_draft):
-            self._service.call("POST", f"{self._path}/publish")
+        self._report.take(
+            "published", is_due=is_draft, send=lambda: self._service.call("POST", f"{self._path}/publish")
+        )

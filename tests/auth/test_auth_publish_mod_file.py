@@ -244,7 +244,7 @@ def test_an_upload_that_fails_removes_nothing(release: Release) -> None:
     release.create()
     before = release.state()[1]
     (release.folder / "shots/one.png").write_bytes(PNG + b"x" * 3_000_000)
-    release.run("--prune", code=publish.REJECTED)
+    assert "Done: image" not in release.run("--prune", code=publish.REJECTED)
     assert release.state()[1] == before
 
 
