@@ -3,7 +3,7 @@
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -81,6 +81,8 @@ class Panel:
 
 API_SORTS: Final = frozenset({"new", "top"})
 """The orders of the list that the API has too."""
+LIST_PARAMETERS: Final = frozenset({"q", "game", "sort", "page", "size"})
+"""The query parameters that every list has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +97,35 @@ class PageOrder:
     title: str
     mod_id: Any
     value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageFilter:
+    """A filter of the mods on pages: those that have the value in the query parameter ``name``.
+
+    ``mod_id`` and ``value`` are columns of one table with at most one row for a mod and a value. ``unset`` is the name
+    of no choice. ``labels(request)`` returns the values to choose from with what readers see, in this order. Compared
+    by identity, as :class:`PageOrder`.
+    """
+
+    name: str
+    title: str
+    unset: str
+    mod_id: Any
+    value: Any
+    labels: Callable[[Any], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class FrontExclusion:
+    """Mods that the rows of the front leave out: those with a row in the table of ``mod_id`` that meets ``condition``.
+
+    Lists, searches, feeds and the API have them as all others.
+    """
+
+    name: str
+    mod_id: Any
+    condition: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +230,9 @@ class Declarations:
     panels: list[Panel] = field(default_factory=list)
     page_orders: dict[str, PageOrder] = field(default_factory=dict)
     """The orders of the list that only pages have, by the value of ``sort``."""
+    page_filters: dict[str, PageFilter] = field(default_factory=dict)
+    """The filters of the list that only pages have, by their query parameter."""
+    front_exclusions: dict[str, FrontExclusion] = field(default_factory=dict)
     change_kinds: set[str] = field(default_factory=set)
     """The kinds of changes, as in :mod:`modhub.db.changes`."""
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)

@@ -25,7 +25,7 @@ from modhub.catalogue.models import (
 )
 from modhub.catalogue.public_copies import PUBLISHED
 from modhub.catalogue.queries import AnySelect
-from modhub.declarations import PageOrder
+from modhub.declarations import PageFilter, PageOrder
 
 _FTS = table("fts_core_text", column("rowid"))
 _MATCHES: ColumnElement[bool] = literal_column("fts_core_text").op("MATCH")(bindparam("match"))
@@ -50,6 +50,7 @@ class ListVariant:
     """Whether SQLite's index of trigrams cannot find one of the words."""
     by_game: bool = False
     """Whether the game's mods are compared with the words one by one, because an index would find more mods."""
+    filters: tuple[PageFilter, ...] = ()
     order: PageOrder | None = None
     ranked: bool = True
     """Of an ``order``: its part with a row of the order's table, or the rest."""
@@ -69,14 +70,29 @@ class ListVariant:
     @property
     def is_filtered(self) -> bool:
         """Whether not all mods are hits."""
-        return self.has_words or self.game
+        return self.has_words or self.game or bool(self.filters)
 
     @property
     def is_in_order(self) -> bool:
         """Whether an index has just the hits, and in the order of the list."""
-        is_newest = not self.top and self.order is None
+        is_newest = not self.top and self.order is None and not self.filters
         by_index = self.match and not (self.short or self.game)
         return is_newest and (by_index or not self.has_words)
+
+
+def filter_parameter(name: str) -> str:
+    """The name of the parameter with the value of a feature's filter."""
+    return f"filter_{name}"
+
+
+def _has_value(page_filter: PageFilter) -> ColumnElement[bool]:
+    matches: ColumnElement[bool] = page_filter.value == bindparam(filter_parameter(page_filter.name))
+    return matches
+
+
+def _are_filtered(variant: ListVariant, mod_id: Any) -> list[ColumnElement[bool]]:
+    """The conditions of features' filters for a statement that reads all hits: the mods with a value are read first."""
+    return [mod_id.in_(select(chosen.mod_id).where(_has_value(chosen))) for chosen in variant.filters]
 
 
 def _likes(variant: ListVariant) -> list[ColumnElement[bool]]:
@@ -102,8 +118,9 @@ def _hits(variant: ListVariant) -> AnySelect:
             joined = joined.where(changed.in_(select(_FTS.c.rowid).where(_MATCHES)))
         if variant.short or not variant.match:
             joined = joined.where(*_likes(variant))
+        joined = joined.where(*_are_filtered(variant, mod_id))
     else:
-        return _everything()
+        return _everything().where(*_are_filtered(variant, PublicMod.id))
     if variant.top:
         joined = joined.add_columns(PublicMod.score.label("score")).join(PublicMod, PublicMod.id == source.mod_id)
     return joined
@@ -122,6 +139,7 @@ def _are_hits(variant: ListVariant, mod_id: Any) -> list[ColumnElement[bool]]:
         conditions.append(has_words.scalar_subquery())
     if variant.game:
         conditions.append(exists().where(PublicGame.mod_id == mod_id, PublicGame.folded == bindparam("game")))
+    conditions += [exists().where(chosen.mod_id == mod_id, _has_value(chosen)) for chosen in variant.filters]
     return conditions
 
 
@@ -195,6 +213,6 @@ def total_statement(variant: ListVariant) -> AnySelect:
     """The total number of hits."""
     if not variant.is_filtered:
         return select(PublicCounter.value).where(PublicCounter.name == PUBLISHED)
-    if variant.match and not (variant.short or variant.game):
+    if variant.match and not (variant.short or variant.game or variant.filters):
         return select(func.count()).select_from(_FTS).where(_MATCHES)
     return select(func.count()).select_from(_hits(replace(variant, top=False)).subquery())

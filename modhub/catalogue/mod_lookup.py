@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from modhub.base.errors import OwnershipLost
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation
 from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement
@@ -37,6 +38,13 @@ class ModLookup:
             return False
         statement = select(Mod.id).where(Mod.id == mod_id).with_for_update(read=True)
         return session.scalar(statement) is not None
+
+    def lock_own(self, session: Session, mod_id: int | None, owner: int) -> ModSummary:
+        """Take an exclusive lock, as the services of the catalogue do before they change a mod."""
+        locked = select(Mod.id).where(Mod.id == (mod_id or 0), Mod.owner == owner).with_for_update()
+        if session.scalar(locked) is None:
+            raise OwnershipLost
+        return ModSummary(*session.execute(select(*_SUMMARY).where(Mod.id == mod_id)).one())
 
     def get_mods_of_account(self, session: Session, account_id: int) -> list[tuple[ModSummary, int]]:
         """Return the mods of an account, most recently changed first, with their dependents; one statement."""

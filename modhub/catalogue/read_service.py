@@ -17,7 +17,7 @@ from modhub.catalogue.successors import SupersededDocument, successor_document, 
 from modhub.content import limits
 from modhub.content.folding import fold_game, fold_search, search_words
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
-from modhub.declarations import PageOrder
+from modhub.declarations import PageFilter, PageOrder
 from modhub.http.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
 from modhub.http.responses import ComposedBody
 
@@ -33,6 +33,8 @@ class ListParams:
     sort: str = "new"
     page: int = 1
     size: int = limits.PAGE_SIZE
+    filters: tuple[tuple[str, str], ...] = ()
+    """Of pages alone: the names of features' filters (:class:`modhub.declarations.PageFilter`) with their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,15 @@ MAX_LISTS: Final = 256
 class CatalogueReader:
     """Reads published mods; one per application."""
 
-    def __init__(self, reader: RawQueryExecutor, page_orders: Mapping[str, PageOrder]) -> None:
+    def __init__(
+        self,
+        reader: RawQueryExecutor,
+        page_orders: Mapping[str, PageOrder],
+        page_filters: Mapping[str, PageFilter],
+    ) -> None:
         self.reader = reader
         self._page_orders = page_orders
+        self._page_filters = page_filters
         self._prepared = lru_cache(MAX_LISTS)(self._prepare)
         self.stored = DocumentReader(reader)
         self._asset = reader.prepare(queries.asset_statement())
@@ -123,7 +131,7 @@ class CatalogueReader:
         """Whether the game has no more mods than the words, so that comparing each of them reads less."""
         total, limited = list_queries.total_statement, list_queries.limited_total_statement
         in_game: int = self.reader.rows(self._prepared(total, ListVariant(game=True)), **values)[0][0]
-        words = self._prepared(limited, replace(variant, game=False, top=False))
+        words = self._prepared(limited, replace(variant, game=False, top=False, filters=()))
         return bool(self.reader.rows(words, **values, size=in_game)[0][0] == in_game)
 
     def _walks(self, variant: ListVariant, hits: int, needed: int) -> bool:
@@ -155,8 +163,10 @@ class CatalogueReader:
             match="match" in values,
             short=self.reader.dialect == "sqlite" and has_short(words),
             order=self._page_orders.get(params.sort),
+            filters=tuple(self._page_filters[name] for name, _ in params.filters),
         )
-        return variant, values | ({"game": game} if game else {})
+        chosen = {list_queries.filter_parameter(name): value for name, value in params.filters}
+        return variant, values | chosen | ({"game": game} if game else {})
 
     def _prepare(self, build: ListStatement, variant: ListVariant) -> PreparedQuery:
         return self.reader.prepare(build(variant))

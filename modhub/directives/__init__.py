@@ -28,7 +28,15 @@ from modhub.directives.operation import (
     add_metric,
     add_worker,
 )
-from modhub.directives.web import add_body_limit, add_cross_origin, add_page_order, add_panel, add_robots_rule
+from modhub.directives.web import (
+    add_body_limit,
+    add_cross_origin,
+    add_front_exclusion,
+    add_page_filter,
+    add_page_order,
+    add_panel,
+    add_robots_rule,
+)
 from modhub.server.rules import BodyRules, IBodyRules
 
 
@@ -47,6 +55,8 @@ def includeme(config: Configurator) -> None:
         add_migrations,
         add_panel,
         add_page_order,
+        add_page_filter,
+        add_front_exclusion,
         add_health_check,
         add_doctor_check,
         add_maintenance,

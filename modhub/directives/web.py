@@ -1,20 +1,26 @@
 """What pages show of a feature, and what its requests may send."""
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from pyramid.config import Configurator
 
 from modhub.base.settings import StartRefused
 from modhub.declarations import (
     API_SORTS,
+    LIST_PARAMETERS,
     PANEL_PLACES,
+    FrontExclusion,
+    PageFilter,
     PageOrder,
     Panel,
 )
 from modhub.directives.features import find_declarations
 from modhub.server.rules import IBodyRules
+
+_PARAMETER: Final = re.compile("[a-z]{1,20}")
+"""Also a part of the name of a statement's parameter."""
 
 
 def add_panel(
@@ -48,6 +54,45 @@ def add_page_order(config: Configurator, name: str, title: str, mod_id: Any, val
         find_declarations(config).page_orders[name] = order
 
     config.action(("modhub page order", name), register)
+
+
+def add_page_filter(
+    config: Configurator,
+    name: str,
+    title: str,
+    unset: str,
+    *,
+    mod_id: Any,
+    value: Any,
+    labels: Callable[[Any], Mapping[str, str]],
+) -> None:
+    """Offer a filter of the mods on pages and in feeds as ``{name}={value}``: a `PageFilter`.
+
+    ``title`` ("Tags") and ``unset`` ("All tags") are msgids. The API has no such parameter. A value that no mod has
+    finds nothing. The table needs an index on (``mod_id``, ``value``) and one on (``value``, ``mod_id``). Each browse
+    page calls ``labels``.
+    """
+    if name in LIST_PARAMETERS or not _PARAMETER.fullmatch(name):
+        raise StartRefused(f"a filter of lists cannot be called {name}")
+    page_filter = PageFilter(name, title, unset, mod_id, value, labels)
+
+    def register() -> None:
+        find_declarations(config).page_filters[name] = page_filter
+
+    config.action(("modhub page filter", name), register)
+
+
+def add_front_exclusion(config: Configurator, name: str, mod_id: Any, condition: Any) -> None:
+    """Leave mods out of the front's rows (:class:`modhub.declarations.FrontExclusion`).
+
+    The table needs an index that begins with ``mod_id``.
+    """
+    exclusion = FrontExclusion(name, mod_id, condition)
+
+    def register() -> None:
+        find_declarations(config).front_exclusions[name] = exclusion
+
+    config.action(("modhub front exclusion", name), register)
 
 
 def add_body_limit(

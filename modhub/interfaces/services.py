@@ -54,6 +54,12 @@ class IMods(Protocol):
         Drafts and hidden mods exist: ``get_mods`` says whether everybody can see a mod.
         """
 
+    def lock_own(self, session: Any, mod_id: int | None, owner: int) -> ModSummary:
+        """Lock the owner's mod until the transaction ends, so that changes to what belongs to it happen one by one.
+
+        :class:`modhub.base.errors.OwnershipLost` if the account has no such mod.
+        """
+
     def get_mods_of_account(self, session: Any, account_id: int) -> list[tuple[ModSummary, int]]:
         """All mods of an account, last changed first, each with how many published mods of others require it."""
 

@@ -203,6 +203,22 @@ def test_a_page_order_that_lists_have_is_a_sentence(start: Start, monkeypatch: p
         start("modhub_orders")
 
 
+NO_FILTER: dict[str, Any] = {"mod_id": None, "value": None, "labels": dict}
+
+
+@pytest.mark.parametrize("name", ["q", "page", "two words", "", "Tag"])
+def test_a_filter_that_cannot_be_a_parameter_is_a_sentence(
+    start: Start, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def includeme(config: Any) -> None:
+        config.include("modhub")
+        config.add_page_filter(name, "Kind", "All kinds", **NO_FILTER)
+
+    feature_module(monkeypatch, "modhub_filtering", includeme)
+    with pytest.raises(StartRefused, match="a filter of lists cannot be called"):
+        start("modhub_filtering")
+
+
 CLAIMS: dict[str, Any] = {
     "child": lambda config: config.add_child(IMod, "same", lambda *_: None),
     "core's child": lambda config: config.add_child(IMod, "changelog", lambda *_: None),
@@ -214,6 +230,8 @@ CLAIMS: dict[str, Any] = {
     "core's credential": lambda config: config.add_credential(CredentialKind.MACHINE, IApi, object()),
     "panel": lambda config: config.add_panel("mod", "same", lambda *_: None),
     "page order": lambda config: config.add_page_order("same", "Same", None, None),
+    "page filter": lambda config: config.add_page_filter("same", "", "", **NO_FILTER),
+    "front exclusion": lambda config: config.add_front_exclusion("same", None, None),
     "health check": lambda config: config.add_health_check("same", lambda _: None),
     "core's health check": lambda config: config.add_health_check("database", lambda _: None),
     "maintenance": lambda config: config.add_maintenance("same", lambda _: []),

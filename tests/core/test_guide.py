@@ -120,6 +120,9 @@ def test_its_requests(feature: Path, start: Start) -> None:
         site.put(f"{address}/check", headers=machine, status=200)
     checked = site.get("/Modhub?sort=checked").text
     assert checked.index(f'href="/Modhub/{mod["id"]}"') < checked.index(f'href="/Modhub/{other["id"]}"')
+    works = site.get("/Modhub?state=works")
+    assert [link["href"] for link in works.html.select(".card h3 a")] == [f"/Modhub/{mod['id']}"]
+    assert [option.text for option in works.html.select("#state option")] == ["All states", "Works", "Broken"]
 
 
 def test_its_pages(feature: Path, start: Start) -> None:

@@ -1,6 +1,6 @@
 """``/Modhub``: every state of the list has an address, reached by links and forms without scripts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -13,10 +13,12 @@ from modhub.catalogue.pages.queries.games import CuratedGame, CuratedGames
 from modhub.catalogue.pages.queries.page_queries import Listing, PageReader
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
+from modhub.content import text
 from modhub.content.folding import fold_game, fold_search, search_words
-from modhub.content.limits import PAGE_SIZE
+from modhub.content.limits import PAGE_SIZE, QUERY
 from modhub.content.text import N_
 from modhub.declarations import API_SORTS, Declarations
+from modhub.http.payload import query
 from modhub.http.request import Request
 from modhub.interfaces import ISite
 from modhub.ui.template_helpers import PageHelpers
@@ -49,8 +51,10 @@ def _sorts(request: Request) -> dict[str, str]:
 
 
 def page_list_params(request: Request) -> ListParams:
-    """Parse the list parameters of a page, which has more orders than the API."""
-    return list_params(request, _sorts(request))
+    """Parse the list parameters of a page, which has more orders and filters than the API."""
+    values = ((name, query(request, name) or "") for name in request.find_service(Declarations).page_filters)
+    filters = tuple((name, text.line(value, QUERY)) for name, value in values if value)
+    return replace(list_params(request, _sorts(request)), filters=tuple(pair for pair in filters if pair[1]))
 
 
 def _query_params(params: ListParams) -> dict[str, str]:
@@ -59,6 +63,7 @@ def _query_params(params: ListParams) -> dict[str, str]:
     return {
         "q": quote_plus(params.q),
         "game": quote_plus(params.game),
+        **{name: quote_plus(value) for name, value in params.filters},
         "sort": "" if params.sort == default.sort else params.sort,
         "page": "" if params.page == default.page else str(params.page),
         "size": "" if params.size == default.size else str(params.size),
@@ -100,10 +105,40 @@ class Filters:
         for game in games:
             yield game, "/Modhub" + _join_query({**query_params, "game": quote_plus(game.name)})
 
+    def without(self, name: str) -> str:
+        """Return the address of the first page without a feature's filter."""
+        return self.with_(filters=tuple(pair for pair in self.params.filters if pair[0] != name))
+
     @property
     def active(self) -> bool:
         """Whether a filter is set."""
-        return bool(self.params.q or self.params.game)
+        return bool(self.params.q or self.params.game or self.params.filters)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterChoice:
+    """A feature's filter as the page offers it; ``value`` is the chosen one, or empty."""
+
+    name: str
+    title: str
+    unset: str
+    labels: Mapping[str, str]
+    value: str
+
+    @property
+    def label(self) -> str:
+        """What readers see of the chosen value."""
+        return self.labels.get(self.value, self.value)
+
+
+def filter_choices(request: Request, params: ListParams) -> list[FilterChoice]:
+    """Return the filters of features, each with its values; none without a value to choose."""
+    declared, chosen = request.find_service(Declarations).page_filters.values(), dict(params.filters)
+    choices = (
+        FilterChoice(offered.name, offered.title, offered.unset, offered.labels(request), chosen.get(offered.name, ""))
+        for offered in declared
+    )
+    return [choice for choice in choices if choice.labels or choice.value]
 
 
 def page_numbers(current: int, last: int) -> Iterator[int | None]:
@@ -152,14 +187,17 @@ def render_cards(request: Request, cards: list[ModPresenter], games: CuratedGame
 
 @page(context=ISite, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/browse.jinja2")
 def browse_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub``: ``q``, ``game``, ``sort``, ``page``, ``size`` as in the JSON list."""
+    """``GET /Modhub``: ``q``, ``game``, ``sort``, ``page``, ``size`` as in the JSON list, and filters of features."""
     params = page_list_params(request)
     reader = page_reader(request)
     listing: Listing = reader.listing(params)
     games = reader.games()
     chosen = games.get(fold_game(params.game)) if params.game else None
     ui = PageHelpers(request)
-    links = ui.render_fragment if params.q else ui.cached_fragment
+    choices = filter_choices(request, params)
+    # Callers choose these texts: the links of each are not kept.
+    is_any = params.q or any(choice.value and choice.value not in choice.labels for choice in choices)
+    links = ui.render_fragment if is_any else ui.cached_fragment
     filters = Filters(replace(params, page=1, game=""))
     feed_query = query_of(replace(params, page=1, size=PAGE_SIZE))
     return {
@@ -172,6 +210,8 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
         "similar": [] if listing.total else list(Filters(_DEFAULT).games(similar_games(games, params))),
         "params": params,
         "filters": Filters(params),
+        "choices": choices,
+        "chosen_values": [choice for choice in choices if choice.value],
         "query": query_of(params if params.sort in API_SORTS else replace(params, sort=_DEFAULT.sort)),
         "games": games,
         "chosen": chosen,

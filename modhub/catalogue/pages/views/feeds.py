@@ -114,7 +114,8 @@ def _tombstone(change: ChangeEntry) -> dict[str, Any]:
 
 
 def _list_title(request: Request, params: ListParams) -> str:
-    return " – ".join([PageHelpers(request).site_name, "New and updated mods", *filter(None, (params.game, params.q))])
+    parts = (params.game, *dict(params.filters).values(), params.q)
+    return " – ".join([PageHelpers(request).site_name, "New and updated mods", *filter(None, parts)])
 
 
 def update_items(request: Request, updates: list[ModUpdate]) -> list[JsonFeedItem]:
