@@ -34,6 +34,7 @@ READING = {
     "letters list",
     "mod list",
     "mod show",
+    "tag list",
     "verify",
 }
 """Commands that change nothing that anybody sees: nothing to rehearse."""
@@ -41,6 +42,9 @@ EXAMPLES: dict[str, list[str]] = {
     "demo": [],
     "game add": ["A game"],
     "game remove": ["A game"],
+    "tag add": ["speedrun", "--en", "Speedrun"],
+    "tag title": ["map", "--de", "Landkarte"],
+    "tag remove": ["map"],
     "account confirm": ["ada@example.org"],
     "account block": ["ada@example.org", "--reason", "Malware"],
     "account unblock": ["ada@example.org"],

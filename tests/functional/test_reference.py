@@ -34,6 +34,7 @@ FEATURES = {
     "modhub_builds": "builds",
     "modhub_downloads": "downloads",
     "modhub_sync": "sync",
+    "modhub_tags": "tags",
     "modhub_wiki": "wiki",
 }
 # A section depends on its own feature alone: outside CI each feature is added to none, and taken from all.
@@ -160,6 +161,7 @@ class World:
         filled = self.own("POST", f"{path}/images", FILES["view.png"], "image/png")
         serial = self.site.get("/api/modhub/changes").json["serial"]
         self.own("POST", f"{path}/publish")
+        self.own("PUT", f"{path}/tags", b'{"tags": ["map", "timer"]}')
         with self.site.databases.write_session.begin() as session:
             session.execute(update(Asset).where(Asset.kind == "image").values(caption="The calm layout"))
         code, image = (asset["url"].rpartition("/")[2] for asset in filled["assets"])

@@ -19,6 +19,7 @@ FEATURES = (
     "modhub_following",
     "modhub_metrics",
     "modhub_sync",
+    "modhub_tags",
     "modhub_wiki",
 )
 REQUIRED = {"modhub_following": "modhub_auth"}
@@ -38,6 +39,7 @@ PLACES = {
     "modhub_following": "/Modhub/following",
     "modhub_metrics": "/metrics",
     "modhub_sync": "/api/modhub/changes",
+    "modhub_tags": "/api/modhub/tags",
     "modhub_wiki": "/Modhub/api/wiki",
 }
 ANSWERS = {"modhub_following": 303}
@@ -65,6 +67,7 @@ def test_a_subset_shows_what_is_there_and_nothing_else(start: Start, subset: tup
         if feature in LINKS:
             assert (f'href="{LINKS[feature]}' in home) is included, feature
     assert ("Most downloaded" in home) is ("modhub_downloads" in subset)
+    assert ("All tags" in home) is ("modhub_tags" in subset)
     assert ("Disallow: /Modhub/account\n" in site.get("/robots.txt").text) is ("modhub_auth" in subset)
     site.post_json("/api/modhub", {"title": "x"}, status=401)
     assert site.get("/Modhub/mine", status="*").status_int == (303 if "modhub_auth" in subset else 404)

@@ -22,7 +22,7 @@ from modhub_testing.service import PASSWORD, SERVICE_SECRET, Installation
 pytestmark = pytest.mark.postgres
 
 STATES = sorted((Path(__file__).parent / "upgrades").glob("*.json"))
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads"
+FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_tags"
 KEY = "machine-key-of-the-upgrade-fixture-0001"
 SETTINGS = {
     "ApiPrivateKeys": f"{KEY} Modhub:app Modhub:wiki",

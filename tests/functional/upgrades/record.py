@@ -32,7 +32,7 @@ from modhub_following.services import Target, choose_frequency, follow
 from modhub_testing.caller import Caller
 from modhub_testing.service import SERVICE_SECRET, Installation
 
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads"
+FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_tags"
 KEY = "machine-key-of-the-upgrade-fixture-0001"
 ADDRESS_KEY = "address-key-of-the-upgrade-fixture-0001"
 SETTINGS = {

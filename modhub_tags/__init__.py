@@ -1,0 +1,53 @@
+"""Tags of mods, from a list that the operator keeps (modhub_tags/README.md)."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from pyramid.config import Configurator
+from sqlalchemy import or_
+from sqlalchemy.orm import Session
+
+from modhub.base.service_registry import find_service
+from modhub.db import Databases
+from modhub.events import ModsDeleted
+from modhub.interfaces import IMod, IMods, IOwnMod
+from modhub.ui.documentation import documentation_section
+from modhub_tags import pages, subscribers
+from modhub_tags.models import ModTag
+from modhub_tags.read_service import TagReader
+from modhub_tags.resources import OwnTagsResource, TagsResource
+from modhub_tags.services import find_wrong_tags
+from modhub_tags.settings import TAG_SETTINGS
+
+
+def verify_tags(registry: Any, session: Session) -> Iterator[str]:
+    """Yield a sentence for each mod with wrong tags; for ``modhub-admin verify``."""
+    return find_wrong_tags(session, find_service(registry, IMods))
+
+
+def includeme(config: Configurator) -> None:
+    """Register the service, the subscriber, the addresses, the panels, the filter, the command and the views."""
+    config.include("modhub")
+    config.add_feature("modhub_tags", "Tags")
+    config.declare_settings("modhub_tags.", TAG_SETTINGS)
+    config.add_migrations("modhub_tags", "modhub_tags:migrations", "tags_")
+    registry = config.registry
+    config.add_service(TagReader, TagReader(find_service(registry, Databases).raw_queries))
+    config.add_subscriber(subscribers.delete_tags_of_mods, ModsDeleted)
+    config.add_child(IMod, "tags", TagsResource)
+    config.add_child(IOwnMod, "tags", OwnTagsResource)
+    columns = {"mod_id": ModTag.mod_id, "value": ModTag.tag}
+    config.add_page_filter("tag", pages.FILTER_TITLE, pages.NO_FILTER, **columns, labels=pages.filter_labels)
+    if off_front := registry.settings["modhub_tags.off_front"]:
+        config.add_front_exclusion("tags", ModTag.mod_id, or_(*(ModTag.tag == name for name in off_front)))
+    config.add_panel("mod", "tags", pages.tags_panel, order=10)
+    config.add_panel("workshop", "tags", pages.choice_panel, order=20)
+    documentation = documentation_section("modhub_tags:templates/documentation.jinja2")
+    config.add_panel("documentation", "tags", documentation, order=22)
+    config.add_maintenance("tags", partial(verify_tags, registry))
+    config.add_translation_dirs("modhub_tags:locale")
+    config.add_demo("tags", "modhub_tags.demo.tag_samples")
+    config.include("modhub_tags.commands")
+    config.scan("modhub_tags.views")
+    config.scan("modhub_tags.pages")

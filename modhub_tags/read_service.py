@@ -1,0 +1,47 @@
+"""Anonymous reads of tags, each in one statement."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlalchemy import bindparam, select
+
+from modhub.content.folding import fold_search
+from modhub.db.raw_queries import RawQueryExecutor
+from modhub_tags.models import ModTag, Tag
+
+
+class TagTitles(NamedTuple):
+    """A tag with its titles."""
+
+    name: str
+    en: str
+    de: str
+
+    def title(self, language: str) -> str:
+        """What readers of this language see."""
+        return self.de if language == "de" else self.en
+
+
+def titles_in(tags: Iterable[TagTitles], language: str) -> dict[str, str]:
+    """The titles by name, in the order of the titles."""
+    titled = ((tag.title(language), tag.name) for tag in tags)
+    return {name: title for title, name in sorted(titled, key=lambda pair: (fold_search(pair[0]), pair[1]))}
+
+
+class TagReader:
+    """Reads tags; one per application. Whether a mod may be seen is for the caller to check."""
+
+    def __init__(self, reader: RawQueryExecutor) -> None:
+        self._reader = reader
+        listed = select(Tag.name, Tag.title_en, Tag.title_de).order_by(Tag.name)
+        self._listed = reader.prepare(listed)
+        of_mod = listed.join(ModTag, ModTag.tag == Tag.name).where(ModTag.mod_id == bindparam("id"))
+        self._of_mod = reader.prepare(of_mod)
+
+    def listed(self) -> list[TagTitles]:
+        """The operator's list, by name."""
+        return [TagTitles(*row) for row in self._reader.rows(self._listed)]
+
+    def of_mod(self, mod_id: int) -> list[TagTitles]:
+        """The tags of a mod, by name."""
+        return [TagTitles(*row) for row in self._reader.rows(self._of_mod, id=mod_id)]

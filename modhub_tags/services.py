@@ -1,0 +1,116 @@
+"""Changes to the tags of mods, and to the operator's list. The session comes first.
+
+A change of a mod's tags has the row of the mod, then shares those of the chosen tags; a change of the list has the row
+of its tag alone. So a tag that is being removed is refused, or leaves this mod too.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+from sqlalchemy import delete, func, insert, select
+from sqlalchemy.orm import Session
+
+from modhub.audit import record
+from modhub.base.errors import invalid
+from modhub.content import text
+from modhub.db import bulk
+from modhub.db.changes import What, mark_changed
+from modhub.interfaces import IMods
+from modhub_tags.limits import MOST, TAG_NAME, is_tag_name
+from modhub_tags.models import ModTag, Tag
+
+TAGS: Final = "tags"
+"""Of the serial alone: kept answers end, and no feed has an entry (C-TAG-5)."""
+_BATCH: Final = 100
+"""Mods that :class:`IMods` looks up in one statement."""
+
+
+def change_tags(session: Session, mods: IMods, mod_id: int | None, owner: int, names: Iterable[str]) -> list[str]:
+    """Give the owner's mod these tags and no others; return them by name (C-TAG-3).
+
+    400 for more than five, and for a name that is not in the list; :class:`OwnershipLost` if the mod was deleted.
+    """
+    chosen = sorted(set(names))
+    if len(chosen) > MOST:
+        raise invalid("A mod can have at most %(most)s tags.", most=MOST)
+    mod = mods.lock_own(session, mod_id, owner)
+    listed = _share_listed(session, [name for name in chosen if is_tag_name(name)])
+    unknown = [name for name in chosen if name not in listed]
+    if unknown:
+        raise invalid("“%(tag)s” is not in the list of tags.", tag=text.line(unknown[0], TAG_NAME))
+    before = session.scalars(select(ModTag.tag).where(ModTag.mod_id == mod.id).order_by(ModTag.tag)).all()
+    if before == chosen:
+        return chosen
+    session.execute(delete(ModTag).where(ModTag.mod_id == mod.id))
+    if chosen:
+        session.execute(insert(ModTag), [{"mod_id": mod.id, "tag": name} for name in chosen])
+    record(session, "tags changed", "mod", mod.id, tags=" ".join(chosen))
+    if mod.published:
+        mark_changed(session, TAGS, What.EDITED)
+    return chosen
+
+
+def _share_listed(session: Session, names: Sequence[str]) -> set[str]:
+    """Those of the names that are in the list, which stay there until the transaction ends."""
+    return set(session.scalars(select(Tag.name).where(Tag.name.in_(names)).with_for_update(read=True)))
+
+
+def delete_tags(session: Session, mod_ids: Collection[int]) -> None:
+    """Forget the tags of mods that are being deleted."""
+    for ids in bulk.batches(mod_ids):
+        session.execute(delete(ModTag).where(ModTag.mod_id.in_(ids)))
+
+
+def lock_tag(session: Session, name: str) -> Tag | None:
+    """A tag of the list, locked until the transaction ends."""
+    return session.scalars(select(Tag).where(Tag.name == name).with_for_update()).one_or_none()
+
+
+def add_tag(session: Session, name: str, en: str, de: str) -> bool:
+    """Add a tag to the list; False if it is there already."""
+    if lock_tag(session, name) is not None:
+        return False
+    session.add(Tag(name=name, title_en=en, title_de=de))
+    session.flush()
+    record(session, "tag added", "tag", name)
+    mark_changed(session, TAGS, What.EDITED)
+    return True
+
+
+def title_tag(session: Session, name: str, en: str | None, de: str | None) -> bool:
+    """Change the titles that are given; False if there is no such tag."""
+    tag = lock_tag(session, name)
+    if tag is None:
+        return False
+    tag.title_en, tag.title_de = en or tag.title_en, de or tag.title_de
+    session.flush()
+    record(session, "tag titled", "tag", name)
+    mark_changed(session, TAGS, What.EDITED)
+    return True
+
+
+def remove_tag(session: Session, name: str) -> int | None:
+    """Remove a tag from the list and from all mods; how many had it, None if there is no such tag."""
+    tag = lock_tag(session, name)
+    if tag is None:
+        return None
+    mods = session.scalar(select(func.count()).select_from(ModTag).where(ModTag.tag == name)) or 0
+    session.execute(delete(ModTag).where(ModTag.tag == name))
+    session.delete(tag)
+    session.flush()
+    record(session, "tag removed", "tag", name, mods=mods)
+    mark_changed(session, TAGS, What.EDITED)
+    return mods
+
+
+def find_wrong_tags(session: Session, mods: IMods) -> Iterator[str]:
+    """A sentence for each mod whose tags cannot be right; for ``modhub-admin verify``."""
+    grouped = select(ModTag.mod_id, func.count()).group_by(ModTag.mod_id)
+    counts: dict[int, int] = {row[0]: row[1] for row in session.execute(grouped)}
+    for ids in bulk.batches(sorted(counts), _BATCH):
+        existing = mods.get_mods(session, ids)
+        for mod_id in ids:
+            if mod_id not in existing:
+                yield f"mod {mod_id} has tags and does not exist"
+            elif counts[mod_id] > MOST:
+                yield f"mod {mod_id} has {counts[mod_id]} tags, and {MOST} are the most"

@@ -1,0 +1,42 @@
+"""Tags for programs."""
+
+from typing import Any
+
+from pyramid.response import Response
+
+from modhub.base.errors import not_found
+from modhub.http.payload import encode, read_json
+from modhub.http.request import Request
+from modhub.http.responses import public_json
+from modhub.interfaces import ICatalogue, IMods
+from modhub.web.views import OPEN, api
+from modhub_tags import services
+from modhub_tags.interfaces import ITags
+from modhub_tags.read_service import TagReader
+from modhub_tags.resources import TagPermission, TagsResource
+from modhub_tags.schemas import ListedTag, TagListDocument, TagsChange, TagsDocument, TitlesDocument
+
+
+@api(context=ICatalogue, name="tags", request_method="GET", permission=OPEN, response_cache=True)
+def list_tags_view(_context: Any, request: Request) -> Response:
+    """``GET /api/modhub/tags``: the operator's list."""
+    tags = [ListedTag(tag.name, TitlesDocument(tag.en, tag.de)) for tag in request.find_service(TagReader).listed()]
+    return public_json(encode(TagListDocument(tags)))
+
+
+@api(context=ITags, request_method="GET", permission=OPEN, response_cache=True)
+def read_tags_view(context: TagsResource, request: Request) -> Response:
+    """``GET /api/modhub/{id}/tags``"""
+    mod = context.find_mod(request.dbsession)
+    if mod is None or not mod.published:
+        raise not_found()
+    return public_json(encode(TagsDocument([tag.name for tag in request.find_service(TagReader).of_mod(mod.id)])))
+
+
+@api(context=ITags, request_method="PUT", permission=TagPermission.EDIT)
+def change_tags_view(context: TagsResource, request: Request) -> TagsDocument:
+    """``PUT /api/modhub/{id}/tags``: of a draft too."""
+    names = read_json(request, TagsChange).tags
+    owner: int = request.authenticated_userid
+    tags = services.change_tags(request.dbsession, request.find_service(IMods), context.mod_id, owner, names)
+    return TagsDocument(tags)

@@ -1,0 +1,202 @@
+"""The filter of the list by a tag: with all other parameters, on pages and in feeds, never in the API."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from sqlalchemy import insert
+
+from modhub.catalogue.read_service import CatalogueReader, ListParams
+from modhub_downloads.models import ModDownloads
+from modhub_tags.models import ModTag
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod
+
+from .conftest import tag
+
+pytestmark = pytest.mark.postgres
+
+MODS = 24
+COUNTS = {1: 5, 4: 900, 9: 5, 12: 7, 20: 5}
+"""Downloads by place of the mod."""
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    return start(f"{TEST_ACCOUNTS} modhub_tags modhub_downloads")
+
+
+def is_map(place: int) -> bool:
+    return place % 3 == 0
+
+
+def is_chat(place: int) -> bool:
+    return place > 20
+
+
+@pytest.fixture
+def ids(site: Site) -> list[int]:
+    """The mods, the one changed longest ago first: every third is a map, the last ones are for chats."""
+    mods = [
+        {"title": f"Mod {at}", "games": ["Portal" if at % 2 else "Tetris"], "ups": at % 5, "downs": 0}
+        for at in range(MODS)
+    ]
+    mod_ids = insert_mods(site, mods)
+    tags = [{"mod_id": mod_ids[at], "tag": "map"} for at in range(MODS) if is_map(at)]
+    tags += [{"mod_id": mod_ids[at], "tag": "chat"} for at in range(MODS) if is_chat(at)]
+    with site.databases.write_session.begin() as session:
+        # A mod whose deletion was missed.
+        session.execute(insert(ModTag), [*tags, {"mod_id": 10**6, "tag": "map"}])
+        session.execute(insert(ModDownloads), [{"mod_id": mod_ids[at], "downloads": COUNTS[at]} for at in COUNTS])
+    return mod_ids
+
+
+def listed(site: Site, query: str) -> list[int]:
+    page = site.get(f"/Modhub?{query}").html
+    links = [link["href"] for link in page.select(".cards h3 a, .cards h2 a")]
+    return [int(link.rpartition("/")[2]) for link in links]
+
+
+def expected(ids: list[int], sort: str, places: list[int]) -> list[int]:
+    order: dict[str, Any] = {
+        "new": lambda at: -at,
+        "top": lambda at: (-(at % 5), -at),
+        "downloads": lambda at: (-COUNTS[at], -at) if at in COUNTS else (0, -at),
+    }
+    return [ids[at] for at in sorted(places, key=order[sort])]
+
+
+@pytest.mark.parametrize("sort", ["new", "top", "downloads"])
+@pytest.mark.parametrize(
+    ("query", "places"),
+    [
+        ("tag=map", [at for at in range(MODS) if is_map(at)]),
+        ("tag=chat", [at for at in range(MODS) if is_chat(at)]),
+        ("tag=map&game=portal", [at for at in range(MODS) if is_map(at) and at % 2]),
+        ("tag=map&q=mod", [at for at in range(MODS) if is_map(at)]),
+        ("tag=map&q=mod+2", [12, 21]),
+        ("tag=map&q=o", [at for at in range(MODS) if is_map(at)]),
+        ("tag=chat&q=o+2", [21, 22, 23]),
+        ("tag=map&q=mod&game=tetris", [0, 6, 12, 18]),
+        ("tag=map&q=mod+1&game=tetris", [12, 18]),
+        ("tag=timer", []),
+    ],
+)
+def test_it_finds_what_has_the_tag_in_the_order_of_the_list(
+    site: Site, ids: list[int], query: str, places: list[int], sort: str
+) -> None:
+    # C-TAG-4
+    pages = [listed(site, f"{query}&sort={sort}&size=3&page={number}") for number in range(1, 10)]
+    assert [mod_id for page in pages for mod_id in page] == expected(ids, sort, places)
+    total = site.get(f"/Modhub?{query}&sort={sort}").html.find(id="results").text
+    assert total == f"{len(places)} mod{'' if len(places) == 1 else 's'}"
+
+
+@pytest.mark.parametrize("value", ["nothing", "MAP", "map%20x", "%27", "ma", "x" * 9000, "%00map%ff", "map&tag=chat"])
+def test_an_unknown_tag_finds_nothing(site: Site, ids: list[int], value: str) -> None:
+    # C-TAG-4, C-ERR-8
+    mod_ids = listed(site, f"tag={value}")
+    assert mod_ids == ([] if "&" not in value else expected(ids, "new", [21, 22, 23]))
+
+
+@pytest.mark.parametrize("value", ["", "%20", "%00"])
+def test_no_tag_is_no_filter(site: Site, ids: list[int], value: str) -> None:
+    page = site.get(f"/Modhub?tag={value}").html
+    assert page.find(id="results").text == f"{MODS} mods"
+    assert page.select(".filters") == []
+
+
+def test_the_page_keeps_the_filter(site: Site, ids: list[int]) -> None:
+    # C-TAG-4
+    page = site.get("/Modhub?game=Portal&tag=map&sort=top&size=2").html
+    assert page.title.text.startswith("Mods for Portal – Map")
+    assert [option["value"] for option in page.select("#tag option[selected]")] == ["map"]
+    assert page.select_one("#tag option").text == "All tags"
+    canonical = urlsplit(page.select_one('link[rel="canonical"]')["href"])
+    assert f"{canonical.path}?{canonical.query}" == "/Modhub?game=Portal&tag=map&sort=top&size=2"
+    assert page.select_one('link[rel="next"]')["href"] == "/Modhub?game=Portal&tag=map&sort=top&page=2&size=2"
+    assert {link["href"] for link in page.select(".pager a")} == {
+        "/Modhub?game=Portal&tag=map&sort=top&page=2&size=2#results",
+        "/Modhub?game=Portal&tag=map&sort=top&size=2#results",
+    }
+    chips = {link.select("span")[1].text: link["href"] for link in page.select(".filters .chip")}
+    assert chips == {
+        "Portal": "/Modhub?tag=map&sort=top&size=2#results",
+        "Map": "/Modhub?game=Portal&sort=top&size=2#results",
+    }
+    feed = page.select_one('link[type="application/feed+json"]')["href"]
+    assert feed == "/Modhub/feed.json?game=Portal&tag=map&sort=top"
+    assert page.select('.list-links a[href^="/api/"]') == [], "the API has no such list"
+    german = site.get("/Modhub?tag=map", headers={"Accept-Language": "de"}).html
+    assert german.select_one(".filters .chip").select("span")[1].text == "Karte"
+    assert german.select_one("#tag option").text == "Alle Tags"
+
+
+def test_the_form_sends_it_with_all_others(site: Site, ids: list[int]) -> None:
+    # C-TAG-4
+    page = site.get("/Modhub?q=mod")
+    (form,) = (form for form in page.forms.values() if "q" in form.fields)
+    assert [value for value, _, _ in form["tag"].options][:3] == ["", "accessibility", "chat"]
+    form["tag"] = "chat"
+    answer = form.submit()
+    assert answer.request.params["q"] == "mod"
+    assert answer.html.find(id="results").text == "3 mods"
+
+
+def test_the_feeds_have_what_the_list_has(site: Site, ids: list[int]) -> None:
+    # C-TAG-4
+    feed = site.get("/Modhub/feed.json?tag=chat").json
+    assert [item["_modhub"]["id"] for item in feed["items"]] == expected(ids, "new", [21, 22, 23])
+    assert feed["title"].endswith("New and updated mods – chat")
+    assert feed["home_page_url"].endswith("/Modhub?tag=chat")
+    assert site.get("/Modhub/feed?tag=chat").text.count("<entry") == 3
+    assert site.get("/Modhub/feed.json?tag=nothing").json["items"] == []
+
+
+def test_what_an_empty_list_says_is_text(site: Site, ids: list[int]) -> None:
+    page = site.get("/Modhub?tag=%3Ci%3Ex%3C/i%3E&q=nothing")
+    assert "<i>x" not in page.text
+    assert "/Modhub?q=nothing" in [link["href"] for link in page.html.select(".empty a")]
+    assert "No mods found with this filter." in site.get("/Modhub?tag=nothing").text
+
+
+def test_programs_have_the_list_that_they_had(site: Site, ids: list[int]) -> None:
+    # C-TAG-4
+    assert site.get("/api/modhub?tag=map").json == site.get("/api/modhub").json
+
+
+def test_drafts_hidden_and_deleted_mods_are_not_found(site: Site) -> None:
+    # C-TAG-6, C-PRO-2
+    shown, hidden, deleted, draft = *(published_mod(site) for _ in range(3)), new_mod(site)
+    for mod in (shown, hidden, deleted, draft):
+        tag(site, mod, "map")
+    hide_mod(site, hidden)
+    site.as_account(7).delete(mod_address(deleted), status=204)
+    for sort in ("new", "top", "downloads"):
+        assert listed(site, f"tag=map&sort={sort}") == [shown["id"]]
+
+
+def test_a_page_asks_once_for_the_list_of_tags(site: Site, start: Start, ids: list[int]) -> None:
+    without = start(f"{TEST_ACCOUNTS} modhub_downloads", url=str(site.registry.settings["sqlalchemy.url"]))
+    counts = []
+    for app in (site, without):
+        app.get("/Modhub")
+        with app.counted() as statements:
+            app.get("/Modhub")
+        counts.append(len(statements))
+    assert counts[0] == counts[1] + 1
+    with site.counted() as statements:
+        site.get("/Modhub?tag=map")
+    assert sum("tags_tag" in statement for statement in statements) == 1
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_sqlite_reads_the_mods_of_a_rare_tag_from_its_index(site: Site, ids: list[int]) -> None:
+    reader = site.find_service(CatalogueReader)
+    with site.counted() as statements:
+        reader.find(ListParams(filters=(("tag", "chat"),)))
+    listing = next(statement for statement in statements if "document" in statement)
+    with site.databases.write_engine.begin() as connection:
+        values = {"size": 20, "offset": 0, "filter_tag": "chat"}
+        plan = [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {listing}", values)]
+    assert any("ix_tags_mod_tag_mod_id" in step or "sqlite_autoindex_tags_mod" in step for step in plan), plan

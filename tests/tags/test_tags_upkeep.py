@@ -1,0 +1,215 @@
+"""The operator's list, verify, backups, the demo, migrations, and what happens at the same time."""
+
+import json
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, insert, select
+
+from modhub.admin import program as admin
+from modhub.base.errors import OwnershipLost
+from modhub.base.service_registry import find_service
+from modhub.base.settings import StartRefused
+from modhub.interfaces import IMods
+from modhub.ops import migrate
+from modhub_tags import services
+from modhub_tags.demo import tag_samples
+from modhub_tags.models import ModTag, Tag
+from modhub_tags.services import find_wrong_tags
+from modhub_testing import Site, Start
+from modhub_testing.mods import mod_address, published_mod
+
+from .conftest import FEATURES, SHIPPED, tag
+
+pytestmark = pytest.mark.postgres
+
+
+def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    parser = admin.build_admin_parser(site.config)
+    arguments = parser.parse_args(["-c", "x.ini", "tag", *words])
+    code = arguments.run(admin.Admin(site.config), arguments)
+    printed = capsys.readouterr()
+    return code, printed.out + printed.err
+
+
+def tags_of(site: Site, mod: dict[str, Any]) -> list[str]:
+    return list(site.get(mod_address(mod, "tags")).json["tags"])
+
+
+def listed(site: Site) -> dict[str, dict[str, str]]:
+    return {entry["name"]: entry["titles"] for entry in site.get("/api/modhub/tags").json["tags"]}
+
+
+def test_models_and_migrations_agree(site: Site) -> None:
+    package = next(migration for migration in site.declarations.migrations if migration.package == "modhub_tags")
+    assert migrate.schema_differences(site.databases, package) == []
+
+
+def test_the_operator_keeps_the_list(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    # C-TAG-1
+    assert run(site, capsys, "list")[1].splitlines()[6] == "map: Map, Karte"
+    lines = [json.loads(line) for line in run(site, capsys, "list", "--json")[1].splitlines()]
+    assert [line["name"] for line in lines] == SHIPPED
+    assert lines[6] == {"name": "map", "titles": {"en": "Map", "de": "Karte"}}
+    dry = run(site, capsys, "add", "speed-run", "--en", "Speedrun", "--dry-run")
+    assert dry == (0, "The tag speed-run would be added to the list. Nothing was changed.\n")
+    assert "speed-run" not in listed(site)
+    assert run(site, capsys, "add", "speed-run", "--en", " Speed\nrun ")[0] == 0
+    assert listed(site)["speed-run"] == {"en": "Speed run", "de": "Speed run"}
+    assert run(site, capsys, "add", "speed-run", "--en", "Other")[0] == 1
+    assert run(site, capsys, "title", "speed-run", "--de", "Schnell" * 10)[0] == 0
+    assert listed(site)["speed-run"] == {"en": "Speed run", "de": ("Schnell" * 10)[:40]}
+    assert run(site, capsys, "remove", "speed-run")[0] == 0
+    assert list(listed(site)) == SHIPPED
+    assert [run(site, capsys, *words)[0] for words in (("remove", "no"), ("title", "no", "--en", "x"))] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["add", "HUD", "--en", "x"], ["add", "x" * 33, "--en", "x"], ["add", "a", "--en", " "], ["title", "map"]],
+    ids=" ".join,
+)
+def test_a_name_or_title_that_cannot_be_is_a_sentence(
+    site: Site, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    # C-TAG-1
+    with pytest.raises(StartRefused):
+        run(site, capsys, *words)
+    assert list(listed(site)) == SHIPPED
+
+
+def test_a_removed_tag_leaves_the_mods(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    # C-TAG-6
+    mods = [published_mod(site) for _ in range(2)]
+    for mod in mods:
+        tag(site, mod, "map", "timer")
+    assert [tags_of(site, mod) for mod in mods] == [["map", "timer"]] * 2
+    would, done = (run(site, capsys, "remove", "map", *more) for more in (["--dry-run"], []))
+    assert would[1].startswith("The tag map would be removed from the list and from 2 mods.")
+    assert done[1] == "The tag map was removed from the list and from 2 mods.\n"
+    assert [tags_of(site, mod) for mod in mods] == [["timer"]] * 2
+    assert site.get("/Modhub?tag=map").html.find(id="results").text == "0 mods"
+    tag(site, mods[0], "map", status=400)
+    run(site, capsys, "add", "map", "--en", "Map")
+    assert [tags_of(site, mod) for mod in mods] == [["timer"]] * 2
+
+
+def test_without_any_tag_nothing_is_offered(site: Site) -> None:
+    mod = published_mod(site)
+    with site.databases.write_session.begin() as session:
+        for name in SHIPPED:
+            services.remove_tag(session, name)
+    assert site.get("/api/modhub/tags").json == {"tags": []}
+    assert site.get("/Modhub").html.select("#tag") == []
+    assert site.get(f"/Modhub/mine/{mod['id']}", headers={"Cookie": "account=7"}).html.find(id="tags") is None
+
+
+def test_verify_finds_what_cannot_be(site: Site) -> None:
+    mod = published_mod(site)
+    mods = find_service(site.registry, IMods)
+    tag(site, mod, "map")
+    with site.databases.readonly_session() as session:
+        assert list(find_wrong_tags(session, mods)) == []
+    with site.databases.write_session.begin() as session:
+        rows = [{"mod_id": mod["id"], "tag": name} for name in SHIPPED[:5]]
+        session.execute(insert(ModTag), [*rows, {"mod_id": 10**6, "tag": "map"}])
+    with site.databases.readonly_session() as session:
+        assert list(find_wrong_tags(session, mods)) == [
+            f"mod {mod['id']} has 6 tags, and 5 are the most",
+            f"mod {10**6} has tags and does not exist",
+        ]
+
+
+def test_a_tag_that_is_being_removed_leaves_a_mod_that_just_got_it(site: Site) -> None:
+    # C-TAG-6
+    mod, mods = published_mod(site), find_service(site.registry, IMods)
+
+    def remove() -> int | None:
+        with site.databases.write_session.begin() as session:
+            return services.remove_tag(session, "map")
+
+    with ThreadPoolExecutor(1) as pool:
+        with site.databases.write_session.begin() as session:
+            services.change_tags(session, mods, mod["id"], 7, ["map", "timer"])
+            removed: Future[int | None] = pool.submit(remove)
+            with pytest.raises(TimeoutError):
+                removed.result(0.3)
+        assert removed.result() == 1
+    assert tags_of(site, mod) == ["timer"]
+
+
+def test_two_changes_of_one_mod_happen_one_after_the_other(site: Site) -> None:
+    # C-TAG-3
+    mod, mods = published_mod(site), find_service(site.registry, IMods)
+
+    def change() -> list[str]:
+        with site.databases.write_session.begin() as session:
+            return services.change_tags(session, mods, mod["id"], 7, SHIPPED[5:10])
+
+    with ThreadPoolExecutor(1) as pool:
+        with site.databases.write_session.begin() as session:
+            services.change_tags(session, mods, mod["id"], 7, SHIPPED[:6][1:])
+            second = pool.submit(change)
+            with pytest.raises(TimeoutError):
+                second.result(0.3)
+        assert second.result() == SHIPPED[5:10]
+    assert tags_of(site, mod) == SHIPPED[5:10]
+
+
+def test_somebody_elses_mod_is_refused_by_the_service_too(site: Site) -> None:
+    # C-OWN-12
+    mod, mods = published_mod(site), find_service(site.registry, IMods)
+    for mod_id, owner in ((mod["id"], 8), (10**6, 7), (None, 7)):
+        with pytest.raises(OwnershipLost), site.databases.write_session.begin() as session:
+            services.change_tags(session, mods, mod_id, owner, ["map"])
+
+
+def test_the_samples_have_tags_of_the_list(start: Start) -> None:
+    site = start(FEATURES)
+    modhub_admin = admin.Admin(site.config)
+    site.as_account(7)
+    published = [published_mod(site, title=title) for title in ("Split Timer", "Overlay Kit", "Foundry Map", "Other")]
+    with site.databases.write_session.begin() as session:
+        session.execute(delete(Tag).where(Tag.name == "tracker"))
+    for _ in range(2):
+        tag_samples(modhub_admin)
+        assert [tags_of(site, mod) for mod in published] == [["hud", "timer"], ["library"], ["map"], []]
+
+
+def test_the_list_is_taken_out_and_comes_back(site: Site, start: Start) -> None:
+    # C-RUN-7
+    mod = published_mod(site)
+    tag(site, mod, "map")
+    url = str(site.registry.settings["sqlalchemy.url"])
+    without = start("modhub_testing.accounts", url=url)
+    without.get("/api/modhub/tags", status=404)
+    without.get(mod_address(mod, "tags"), status=404)
+    assert without.get("/Modhub?tag=chat").html.find(id="results").text == "1 mod"
+    for page in ("/Modhub", mod["url"], f"/Modhub/mine/{mod['id']}"):
+        assert "Tags" not in without.get(page, headers={"Cookie": "account=7"})
+    without.as_account(7).delete(mod_address(mod), status=204)
+    again = start(FEATURES, url=url)
+    assert again.get("/Modhub?tag=map").html.find(id="results").text == "0 mods"
+
+
+def test_the_setting_names_what_the_front_leaves_out(start: Start) -> None:
+    # C-TAG-8
+    def left_out(site: Site) -> list[int]:
+        with site.databases.readonly_session() as session:
+            statements = (
+                select(each.mod_id).where(each.condition) for each in site.declarations.front_exclusions.values()
+            )
+            return sorted(mod_id for statement in statements for mod_id in session.scalars(statement))
+
+    site = start(FEATURES)
+    library, both, other = (published_mod(site)["id"] for _ in range(3))
+    with site.databases.write_session.begin() as session:
+        rows = [(library, "library"), (both, "library"), (both, "map"), (other, "tool")]
+        session.execute(insert(ModTag), [{"mod_id": mod_id, "tag": name} for mod_id, name in rows])
+    url = str(site.registry.settings["sqlalchemy.url"])
+    assert left_out(site) == [library, both]
+    assert left_out(start(FEATURES, url=url, modhub_tags__off_front="tool chat")) == [other]
+    assert left_out(start(FEATURES, url=url, modhub_tags__off_front="")) == []
+    with pytest.raises(StartRefused, match=r"modhub_tags\.off_front"):
+        start(FEATURES, url=url, modhub_tags__off_front="Library")
