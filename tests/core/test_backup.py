@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_wiki modhub_sync modhub_downloads modhub_tags"
 TEXT = 'Zeile 1\nZeile 2\t"«Ü» 🎮'
-PREFIXES = ("core_", "auth_", "builds_", "wiki_", "sync_", "following_", "downloads_")
+PREFIXES = ("core_", "auth_", "builds_", "wiki_", "sync_", "following_", "downloads_", "tags_")
 QUIET = ProgressDisplay()
 KINDS = list(product(["sqlite", "postgresql"], repeat=2))
 """From and into which database. Outside CI only from one to the other."""
@@ -86,7 +86,7 @@ def new(template_databases: TemplateDatabases, tmp_path: Path) -> Iterator[Calla
 
 def value_for(column: Any, row: int) -> Any:
     """A value that another database could get wrong; every third row has NULL where it may."""
-    if column.foreign_keys or (column.primary_key and isinstance(column.type, Integer)):
+    if isinstance(column.type, Integer) and (column.foreign_keys or column.primary_key):
         return row
     if column.nullable and row == 3:
         return None
@@ -423,6 +423,19 @@ def test_an_older_backup_gets_the_schema_of_this_code(
     restore(place, tmp_path / "made", manifest, QUIET)
     assert migrate.behind(place.databases, core) == []
     assert [row[1] for row in rows_of(place.databases)["core_game"]] == ["Portal"]
+
+
+def test_a_feature_that_the_backup_did_not_have_begins_as_in_a_new_database(
+    dialect: str, new: Callable[..., Databases], packages: list[Migrations], tmp_path: Path
+) -> None:
+    core = [package for package in packages if package.package == "modhub"]
+    folder = tmp_path / "made"
+    manifest = back_up(new(dialect, ""), core, folder)
+    both = [package for package in packages if package.package in {"modhub", "modhub_tags"}]
+    place = RestoreTarget(new(dialect, None), None, both)
+    refuse_unfit_place(place, folder, manifest)
+    restore(place, folder, manifest, QUIET)
+    assert "library" in [row[0] for row in rows_of(place.databases)["tags_tag"]]
 
 
 def written(source: BackupSource, connection: Connection, folder: Path) -> Manifest:

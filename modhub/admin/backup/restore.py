@@ -97,7 +97,7 @@ def load_database(target: RestoreTarget, folder: Path, manifest: Manifest, progr
             _lock(connection, tables)
             _refuse_rows(connection, packages)
             _refuse_missing_files(target.store, folder, manifest)
-            _load(connection, tables, folder, manifest, progress)
+            _load(connection, _tables_of_backup(tables, packages, manifest), folder, manifest, progress)
             for package in packages:
                 migrate.upgrade_package(connection, package, "head")
             for package in packages:
@@ -108,6 +108,12 @@ def load_database(target: RestoreTarget, folder: Path, manifest: Manifest, progr
             raise
         reason = database_errors.driver_reason(error, databases.write_engine.url)
         raise StartRefused(f"the rows could not be restored, the database is as it was ({reason})") from None
+
+
+def _tables_of_backup(tables: list[Table], packages: list[Migrations], manifest: Manifest) -> list[Table]:
+    """Without those of features that the backup did not have yet: what their migrations put there stays."""
+    new = tuple(package.table_prefix for package in packages if package.package not in manifest.revisions)
+    return [table for table in tables if not table.name.startswith(new)]
 
 
 def _load(
