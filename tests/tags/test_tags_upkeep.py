@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import delete, insert, select
 
 from modhub.admin import program as admin
-from modhub.base.errors import OwnershipLost
+from modhub.base.errors import ApiError, OwnershipLost
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.interfaces import IMods
@@ -137,6 +137,24 @@ def test_a_tag_that_is_being_removed_leaves_a_mod_that_just_got_it(site: Site) -
                 removed.result(0.3)
         assert removed.result() == 1
     assert tags_of(site, mod) == ["timer"]
+
+
+def test_a_tag_that_is_being_removed_is_refused(site: Site) -> None:
+    # C-TAG-3, C-TAG-6
+    mod, mods = published_mod(site), find_service(site.registry, IMods)
+
+    def change() -> list[str]:
+        with site.databases.write_session.begin() as session:
+            return services.change_tags(session, mods, mod["id"], 7, ["map"])
+
+    with ThreadPoolExecutor(1) as pool:
+        with site.databases.write_session.begin() as session:
+            services.remove_tag(session, "map")
+            changed = pool.submit(change)
+            with pytest.raises(TimeoutError):
+                changed.result(0.3)
+        with pytest.raises(ApiError, match="is not in the list of tags"):
+            changed.result()
 
 
 def test_two_changes_of_one_mod_happen_one_after_the_other(site: Site) -> None:
