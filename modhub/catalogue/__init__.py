@@ -31,7 +31,7 @@ from modhub.web.traversal import ANY
 def includeme(config: Configurator) -> None:
     """Register services, resources, body limits, subscribers and views."""
     databases, declared = find_service(config.registry, Databases), find_service(config.registry, Declarations)
-    mods = CatalogueReader(databases.raw_queries, declared.page_orders, declared.page_filters)
+    mods = CatalogueReader(databases.raw_queries, declared)
     config.add_service(CatalogueReader, mods)
     config.add_service(IPublicMods, PublicLookup(databases.raw_queries, mods))
     config.add_service(IMods, ModLookup())

@@ -1,5 +1,6 @@
 """Statements of lists and searches. Each starts from a public table, so that unpublished mods cannot be found."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from modhub.catalogue.models import (
 )
 from modhub.catalogue.public_copies import PUBLISHED
 from modhub.catalogue.queries import AnySelect
-from modhub.declarations import PageFilter, PageOrder
+from modhub.declarations import FrontExclusion, PageFilter, PageOrder
 
 _FTS = table("fts_core_text", column("rowid"))
 _MATCHES: ColumnElement[bool] = literal_column("fts_core_text").op("MATCH")(bindparam("match"))
@@ -51,6 +52,10 @@ class ListVariant:
     by_game: bool = False
     """Whether the game's mods are compared with the words one by one, because an index would find more mods."""
     filters: tuple[PageFilter, ...] = ()
+    by_filter: bool = False
+    """Whether the mods with the values of the filters are compared one by one, because words and games have more."""
+    left_out: tuple[FrontExclusion, ...] = ()
+    """For a row of the front: the mods that features leave out there."""
     order: PageOrder | None = None
     ranked: bool = True
     """Of an ``order``: its part with a row of the order's table, or the rest."""
@@ -91,8 +96,14 @@ def _has_value(page_filter: PageFilter) -> ColumnElement[bool]:
 
 
 def _are_filtered(variant: ListVariant, mod_id: Any) -> list[ColumnElement[bool]]:
-    """The conditions of features' filters for a statement that reads all hits: the mods with a value are read first."""
-    return [mod_id.in_(select(chosen.mod_id).where(_has_value(chosen))) for chosen in variant.filters]
+    """The conditions of features for a statement that reads all hits: the mods with a filter's value are read first."""
+    filters = [mod_id.in_(select(chosen.mod_id).where(_has_value(chosen))) for chosen in variant.filters]
+    return [*filters, *are_on_front(variant.left_out, mod_id)]
+
+
+def are_on_front(left_out: Iterable[FrontExclusion], mod_id: Any) -> list[ColumnElement[bool]]:
+    """The conditions for a mod of the front's rows (`config.add_front_exclusion`)."""
+    return [~exists().where(each.mod_id == mod_id, each.condition) for each in left_out]
 
 
 def _likes(variant: ListVariant) -> list[ColumnElement[bool]]:
@@ -102,6 +113,9 @@ def _likes(variant: ListVariant) -> list[ColumnElement[bool]]:
 
 def _hits(variant: ListVariant) -> AnySelect:
     """(id, updated_at, score) of all hits, unordered; the score only if the order needs it."""
+    if variant.by_filter:
+        everything = _everything().where(*_are_filtered(variant, PublicMod.id))
+        return everything.where(*_are_hits(replace(variant, filters=()), PublicMod.id))
     if variant.game and not variant.has_index:
         source: Any = PublicGame
         mod_id, moment = PublicGame.mod_id, PublicGame.updated_at
@@ -140,7 +154,7 @@ def _are_hits(variant: ListVariant, mod_id: Any) -> list[ColumnElement[bool]]:
     if variant.game:
         conditions.append(exists().where(PublicGame.mod_id == mod_id, PublicGame.folded == bindparam("game")))
     conditions += [exists().where(chosen.mod_id == mod_id, _has_value(chosen)) for chosen in variant.filters]
-    return conditions
+    return conditions + are_on_front(variant.left_out, mod_id)
 
 
 _DOCUMENT: Final = (PublicMod.document,)
@@ -204,8 +218,14 @@ def ranked_total_statement(variant: ListVariant) -> AnySelect:
     return select(func.count()).select_from(_ranked_hits(variant, variant.order).order_by(None).subquery())
 
 
+def filtered_total_statement(variant: ListVariant) -> AnySelect:
+    """The number of rows with the value of the variant's first filter, of mods that are not published too."""
+    chosen = variant.filters[0]
+    return select(func.count()).select_from(chosen.mod_id.class_).where(_has_value(chosen))
+
+
 def limited_total_statement(variant: ListVariant) -> AnySelect:
-    """The number of hits of a variant with words, ``size`` at most."""
+    """The number of hits of a variant with words or a game, ``size`` at most."""
     return select(func.count()).select_from(_hits(variant).limit(bindparam("size")).subquery())
 
 

@@ -1,6 +1,6 @@
 """Anonymous reads: lists, mods with their install chains, changelogs, games, files. Uses only the public tables."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -17,7 +17,7 @@ from modhub.catalogue.successors import SupersededDocument, successor_document, 
 from modhub.content import limits
 from modhub.content.folding import fold_game, fold_search, search_words
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
-from modhub.declarations import PageFilter, PageOrder
+from modhub.declarations import Declarations
 from modhub.http.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
 from modhub.http.responses import ComposedBody
 
@@ -35,6 +35,8 @@ class ListParams:
     size: int = limits.PAGE_SIZE
     filters: tuple[tuple[str, str], ...] = ()
     """Of pages alone: the names of features' filters (:class:`modhub.declarations.PageFilter`) with their values."""
+    front: bool = False
+    """Whether it is a row of the front, without the mods that features leave out there; ``total`` counts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +83,10 @@ MAX_LISTS: Final = 256
 class CatalogueReader:
     """Reads published mods; one per application."""
 
-    def __init__(
-        self,
-        reader: RawQueryExecutor,
-        page_orders: Mapping[str, PageOrder],
-        page_filters: Mapping[str, PageFilter],
-    ) -> None:
+    def __init__(self, reader: RawQueryExecutor, declared: Declarations) -> None:
+        """``declared`` is complete when the first list is read."""
         self.reader = reader
-        self._page_orders = page_orders
-        self._page_filters = page_filters
+        self.declared = declared
         self._prepared = lru_cache(MAX_LISTS)(self._prepare)
         self.stored = DocumentReader(reader)
         self._asset = reader.prepare(queries.asset_statement())
@@ -111,7 +108,9 @@ class CatalogueReader:
     def rows(self, params: ListParams, page: ListStatement) -> tuple[int, list[Row]]:
         """Return (total number of hits, rows of one page); ``page`` builds the statement for a variant."""
         variant, values = self._variant_of(params)
-        if variant.game and variant.has_index:
+        if variant.filters and (variant.game or variant.has_words):
+            variant = replace(variant, by_filter=self._has_filter_fewer(variant, values))
+        if variant.game and variant.has_index and not variant.by_filter:
             variant = replace(variant, by_game=self._has_game_fewer(variant, values))
         total = self.reader.rows(self._prepared(list_queries.total_statement, variant), **values)[0][0]
         offset = (params.page - 1) * params.size
@@ -129,10 +128,18 @@ class CatalogueReader:
 
     def _has_game_fewer(self, variant: ListVariant, values: dict[str, Any]) -> bool:
         """Whether the game has no more mods than the words, so that comparing each of them reads less."""
-        total, limited = list_queries.total_statement, list_queries.limited_total_statement
-        in_game: int = self.reader.rows(self._prepared(total, ListVariant(game=True)), **values)[0][0]
-        words = self._prepared(limited, replace(variant, game=False, top=False, filters=()))
-        return bool(self.reader.rows(words, **values, size=in_game)[0][0] == in_game)
+        in_game = self._prepared(list_queries.total_statement, ListVariant(game=True))
+        return self._has_fewer(in_game, replace(variant, game=False, top=False, filters=()), values)
+
+    def _has_filter_fewer(self, variant: ListVariant, values: dict[str, Any]) -> bool:
+        """Whether a filter's value has no more mods than words and game."""
+        chosen = self._prepared(list_queries.filtered_total_statement, ListVariant(filters=variant.filters[:1]))
+        return self._has_fewer(chosen, replace(variant, filters=(), top=False, order=None), values)
+
+    def _has_fewer(self, counted: PreparedQuery, others: ListVariant, values: dict[str, Any]) -> bool:
+        count: int = self.reader.rows(counted, **values)[0][0]
+        limited = self._prepared(list_queries.limited_total_statement, others)
+        return bool(self.reader.rows(limited, **values, size=count)[0][0] == count)
 
     def _walks(self, variant: ListVariant, hits: int, needed: int) -> bool:
         """Whether to read mods in the order of the list until ``needed`` hits were met, and not all hits.
@@ -162,8 +169,9 @@ class CatalogueReader:
             rest="rest" in values,
             match="match" in values,
             short=self.reader.dialect == "sqlite" and has_short(words),
-            order=self._page_orders.get(params.sort),
-            filters=tuple(self._page_filters[name] for name, _ in params.filters),
+            order=self.declared.page_orders.get(params.sort),
+            filters=tuple(self.declared.page_filters[name] for name, _ in params.filters),
+            left_out=tuple(self.declared.front_exclusions.values()) if params.front else (),
         )
         chosen = {list_queries.filter_parameter(name): value for name, value in params.filters}
         return variant, values | chosen | ({"game": game} if game else {})

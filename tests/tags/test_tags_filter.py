@@ -1,5 +1,7 @@
 """The filter of the list by a tag: with all other parameters, on pages and in feeds, never in the API."""
 
+import json
+from itertools import product
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -200,3 +202,38 @@ def test_sqlite_reads_the_mods_of_a_rare_tag_from_its_index(site: Site, ids: lis
         values = {"size": 20, "offset": 0, "filter_tag": "chat"}
         plan = [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {listing}", values)]
     assert any("ix_tags_mod_tag_mod_id" in step or "sqlite_autoindex_tags_mod" in step for step in plan), plan
+
+
+@pytest.mark.parametrize("choices", [*product([True, False], repeat=3)], ids=str)
+def test_the_way_to_read_changes_no_hit(
+    site: Site, ids: list[int], monkeypatch: pytest.MonkeyPatch, choices: tuple[bool, ...]
+) -> None:
+    # C-TAG-4
+    for name, value in zip(("_has_filter_fewer", "_walks", "_has_game_fewer"), choices, strict=True):
+        monkeypatch.setattr(CatalogueReader, name, lambda *_, value=value: value)
+    maps = [at for at in range(MODS) if is_map(at)]
+    expectations = {
+        "tag=map&q=mod": maps,
+        "tag=map&q=o": maps,
+        "tag=map&game=portal": [at for at in maps if at % 2],
+        "tag=map&game=portal&q=mod+1": [15, 21],
+        "tag=map&game=portal&q=o+1": [15, 21],
+    }
+    for query, places in expectations.items():
+        for sort in ("new", "top", "downloads"):
+            mod_ids = listed(site, f"{query}&sort={sort}")
+            expected_ids = expected(ids, sort, places)
+            assert mod_ids == expected_ids, query
+
+
+@pytest.mark.parametrize("sort", ["new", "top", "downloads"])
+def test_a_row_of_the_front_leaves_libraries_out(site: Site, ids: list[int], sort: str) -> None:
+    # C-TAG-8
+    reader, libraries = site.find_service(CatalogueReader), {4, 9, 22, 23}
+    with site.databases.write_session.begin() as session:
+        session.execute(insert(ModTag), [{"mod_id": ids[at], "tag": "library"} for at in libraries])
+    for front in (True, False):
+        page = reader.find(ListParams(sort=sort, size=10, front=front))
+        places = [at for at in range(MODS) if not front or at not in libraries]
+        mod_ids = [json.loads(document)["id"] for document in page.documents]
+        assert mod_ids == expected(ids, sort, places)[:10]
