@@ -18,6 +18,7 @@ from modhub.ui.formatting import Formatter, format_age, parse_timestamp
 from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.i18n import Catalogs, Translations
 from modhub.ui.preferences import chosen_theme
+from modhub.ui.share_images import ShareImage, site_image
 from modhub.ui.site_settings import site_links
 from modhub.ui.static_files import StaticFiles
 
@@ -50,6 +51,11 @@ class PageHelpers(Formatter):
     def site_links(self) -> list[tuple[str, str]]:
         """The path and the msgid of each of the operator's pages."""
         return site_links(self.registry.settings)
+
+    @property
+    def site_image(self) -> ShareImage:
+        """The picture of links to pages that have none of their own."""
+        return site_image(self.registry)
 
     def site_file(self, asset: str) -> str:
         """The path of a file that the operator may have set; empty without one."""

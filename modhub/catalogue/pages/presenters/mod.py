@@ -13,6 +13,7 @@ from modhub.catalogue.pages.presenters.images import ImagePresenter, decode_fact
 from modhub.catalogue.response_schemas import AssetDocument, ModDocument
 from modhub.content.folding import fold_game
 from modhub.content.markup import summarize
+from modhub.ui.share_images import ShareImage
 
 HUES: Final = 6
 """Colours of tiles in the style sheet."""
@@ -90,6 +91,16 @@ class ModPresenter:
         """The icon of the first of its games that has one in ``games``, which are by folded name."""
         curated = (games.get(fold_game(game)) for game in self.mod.games)
         return next((game.icon for game in curated if game and game.icon), None)
+
+    def share_image(self, games: Mapping[str, Any]) -> ShareImage | None:
+        """The picture of links to it: the largest of its first image, else the icon of a game; None without either."""
+        if self.images:
+            first = self.images[0]
+            alt = first.caption or self.mod.title
+            path, *size = first.largest or (first.url,)
+            return ShareImage(path, alt, "image/jpeg" if size else "", *size)
+        icon = self.game_icon(games)
+        return ShareImage(icon, self.mod.title) if icon else None
 
     @property
     def size(self) -> int:

@@ -53,12 +53,13 @@ def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
     profile, query_params = _profile(context), list_params(request)
     params = ListParams(page=query_params.page)
     reader = page_reader(request)
-    listing = reader.selected(context.selection, params)
+    listing, games = reader.selected(context.selection, params), reader.games()
     return {
         "author": profile,
         "account": context.id,
         "listing": listing,
-        "cards": render_cards(request, listing.cards, reader.games()),
+        "cards": render_cards(request, listing.cards, games),
+        "share_image": listing.cards[0].share_image(games) if listing.cards else None,
         "titles": [card.mod.title for card in listing.cards[:NAMED_IN_SUMMARY]],
         "page": params.page,
         "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),

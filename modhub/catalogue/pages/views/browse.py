@@ -21,6 +21,7 @@ from modhub.declarations import API_SORTS, Declarations
 from modhub.http.payload import query
 from modhub.http.request import Request
 from modhub.interfaces import ISite
+from modhub.ui.share_images import ShareImage
 from modhub.ui.template_helpers import PageHelpers
 from modhub.web.views import OPEN, page
 
@@ -216,6 +217,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
         "games": games,
         "chosen": chosen,
         "game_name": chosen.display_name if chosen else params.game,
+        "share_image": ShareImage(chosen.icon, chosen.display_name) if chosen and chosen.icon else None,
         "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),
         "sorts": _sorts(request),
         "page_size": PAGE_SIZE,

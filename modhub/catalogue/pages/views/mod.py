@@ -67,7 +67,9 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
     # As parts of the cache key, ages make fragments be rendered again as time passes.
     entries = tuple((note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
     fragments = {
-        "head": fragment(MOD_FRAGMENTS + "head.jinja2", base=base, site_name=ui.site_name),
+        "head": fragment(
+            MOD_FRAGMENTS + "head.jinja2", base=base, site_name=ui.site_name, site_image=ui.site_image, games=games
+        ),
         "top": fragment(
             MOD_FRAGMENTS + "top.jinja2",
             base=base,

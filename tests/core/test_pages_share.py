@@ -1,0 +1,131 @@
+"""What other sites show of a link to a page: Open Graph of browse, games, mods, authors, the app and the wiki."""
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from modhub.admin.program import Admin
+from modhub.blobs import BlobStore
+from modhub.catalogue.commands import add_game
+from modhub.catalogue.pictures.maker import PictureMaker
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.pages import new_visitor
+
+BASE = "https://mods.example.org"
+PNG = b"\x89PNG\r\n\x1a\n"
+HOSTILE = 'A "quoted" <b>title</b> & more'
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    return start(modhub__base_url=BASE)
+
+
+def tags_of(page: Any) -> dict[str, str]:
+    """Open Graph and Twitter tags by name; none of them is there twice."""
+    metas = page.html.find_all("meta", attrs={"property": True}) + page.html.find_all("meta", {"name": "twitter:card"})
+    found = [(str(meta.get("property") or meta["name"]), str(meta["content"])) for meta in metas]
+    assert len(dict(found)) == len(found)
+    return dict(found)
+
+
+def add_picture(site: Site, mod: dict[str, Any], width: int = 1600) -> None:
+    file = io.BytesIO()
+    Image.new("RGB", (width, 900), "teal").save(file, "PNG")
+    image = upload_asset(site, mod, "images", file.getvalue(), content_type="image/png")["assets"][-1]
+    captions = {"captions": [{"assetId": int(image["url"].rpartition("/")[2]), "caption": "A teal wall"}]}
+    site.as_account(OWNER).put_json(mod_address(mod, "captions"), captions, status=200)
+    worker = PictureMaker(site.databases, site.find_service(BlobStore))
+    while worker.make_next():
+        pass
+
+
+def test_a_mod_is_shared_with_its_large_picture(site: Site) -> None:
+    # C-PAGE-60
+    mod = published_mod(site, title=HOSTILE, description="<p>Draws &amp; <b>shows</b></p>")
+    add_picture(site, mod)
+    page = site.get(mod["url"])
+    tags = tags_of(page)
+    address = tags.pop("og:image")
+    assert tags == {
+        "og:type": "website",
+        "og:site_name": "modhub",
+        "og:title": HOSTILE,
+        "og:description": "Draws & shows",
+        "og:url": BASE + mod["url"],
+        "og:image:type": "image/jpeg",
+        "og:image:width": "1280",
+        "og:image:height": "720",
+        "og:image:alt": "A teal wall",
+        "twitter:card": "summary_large_image",
+    }
+    shown = Image.open(io.BytesIO(site.get(address.removeprefix(BASE)).body))
+    assert shown.size == (1280, 720)
+    assert HOSTILE not in page.text
+    # So is its author, by their newest mod.
+    author = tags_of(site.get(f"/Modhub/by/{OWNER}"))
+    assert author["og:image"] == address
+    assert author["og:title"] == f"Mods by Person {OWNER}"
+    assert author["og:url"] == f"{BASE}/Modhub/by/{OWNER}"
+    assert author["og:description"] == f"1 mod by Person {OWNER}: {HOSTILE}"
+
+
+def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start: Start, tmp_path: Path) -> None:
+    # C-PAGE-60
+    mark, icon = tmp_path / "mark.png", tmp_path / "portal.png"
+    mark.write_bytes(PNG)
+    icon.write_bytes(PNG)
+    site = start("modhub_testing.accounts", modhub__base_url=BASE, modhub__site_mark=str(mark))
+    with_game, without = published_mod(site, games=["Portal"]), published_mod(site, owner=8)
+    add_game(Admin(site.config), "Portal", None, icon)
+    icon_url = BASE + site.get("/api/modhub/games").json["games"][0]["iconUrl"]
+    [mark_url] = set(re.findall(r'(/static/modhub-site-mark-[^"]+)"', site.get("/Modhub/doc").text))
+    for path, image in (
+        (with_game["url"], icon_url),
+        (f"/Modhub/by/{OWNER}", icon_url),
+        ("/Modhub?game=portal", icon_url),
+        ("/Modhub?game=Portal+2", BASE + mark_url),
+        ("/Modhub", BASE + mark_url),
+        (without["url"], BASE + mark_url),
+    ):
+        tags = tags_of(site.get(path))
+        assert tags["og:image"] == image, path
+        assert tags["twitter:card"] == "summary", path
+        assert "og:image:width" not in tags, path
+    browse = tags_of(site.get("/Modhub?game=portal&page=1"))
+    assert (browse["og:title"], browse["og:url"]) == ("Mods for Portal", f"{BASE}/Modhub?game=portal")
+    assert browse["og:image:alt"] == "Portal"
+    assert tags_of(site.get("/Modhub?q=%22%3E%3Cscript%3E"))["og:title"] == "Mods matching “\"><script>”"
+
+
+def test_without_a_mark_it_is_our_icon(start: Start) -> None:
+    # C-PAGE-60
+    site = start("modhub_builds modhub_wiki", modhub__base_url=BASE, modhub__site_name="Foundry <mods>")
+    for path, title in (("/Modhub", "Mods"), ("/Modhub/App", "The app"), ("/Modhub/Wiki", "Wiki")):
+        tags = tags_of(site.get(path))
+        assert (tags["og:title"], tags["og:url"], tags["og:site_name"]) == (title, BASE + path, "Foundry <mods>")
+        assert (tags["og:image:width"], tags["og:image:height"], tags["og:image:type"]) == ("512", "512", "image/png")
+        assert tags["og:image:alt"] == "Foundry <mods>"
+        assert tags["og:description"]
+        icon = site.get(tags["og:image"].removeprefix(BASE))
+        assert Image.open(io.BytesIO(icon.body)).size == (512, 512)
+
+
+def test_nothing_of_a_draft_or_a_hidden_mod_is_shared(site: Site) -> None:
+    # C-PAGE-60, C-PRO-2
+    hidden, draft = published_mod(site, title="Hidden", games=["Portal"]), new_mod(site, title="Draft")
+    published_mod(site, title="Public")
+    add_picture(site, hidden)
+    add_picture(site, draft)
+    hide_mod(site, hidden)
+    author = tags_of(site.get(f"/Modhub/by/{OWNER}"))
+    assert author["og:description"] == f"1 mod by Person {OWNER}: Public"
+    assert "/Modhub/picture/" not in author["og:image"]
+    for mod in (hidden, draft):
+        assert tags_of(site.get(mod["url"], status=404)) == {}
+        assert tags_of(new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/preview", expect_errors=True)) == {}
