@@ -12,11 +12,13 @@ from modhub.content import text
 from modhub.content.limits import KB
 from modhub.content.operator_texts import OperatorText, operator_text, read_small_file
 from modhub.content.text import N_
+from modhub.http.payload import query
 from modhub.http.request import Request
 from modhub.interfaces import ISite
 from modhub.ui.accent import accent_sheet, colour
 from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.static_files import StaticFiles
+from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 
 MAX_SITE_NAME: Final = 40
@@ -29,8 +31,9 @@ _BEGINNINGS: Final = {
     ".webp": b"RIFF",
     ".svg": b"<",
 }
+CONTACT: Final = "contact"
 SITE_PAGES: Final = {
-    "contact": N_("Contact"),
+    CONTACT: N_("Contact"),
     "imprint": N_("Imprint"),
     "privacy": N_("Privacy"),
     "terms": N_("Terms of use"),
@@ -82,18 +85,27 @@ def site_links(settings: Any) -> list[tuple[str, str]]:
     return [(f"/Modhub/{name}", title) for name, title in SITE_PAGES.items() if settings[f"modhub.{name}"]]
 
 
+def contact_about(registry: Any, mod_id: int) -> str:
+    """The path of the page that says how to write to the operator about a mod; empty without such a page."""
+    return f"/Modhub/{CONTACT}?mod={mod_id}" if registry.settings[f"modhub.{CONTACT}"] else ""
+
+
 def site_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """The pages that have a text."""
     return [(path, None) for path, _ in site_links(registry.settings)] if part == 0 else []
 
 
 def site_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/contact``, ``/imprint``, ``/privacy`` and ``/terms``; 404 without a text."""
+    """``GET /Modhub/contact``, ``/imprint``, ``/privacy`` and ``/terms``; 404 without a text.
+
+    ``/Modhub/contact?mod=12`` has the address of the mod above the text, whether or not there is such a mod.
+    """
     name = request.view_name
     page_text: OperatorText | None = request.registry.settings[f"modhub.{name}"]
     if page_text is None:
         raise not_found()
-    return {"found": page_text, "title": SITE_PAGES[name], "path": f"/Modhub/{name}"}
+    mod_id = parse_id(query(request, "mod") or "") if name == CONTACT else None
+    return {"found": page_text, "title": SITE_PAGES[name], "path": f"/Modhub/{name}", "mod_id": mod_id}
 
 
 for _name in SITE_PAGES:
@@ -118,5 +130,6 @@ def _add_files(config: Configurator) -> None:
 def includeme(config: Configurator) -> None:
     """Register the files and the pages."""
     config.action("modhub site files", lambda: _add_files(config))
+    config.add_robots_rule(f"/Modhub/{CONTACT}?")  # as many addresses as mods, all of one page
     config.add_sitemap("site", site_in_sitemap, lambda registry: 1 if site_links(registry.settings) else 0)
     config.scan(__name__)

@@ -43,11 +43,11 @@ def test_an_author_has_a_page_with_their_published_mods(site: Site) -> None:
     page = site.get(HERE)
     assert titles(page) == ["Two", "One"]
     assert page.html.h1.text == f"Person {OWNER}"
-    assert "Member since January 2026" in page.html.select_one(".author-head").text.replace("\n", " ")
+    assert "Member since January 2026" in page.html.select_one(".author-top").text.replace("\n", " ")
     assert page.html.find("link", rel="canonical")["href"] == BASE + HERE
     assert page.html.find("meta", attrs={"name": "description"})["content"] == f"2 mods by Person {OWNER}: Two, One"
     german = site.get(HERE, headers={"Accept-Language": "de"})
-    assert "Januar 2026" in german.html.select_one(".author-head").text
+    assert "Januar 2026" in german.html.select_one(".author-top").text
     # By-lines lead there, on cards and on the mod's page.
     for place in ("/Modhub", HERE, first["url"]):
         assert site.get(place).html.select_one(f'a[href="{HERE}"]').text == f"Person {OWNER}"

@@ -29,6 +29,7 @@ from modhub.http.payload import query
 from modhub.http.request import Request
 from modhub.interfaces import IMod, IVotes, Profile
 from modhub.ui.formatting import parse_timestamp
+from modhub.ui.site_settings import contact_about
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
 from modhub.web.views import OPEN, page
@@ -103,7 +104,8 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
             **installing,
         ),
     }
-    return {"mod": mod.mod, "fragments": fragments, "own_vote": None, "is_owner": False, "preview": preview}
+    state = {"own_vote": None, "is_owner": False, "preview": preview}
+    return {"mod": mod.mod, "fragments": fragments, "contact": contact_about(request.registry, mod.mod.id), **state}
 
 
 def _age(ui: PageHelpers, stamp: str | None) -> str:

@@ -1,0 +1,71 @@
+"""The way to report a mod: a feature's, else the operator's contact page, else none."""
+
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from modhub_testing import TEST_ACCOUNTS, Start
+from modhub_testing.mods import OWNER, new_mod, published_mod
+from modhub_testing.pages import messages_on, new_visitor
+
+BASE = "https://mods.example.org"
+REPORT = 'a[href^="/Modhub/contact?mod="]'
+
+
+def contact_page(folder: Path) -> str:
+    (folder / "contact.md").write_text("Write to us.", "utf-8")
+    return str(folder / "contact.md")
+
+
+def test_a_mod_is_reported_to_the_contact_page(start: Start, tmp_path: Path) -> None:
+    # C-PAGE-61
+    site = start(TEST_ACCOUNTS, modhub__contact=contact_page(tmp_path), modhub__base_url=BASE)
+    mod, draft = published_mod(site), new_mod(site)
+    for visitor in (site, new_visitor(site, 8)):
+        link = visitor.get(mod["url"]).html.select_one(REPORT)
+        assert (link["href"], link["rel"]) == (f"/Modhub/contact?mod={mod['id']}", ["nofollow"])
+        page = visitor.get(link["href"])
+        assert messages_on(page) == ["about_a_mod"]
+        assert page.html.select_one("main .note a").text == BASE + mod["url"]
+        assert page.html.find("link", rel="canonical")["href"] == f"{BASE}/Modhub/contact"
+    owner = new_visitor(site, OWNER)
+    assert not owner.get(mod["url"]).html.select(REPORT)
+    assert not owner.get(f"/Modhub/mine/{draft['id']}/preview").html.select(REPORT)
+    assert "Disallow: /Modhub/contact?\n" in site.get("/robots.txt").text
+
+
+def test_the_contact_page_repeats_numbers_alone(start: Start, tmp_path: Path) -> None:
+    # C-PAGE-61
+    site = start(TEST_ACCOUNTS, modhub__contact=contact_page(tmp_path), modhub__base_url=BASE)
+    draft = new_mod(site, title="Draft")
+    for typed in ("", "?mod=", "?mod=x", "?mod=01", "?mod=%3Cscript%3E", "?mod=-1", "?mod=" + "9" * 40):
+        assert messages_on(site.get(f"/Modhub/contact{typed}")) == [], typed
+    known, unknown = (site.get(f"/Modhub/contact?mod={number}").text for number in (draft["id"], 999))
+    assert known == unknown.replace("999", str(draft["id"]))
+
+
+def test_without_a_contact_page_there_is_nothing(start: Start) -> None:
+    # C-PAGE-61
+    site = start(TEST_ACCOUNTS)
+    page = site.get(published_mod(site)["url"])
+    assert "Report this mod" not in page.text
+
+
+def _report_panel(context: Any, _request: Any) -> Markup:
+    return Markup('<a id="notice" href="/Modhub/{}/notice">Report</a>').format(context.id)
+
+
+def includeme(config: Any) -> None:
+    """A feature that takes notices."""
+    config.add_panel("mod_report", "notices", _report_panel)
+
+
+def test_a_feature_takes_its_place(start: Start, tmp_path: Path) -> None:
+    # C-PAGE-61
+    site = start(f"{TEST_ACCOUNTS} tests.core.test_pages_report", modhub__contact=contact_page(tmp_path))
+    mod = published_mod(site)
+    page = site.get(mod["url"])
+    assert page.html.select_one("#notice")["href"] == f"{mod['url']}/notice"
+    assert not page.html.select(REPORT)
+    assert not new_visitor(site, OWNER).get(mod["url"]).html.select("#notice")
