@@ -11,7 +11,9 @@ from playwright.sync_api import ViewportSize, sync_playwright
 from modhub_testing.service import Installation, free_port
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_tags"
+FEATURES = (
+    "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
+)
 MOD = "Ghost Racer"
 SIZE = ViewportSize(width=1280, height=960)
 PICTURE_SECONDS = 120

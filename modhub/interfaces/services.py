@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from modhub.http.responses import ComposedBody
@@ -208,6 +208,25 @@ class IAccounts(Protocol):
 
     def lock(self, session: Any, account_id: int) -> bool:
         """Keep the account from being deleted until the transaction ends; False if it has been deleted."""
+
+
+class IAuthorPictures(Protocol):
+    """The service that knows the pictures of authors; absent if no feature provides any."""
+
+    def find_picture(self, account_id: int) -> str | None:
+        """The path of the author's picture, a JPEG of 256×256 pixels; None without one."""
+
+
+class ISquarePictures(Protocol):
+    """The service that makes the picture of a person from what they sent, without keeping that."""
+
+    def make(self, image: BinaryIO) -> bytes:
+        """A JPEG of 256×256 pixels: the middle of the image, enlarged if it is smaller.
+
+        400 for what is no image that browsers show, is damaged or has more than 40 megapixels; 503 ``busy`` while the
+        process makes another one. It takes seconds: call it before the first statement, in a view whose body limit
+        says ``waits``.
+        """
 
 
 class IDemoAccounts(Protocol):

@@ -8,7 +8,7 @@ from modhub_testing.service import Installation
 
 PRIVATE = ["account/login", "mine", "account", "doc", ""]
 PREFLIGHT = {"HTTP_ORIGIN": "https://elsewhere.example", "HTTP_ACCESS_CONTROL_REQUEST_METHOD": "GET"}
-ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_tags"
+ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
 
 
 def raw(site: Site, path: str, method: str = "GET", **environ: Any) -> tuple[int, dict[str, str], bytes]:

@@ -131,7 +131,7 @@ def test_its_pages(feature: Path, start: Start) -> None:
     assert "/Modhub?sort=checked<" in site.get("/sitemap.xml?of=reports&part=0").text
     path = f"/Modhub/{published_mod(site)['id']}/reports"
     form = new_visitor(site, 8).get(path, headers={"Accept-Language": "de"})
-    assert "Diesen Mod melden" in form
+    assert "Diese Mod melden" in form
     (style,) = re.findall(r'href="(/static/[^"]*reports[^"]*\.css)"', form.text)
     assert "width" in site.get(style)
 

@@ -123,7 +123,7 @@ def test_what_is_left_out_is_counted_in_its_own_gender(site: Site) -> None:
 def test_readers_are_addressed_alike_everywhere() -> None:
     # At the beginning of a sentence "Sie" and "Ihre" may stand for a thing.
     polite = re.compile(r"(?<![.:!?] )(?<!^)\b(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
-    features = ["auth", "following", "builds", "downloads", "sync", "tags", "wiki"]
+    features = ["auth", "following", "builds", "downloads", "profiles", "sync", "tags", "wiki"]
     folders = [HERE, *(HERE.parent / f"modhub_{name}" for name in features)]
     texts = [
         text for folder in folders for translations in translated_texts(folder, "de").values() for text in translations

@@ -29,9 +29,9 @@ def site(start: Start) -> Site:
 def tags_of(page: Any) -> dict[str, str]:
     """Open Graph and Twitter tags by name; none of them is there twice."""
     metas = page.html.find_all("meta", attrs={"property": True}) + page.html.find_all("meta", {"name": "twitter:card"})
-    found = [(str(meta.get("property") or meta["name"]), str(meta["content"])) for meta in metas]
-    assert len(dict(found)) == len(found)
-    return dict(found)
+    named = [(str(meta.get("property") or meta["name"]), str(meta["content"])) for meta in metas]
+    assert len(dict(named)) == len(named)
+    return dict(named)
 
 
 def add_picture(site: Site, mod: dict[str, Any], width: int = 1600) -> None:
@@ -100,7 +100,7 @@ def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start: Start
     browse = tags_of(site.get("/Modhub?game=portal&page=1"))
     assert (browse["og:title"], browse["og:url"]) == ("Mods for Portal", f"{BASE}/Modhub?game=portal")
     assert browse["og:image:alt"] == "Portal"
-    assert tags_of(site.get("/Modhub?q=%22%3E%3Cscript%3E"))["og:title"] == "Mods matching “\"><script>”"
+    assert tags_of(site.get("/Modhub?q=%22%3E%3Cscript%3E"))["og:title"] == 'Mods matching “"><script>”'
 
 
 def test_without_a_mark_it_is_our_icon(start: Start) -> None:

@@ -18,7 +18,9 @@ from modhub_wiki.read_service import WikiReader
 
 pytestmark = pytest.mark.postgres
 
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_tags"
+FEATURES = (
+    "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
+)
 SEED = 20261124
 WARM_UP = 300
 MEASURED = 200

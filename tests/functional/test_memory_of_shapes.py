@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from modhub_testing.shapes import Shape, make_shapes
 
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_tags"
+FEATURES = (
+    "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
+)
 WARM_UP = 1_000
 SHAPES = 5_000
 MB = 1024 * 1024

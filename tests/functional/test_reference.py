@@ -33,6 +33,7 @@ FEATURES = {
     "modhub_auth": "accounts",
     "modhub_builds": "builds",
     "modhub_downloads": "downloads",
+    "modhub_profiles": "links",
     "modhub_sync": "sync",
     "modhub_tags": "tags",
     "modhub_wiki": "wiki",

@@ -8,11 +8,14 @@ from pyramid.config import Configurator
 
 from modhub.catalogue.pictures import services
 from modhub.catalogue.pictures.maker import MISSING_PICTURE_SECONDS, PICTURE_SECONDS, PictureWorkers
+from modhub.catalogue.pictures.squares import SquarePictures
+from modhub.interfaces import ISquarePictures
 
 
 def includeme(config: Configurator) -> None:
-    """Declare the workers, and let ``modhub-admin verify`` check the rows."""
+    """Declare the workers and the service, and let ``modhub-admin verify`` check the rows."""
     workers = PictureWorkers()
+    config.add_service(ISquarePictures, SquarePictures())
     config.add_worker("pictures", workers.make_all, PICTURE_SECONDS)
     config.add_worker("missing pictures", workers.clean_up, MISSING_PICTURE_SECONDS)
     config.add_maintenance("pictures", services.picture_damage)

@@ -87,8 +87,9 @@ class _Head(msgspec.Struct):
 class Decoder:
     """Decodes one image at a time."""
 
-    def __init__(self, program: Path = PROGRAM, seconds: float = SECONDS) -> None:
-        self._command = [sys.executable, "-I", str(program)]
+    def __init__(self, program: Path = PROGRAM, seconds: float = SECONDS, *words: str) -> None:
+        """``words`` are the arguments of the program."""
+        self._command = [sys.executable, "-I", str(program), *words]
         self._seconds = seconds
 
     def decode(self, source: BinaryIO, beat: Callable[[], object]) -> DerivedPictures:

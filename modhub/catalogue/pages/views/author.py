@@ -7,7 +7,9 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
-from modhub.base.service_registry import find_service
+from modhub.base.service_registry import find_optional_service, find_service
+from modhub.catalogue.pages.presenters.mod import ModPresenter
+from modhub.catalogue.pages.queries.games import CuratedGames
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.views.browse import page_numbers, page_reader, render_cards
 from modhub.catalogue.pages.views.feeds import update_items, updates_feed
@@ -15,11 +17,14 @@ from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import AuthorResource
 from modhub.http.request import Request
-from modhub.interfaces import CardPage, IAuthor, ModSelection, Profile
+from modhub.interfaces import CardPage, IAuthor, IAuthorPictures, ModSelection, Profile
 from modhub.ui import sitemap
 from modhub.ui.json_feed import json_feed
+from modhub.ui.share_images import ShareImage
 from modhub.web.views import OPEN, page
 
+AUTHOR_PICTURE: Final = 256
+"""Width and height of an author's picture in pixels."""
 NAMED_IN_SUMMARY: Final = 5
 """Titles of mods in the description of an author's page."""
 
@@ -59,12 +64,23 @@ def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
         "account": context.id,
         "listing": listing,
         "cards": render_cards(request, listing.cards, games),
-        "share_image": listing.cards[0].share_image(games) if listing.cards else None,
+        "share_image": _share_image(request, context.id, profile, listing.cards, games),
         "titles": [card.mod.title for card in listing.cards[:NAMED_IN_SUMMARY]],
         "page": params.page,
         "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),
         "address": lambda number: author_address(context.id, number),
     }
+
+
+def _share_image(
+    request: Request, account_id: int | None, author: Profile, cards: list[ModPresenter], games: CuratedGames
+) -> ShareImage | None:
+    """The picture of links to the author: their own, else that of their newest mod."""
+    pictures = find_optional_service(request.registry, IAuthorPictures)
+    path = pictures.find_picture(account_id or 0) if pictures is not None else None
+    if path is not None:
+        return ShareImage(path, author.name, "image/jpeg", AUTHOR_PICTURE, AUTHOR_PICTURE)
+    return cards[0].share_image(games) if cards else None
 
 
 @page(context=IAuthor, name="feed", request_method="GET", permission=OPEN)

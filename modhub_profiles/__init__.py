@@ -1,0 +1,52 @@
+"""Who is behind a mod: its links and licence, its author's picture, sentence and links (modhub_profiles/README.md)."""
+
+from functools import partial
+
+from pyramid.config import Configurator
+
+from modhub.base.service_registry import find_service
+from modhub.db import Databases
+from modhub.events import AccountDeleted, ModsDeleted
+from modhub.interfaces import IAuthor, IAuthorPictures, IMod, IOwnMod, ISite
+from modhub.ui.documentation import documentation_section
+from modhub.ui.multipart import OVERHEAD
+from modhub_profiles import limits, panels, subscribers, upkeep
+from modhub_profiles.read_service import AuthorPictures, ProfileReader
+from modhub_profiles.resources import AuthorPicturesResource, LinksResource, OwnLinksResource, ProfileResource
+
+
+def includeme(config: Configurator) -> None:
+    """Register the services, the subscribers, the addresses, the panels, the command and the views."""
+    config.include("modhub")
+    config.add_feature("modhub_profiles", "Links and profiles")
+    config.add_migrations("modhub_profiles", "modhub_profiles:migrations", "profiles_")
+    reader = ProfileReader(find_service(config.registry, Databases).raw_queries)
+    config.add_service(ProfileReader, reader)
+    config.add_service(IAuthorPictures, AuthorPictures(reader))
+    config.add_subscriber(subscribers.delete_links_of_mods, ModsDeleted)
+    config.add_subscriber(subscribers.delete_profile_of_account, AccountDeleted)
+    config.add_child(IMod, "links", LinksResource)
+    config.add_child(IOwnMod, "links", OwnLinksResource)
+    config.add_child(IAuthor, "picture", AuthorPicturesResource)
+    config.add_child(ISite, "profile", ProfileResource)
+    config.add_body_limit("PUT", "/api/modhub/{id}/links", limits.BODY, credential="Authorization")
+    # The process makes one picture at a time, and a thread that waits for its turn must not hold up readers.
+    picture = limits.PICTURE + OVERHEAD
+    config.add_body_limit("POST", "/Modhub/profile/picture", picture, credential="Cookie", waits=True)
+    config.add_cross_origin("/Modhub/by/[0-9]+/picture/[^/]+")
+    config.add_robots_rule("/Modhub/profile")
+    config.add_panel("mod", "links", panels.links_panel, order=20)
+    config.add_panel("workshop", "links", panels.links_form_panel, order=40)
+    config.add_panel("author_head", "picture", panels.author_picture)
+    config.add_panel("author", "profile", panels.author_panel, order=50)
+    config.add_panel("account", "profile", panels.account_panel)
+    config.add_maintenance("profiles", partial(upkeep.find_orphans, config.registry))
+    config.add_blob_names("profiles", upkeep.describe_pictures)
+    config.add_demo("profiles", "modhub_profiles.sample_profiles.fill_demo_profiles", order=200)
+    documentation = documentation_section("modhub_profiles:templates/documentation.jinja2", limits=limits)
+    config.add_panel("documentation", "profiles", documentation, order=26)
+    config.add_static("modhub_profiles:static")
+    config.add_translation_dirs("modhub_profiles:locale")
+    config.include("modhub_profiles.upkeep")
+    config.scan("modhub_profiles.views")
+    config.scan("modhub_profiles.pages")

@@ -1,0 +1,218 @@
+"""``/Modhub/mine/{id}/links`` and ``/Modhub/profile``: the forms, without scripts."""
+
+import io
+from collections.abc import Callable
+from typing import Any, Final
+
+from modhub.base.errors import ApiError, OwnershipLost, invalid, too_large
+from modhub.base.service_registry import find_optional_service
+from modhub.blobs import Blob, stage
+from modhub.content import text
+from modhub.content.limits import KB
+from modhub.content.text import N_
+from modhub.http.downloads import file_response
+from modhub.http.payload import query
+from modhub.http.request import Request
+from modhub.interfaces import IAccounts, IMods, ISquarePictures
+from modhub.ui.forms import set_error_status
+from modhub.ui.multipart import UploadForm
+from modhub.ui.template_helpers import PageHelpers
+from modhub.ui.xml_responses import Redirect
+from modhub.web.views import page
+from modhub_profiles import limits, services
+from modhub_profiles.interfaces import IOwnLinks, IProfile
+from modhub_profiles.licenses import clean_license, other_license
+from modhub_profiles.panels import LINK_LABELS, PARTS, form_values
+from modhub_profiles.read_service import ProfileReader
+from modhub_profiles.resources import OwnLinksResource, ProfilePermission
+from modhub_profiles.web_links import clean_link
+
+PROFILE: Final = "/Modhub/profile"
+LINKS_TEMPLATE: Final = f"{PARTS}links.jinja2"
+PROFILE_TEMPLATE: Final = f"{PARTS}profile.jinja2"
+MOD_FIELDS: Final = {**LINK_LABELS, "license": N_("Licence"), "otherLicense": N_("Licence in your own words")}
+"""The fields of a mod's form and their labels."""
+PROFILE_FIELDS: Final = {
+    "sentence": N_("One sentence about you"),
+    "link1": N_("First link"),
+    "link2": N_("Second link"),
+    "link3": N_("Third link"),
+}
+"""The fields of the profile's form and their labels."""
+MAX_MADE: Final = 512 * KB
+"""Bytes of a picture that we made."""
+
+
+def _typed(request: Request, fields: dict[str, str]) -> dict[str, str]:
+    return {name: request.POST.get(name, "") for name in fields}
+
+
+class FormErrors(dict[str, str]):
+    """The messages of a form by field; :meth:`check` runs a check and keeps what it refuses."""
+
+    def __init__(self, request: Request, labels: dict[str, str]) -> None:
+        super().__init__()
+        translate = PageHelpers(request).messages.gettext
+        self._request, self._translate = request, translate
+        self._labels = {name: translate(N_("“%(name)s”"), name=translate(label)) for name, label in labels.items()}
+
+    def check(self, name: str, clean: Callable[..., str], value: str) -> str:
+        """The cleaned value of the field; empty if it was refused."""
+        try:
+            return clean(value, name)
+        except ApiError as error:
+            self.add(name, error)
+            return ""
+
+    def add(self, name: str, error: ApiError) -> None:
+        """Keep this error; nothing is saved, and the answer has its status."""
+        set_error_status(self._request, error)
+        if error.extra.get("limitBytes") is not None:
+            size = PageHelpers(self._request).size(limits.PICTURE)
+            self[name] = self._translate(N_("The file is too large; the limit is %(size)s."), size=size)
+        else:
+            self[name] = error.localized(self._translate, self._labels)
+
+
+@page(context=IOwnLinks, request_method="GET", permission=ProfilePermission.LINKS, renderer=LINKS_TEMPLATE)
+def links_page(context: OwnLinksResource, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/mine/{id}/links``"""
+    return _links_values(context, request)
+
+
+def _links_values(context: OwnLinksResource, request: Request, **more: Any) -> dict[str, Any]:
+    mod_id = context.mod_id or 0
+    # Not the request's session: after an error that one is doomed.
+    with request.databases.readonly_session() as session:
+        mod = request.find_service(IMods).get_mods(session, [mod_id])[mod_id]
+    saved = query(request, "done") == "saved"
+    links = request.find_service(ProfileReader).links_of(mod_id)
+    return form_values(mod_id, links, mod=mod, saved=saved, **more)
+
+
+@page(
+    context=IOwnLinks,
+    request_method="POST",
+    permission=ProfilePermission.LINKS,
+    renderer=LINKS_TEMPLATE,
+    preserve_fields=MOD_FIELDS,
+)
+def links_submit(context: OwnLinksResource, request: Request) -> Any:
+    """``POST /Modhub/mine/{id}/links``: all fields at once; ``otherLicense`` is a licence in words."""
+    typed, errors = _typed(request, MOD_FIELDS), FormErrors(request, MOD_FIELDS)
+    changes = {name: errors.check(name, clean_link, typed[name]) for name in LINK_LABELS}
+    spdx = errors.check("license", clean_license, typed["license"])
+    words = errors.check("otherLicense", other_license, typed["otherLicense"])
+    if spdx and words:
+        errors.add("otherLicense", invalid("Enter a licence of the SPDX list or your own words, not both."))
+    if errors:
+        return _links_values(context, request, typed=typed, errors=errors)
+    owner, mods = request.authenticated_userid, request.find_service(IMods)
+    changes["license"] = spdx or words
+    services.change_links(request.dbsession, mods, context.mod_id, owner, changes)
+    return Redirect(f"/Modhub/mine/{context.mod_id}/links?done=saved")
+
+
+def _lock_account(request: Request) -> int:
+    """Keep the account from being deleted until the transaction ends."""
+    account_id: int = request.authenticated_userid
+    accounts = find_optional_service(request.registry, IAccounts)
+    if accounts is not None and not accounts.lock(request.dbsession, account_id):
+        raise OwnershipLost
+    return account_id
+
+
+@page(context=IProfile, request_method="GET", permission=ProfilePermission.PROFILE, renderer=PROFILE_TEMPLATE)
+def profile_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/profile``"""
+    return _profile_values(request)
+
+
+def _profile_values(request: Request, **more: Any) -> dict[str, Any]:
+    account_id: int = request.authenticated_userid
+    profile = request.find_service(ProfileReader).profile_of(account_id)
+    with request.databases.readonly_session() as session:
+        mods = request.find_service(IMods).get_mods_of_account(session, account_id)
+    links = {f"link{number}": link for number, link in enumerate(profile.links, 1)}
+    return {
+        "typed": {"sentence": profile.sentence, **links},
+        "errors": {},
+        "labels": PROFILE_FIELDS,
+        "picture": profile.picture,
+        "page": f"/Modhub/by/{account_id}" if any(mod.published for mod, _ in mods) else "",
+        "limits": limits,
+        "done": query(request, "done") or "",
+        **more,
+    }
+
+
+@page(
+    context=IProfile,
+    request_method="POST",
+    permission=ProfilePermission.PROFILE,
+    renderer=PROFILE_TEMPLATE,
+    preserve_fields=PROFILE_FIELDS,
+)
+def profile_submit(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/profile``: a longer sentence is cut off."""
+    typed, errors = _typed(request, PROFILE_FIELDS), FormErrors(request, PROFILE_FIELDS)
+    links = [errors.check(name, clean_link, typed[name]) for name in PROFILE_FIELDS if name != "sentence"]
+    if errors:
+        return _profile_values(request, typed=typed, errors=errors)
+    sentence = text.line(typed["sentence"], limits.SENTENCE)
+    is_cut = sentence != text.line(typed["sentence"], len(typed["sentence"]) + 1)
+    shown = dict.fromkeys(filter(None, links))
+    services.change_profile(request.dbsession, _lock_account(request), sentence, list(shown))
+    return Redirect(f"{PROFILE}?done={'cut' if is_cut else 'saved'}")
+
+
+# UploadForm checks the token, which it reads from the stream.
+@page(
+    context=IProfile,
+    name="picture",
+    request_method="POST",
+    permission=ProfilePermission.PROFILE,
+    renderer=PROFILE_TEMPLATE,
+    require_csrf=False,
+)
+def picture_submit(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/profile/picture``: the file that was sent is made into ours at once, and not kept."""
+    try:
+        blob = _stage_picture(request)
+    except ApiError as error:
+        errors = FormErrors(request, PROFILE_FIELDS)
+        errors.add("picture", error)
+        return _profile_values(request, errors=errors)
+    services.change_picture(request.dbsession, _lock_account(request), blob)
+    return Redirect(f"{PROFILE}?done=picture#picture")
+
+
+def _stage_picture(request: Request) -> Blob:
+    """Everything that takes long, before the first statement."""
+    form = UploadForm(request, limits.PICTURE)
+    if form.file_name is None:
+        raise invalid("Choose a file first.")
+    image = io.BytesIO()
+    while chunk := form.read(256 * KB):
+        image.write(chunk)
+        if image.tell() > limits.PICTURE:
+            raise too_large(limits.PICTURE)
+    image.seek(0)
+    made = request.find_service(ISquarePictures).make(image)
+    return stage(request.tm, request.store, io.BytesIO(made), MAX_MADE)
+
+
+@page(context=IProfile, name="remove-picture", request_method="POST", permission=ProfilePermission.PROFILE)
+def remove_picture_submit(_context: Any, request: Request) -> Redirect:
+    """``POST /Modhub/profile/remove-picture``"""
+    services.change_picture(request.dbsession, _lock_account(request), None)
+    return Redirect(f"{PROFILE}?done=removed#picture")
+
+
+@page(context=IProfile, name="picture", request_method="GET", permission=ProfilePermission.PROFILE)
+def own_picture(_context: Any, request: Request) -> Any:
+    """``GET /Modhub/profile/picture``: the own picture, also while nobody else sees it."""
+    picture = request.find_service(ProfileReader).profile_of(request.authenticated_userid).picture
+    if picture is None:
+        return Redirect(PROFILE)
+    return file_response(request, request.store, picture.stored_file(private=True))

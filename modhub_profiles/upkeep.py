@@ -1,0 +1,79 @@
+"""What operators see of links and profiles: checks, names of files, a command, and the demo data."""
+
+import argparse
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from modhub.audit import record
+from modhub.base.service_registry import find_optional_service, find_service
+from modhub.content.limits import PAGE_SIZE_MOST
+from modhub.db.bulk import batches
+from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
+from modhub.interfaces import IMods, IProfiles
+from modhub_profiles import services
+from modhub_profiles.models import AuthorProfile, ModLinks
+from modhub_profiles.read_service import ProfileReader
+
+_EXAMPLES: Final = """\
+profile show 7                   what the author of /Modhub/by/7 says about themselves
+profile clear 7 --dry-run        says what would be deleted
+profile clear 7                  deletes the picture, the sentence and the links"""
+
+
+def find_orphans(registry: Any, session: Session) -> Iterator[str]:
+    """Yield a sentence for each row whose mod or account does not exist; for ``modhub-admin verify``."""
+    mods, profiles = find_service(registry, IMods), find_optional_service(registry, IProfiles)
+    for ids in batches(session.scalars(select(ModLinks.mod_id)), PAGE_SIZE_MOST):
+        for absent in sorted(set(ids) - mods.get_mods(session, ids).keys()):
+            yield f"links of mod {absent}, which does not exist"
+    if profiles is None:
+        return
+    for ids in batches(session.scalars(select(AuthorProfile.account_id)), PAGE_SIZE_MOST):
+        for absent in sorted(set(ids) - profiles.get_profiles(set(ids)).keys()):
+            yield f"profile of account {absent}, which does not exist"
+
+
+def describe_pictures(session: Session, blob_ids: Collection[int]) -> dict[int, str]:
+    """Say whose pictures these files are."""
+    rows = select(AuthorProfile.picture_id, AuthorProfile.account_id).where(AuthorProfile.picture_id.in_(blob_ids))
+    return {picture_id or 0: f"the picture of account {account}" for picture_id, account in session.execute(rows)}
+
+
+def run_profile(admin: Any, arguments: argparse.Namespace) -> int:
+    """Show or clear a profile; 1 if the account has none."""
+    account, reader = arguments.account, admin.find_service(ProfileReader)
+    profile = reader.profile_of(account)
+    if profile == type(profile)():
+        admin.say(f"Account {account} says nothing about itself.")
+        return 1
+    shown = {"sentence": profile.sentence, "links": list(profile.links), "picture": profile.picture is not None}
+    if arguments.json:
+        admin.say_json({"account": account, **shown})
+    else:
+        has_picture = "yes" if profile.picture is not None else "no"
+        admin.say(f"Sentence: {profile.sentence}\nLinks: {' '.join(profile.links)}\nPicture: {has_picture}")
+    if arguments.action == "clear":
+        with admin.writing(dry_run=arguments.dry_run) as (session, _):
+            services.clear_profile(session, account)
+            record(session, "profile cleared", "account", account)
+        if not arguments.json:
+            admin.say("Nothing was deleted." if arguments.dry_run else "Deleted.")
+    return 0
+
+
+def profile_arguments(parser: argparse.ArgumentParser) -> None:
+    """``show`` or ``clear``, the account, ``--json``, ``--dry-run``"""
+    parser.add_argument("action", choices=["show", "clear"], help="show what an author says, or delete all of it")
+    parser.add_argument("account", type=int, help="the number of the account, as in /Modhub/by/7")
+    add_json_option(parser)
+    add_dry_run_option(parser, "with clear: change nothing")
+
+
+def includeme(config: Configurator) -> None:
+    """The command ``profile``."""
+    about = "show what an author says about themselves, or delete it"
+    config.add_command(AdminCommand("profile", about, profile_arguments, run_profile, examples=_EXAMPLES))

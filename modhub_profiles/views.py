@@ -1,0 +1,44 @@
+"""The links of a mod for programs, and the pictures of authors."""
+
+from pyramid.response import Response
+
+from modhub.base.errors import not_found
+from modhub.http.downloads import file_response
+from modhub.http.payload import encode, read_json
+from modhub.http.request import Request
+from modhub.http.responses import public_json
+from modhub.interfaces import IMods
+from modhub.web.views import OPEN, api, page
+from modhub_profiles import services
+from modhub_profiles.interfaces import IAuthorPicture, IModLinks
+from modhub_profiles.limits import BODY
+from modhub_profiles.read_service import ProfileReader
+from modhub_profiles.request_schemas import LinksChange
+from modhub_profiles.resources import AuthorPictureResource, LinksResource, ProfilePermission
+from modhub_profiles.response_schemas import LinksDocument, links_document
+
+
+@api(context=IModLinks, request_method="GET", permission=OPEN)
+def read_links_view(context: LinksResource, request: Request) -> Response:
+    """``GET /api/modhub/{id}/links``: 404 for a mod that not everybody sees, to its owner too."""
+    mods = request.find_service(IMods).get_mods(request.dbsession, [context.mod_id or 0])
+    if not any(mod.published for mod in mods.values()):
+        raise not_found()
+    return public_json(encode(links_document(request.find_service(ProfileReader).links_of(context.mod_id or 0))))
+
+
+@api(context=IModLinks, request_method="PUT", permission=ProfilePermission.LINKS)
+def change_links_view(context: LinksResource, request: Request) -> LinksDocument:
+    """``PUT /api/modhub/{id}/links``: of a draft too."""
+    changes = read_json(request, LinksChange, BODY).cleaned()
+    mods, owner = request.find_service(IMods), request.authenticated_userid
+    return links_document(services.change_links(request.dbsession, mods, context.mod_id, owner, changes))
+
+
+@page(context=IAuthorPicture, request_method="GET", permission=OPEN)
+def read_picture(context: AuthorPictureResource, request: Request) -> Response:
+    """``GET /Modhub/by/{accountId}/picture/{name}``: there as long as the author's page is."""
+    picture = request.find_service(ProfileReader).profile_of(context.author.id or 0).picture
+    if picture is None or picture.name != context.__name__ or not context.author.exists:
+        raise not_found()
+    return file_response(request, request.store, picture.stored_file(private=False))

@@ -1,0 +1,159 @@
+"""``/api/modhub/{id}/links``, the workshop's form, and what the page of a mod shows."""
+
+from typing import Any
+
+import pytest
+
+from modhub_profiles.models import ModLinks
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, restore_mod
+from modhub_testing.pages import form_at, messages_on, new_visitor
+
+pytestmark = pytest.mark.postgres
+
+NOTHING = {"source": None, "report": None, "community": None, "license": None}
+ALL = {
+    "source": "https://code.example.org/ada/hud",
+    "report": "https://bugs.example.org/hud",
+    "community": "https://xn--bcher-kva.example",
+    "license": "MIT OR GPL-3.0-or-later",
+}
+
+
+def put(site: Site, mod: Any, owner: int = OWNER, status: int = 200, **fields: Any) -> Any:
+    return site.as_account(owner).put_json(mod_address(mod, "links"), fields, status=status).json
+
+
+def test_an_owner_sets_links_and_everybody_reads_them(site: Site) -> None:
+    # C-PRF-1
+    mod = published_mod(site)
+    here = mod_address(mod, "links")
+    first = site.get(here)
+    assert first.json == NOTHING
+    assert first.headers["Access-Control-Allow-Origin"] == "*"
+    assert put(site, mod, **ALL | {"community": "https://bücher.example", "license": "mit or gpl-3.0+"}) == ALL
+    assert site.get(here, headers={"If-None-Match": first.headers["ETag"]}, status=200).json == ALL
+    # What is not sent stays; null clears.
+    assert put(site, mod, report=None, source="https://example.org") == ALL | {
+        "report": None,
+        "source": "https://example.org",
+    }
+    assert put(site, mod) == site.get(here).json
+    assert put(site, mod, **NOTHING) == NOTHING
+    # Neither the mod nor a feed has changed.
+    assert site.get(mod_address(mod)).json["updatedAt"] == mod["updatedAt"]
+    assert site.get(f"/Modhub/{mod['id']}/links", status=404)
+
+
+def test_a_refused_link_changes_nothing(site: Site) -> None:
+    # C-PRF-1, C-PRF-2, C-PRF-3
+    mod = published_mod(site)
+    put(site, mod, **ALL)
+    for field, value in (("source", "http://x.example"), ("license", "nonsense"), ("report", 5), ("community", ["x"])):
+        refused = put(site, mod, status=400, **{"source": "https://new.example", field: value})
+        assert field in refused["message"]
+        assert site.get(mod_address(mod, "links")).json == ALL
+    large = put(site, mod, status=413, source="https://example.org/" + "x" * 10_000)
+    assert large["limitBytes"] == 8192
+    site.as_account(OWNER).put(mod_address(mod, "links"), "{", status=400)
+
+
+def test_links_are_seen_as_their_mod_is(site: Site) -> None:
+    # C-PRF-1, C-PRO-2
+    draft = new_mod(site)
+    assert put(site, draft, **ALL) == ALL
+    here = mod_address(draft, "links")
+    absent = site.get("/api/modhub/999/links", status=404).body
+    assert site.get(here, status=404).body == absent
+    assert site.as_account(OWNER).get(here, status=404).body == absent
+    site.as_account(OWNER).post(mod_address(draft, "code") + "?version=1", "code", status=201)
+    publish_test_mod(site, draft)
+    assert site.get(here).json == ALL
+    hide_mod(site, draft)
+    assert site.get(here, status=404).body == absent
+    put(site, draft, license="CC0-1.0")
+    restore_mod(site, draft)
+    assert site.get(here).json == ALL | {"license": "CC0-1.0"}
+
+
+def test_only_the_owner_sets_them(site: Site) -> None:
+    # C-PRF-1, C-OWN-12
+    draft, mod = new_mod(site), published_mod(site)
+    answers = [
+        site.as_account(8).put_json(f"/api/modhub/{number}/links", ALL, status=401).body
+        for number in (draft["id"], mod["id"], 999, "x", 2**70)
+    ]
+    assert len(set(answers)) == 1
+    site.put_json(mod_address(mod, "links"), ALL, status=401)
+    assert site.get(mod_address(mod, "links")).json == NOTHING
+    new_visitor(site, 8).get(f"/Modhub/mine/{mod['id']}/links", status=404)
+
+
+def test_the_page_of_a_mod_shows_them(site: Site) -> None:
+    # C-PRF-5
+    mod = published_mod(site)
+    assert not site.get(mod["url"]).html.select(".links")
+    put(site, mod, **ALL)
+    page = site.get(mod["url"])
+    shown = [(link.text, link["href"], " ".join(link["rel"])) for link in page.html.select(".links a")]
+    assert shown == [
+        ("code.example.org", ALL["source"], "ugc nofollow noopener"),
+        ("bugs.example.org", ALL["report"], "ugc nofollow noopener"),
+        ("xn--bcher-kva.example", ALL["community"], "ugc nofollow noopener"),
+    ]
+    assert page.html.select(".links dd")[-1].text == ALL["license"]
+    put(site, mod, source=None, report=None, community=None, license='other: <b>Ask</b> "me"')
+    again = site.get(mod["url"])
+    assert again.html.select_one(".links dd").text == '<b>Ask</b> "me"'
+    assert "<b>Ask" not in again.text
+    assert "Lizenz" in site.get(mod["url"], headers={"Accept-Language": "de"}).html.select_one(".links").text
+
+
+def test_the_form_in_the_workshop_sets_them(site: Site) -> None:
+    # C-PRF-5
+    mod, owner = published_mod(site), new_visitor(site, OWNER)
+    here = f"/Modhub/mine/{mod['id']}/links"
+    form = form_at(owner.get(f"/Modhub/mine/{mod['id']}"), here)
+    for name, value in ALL.items():
+        form[name] = value
+    page = form.submit(status=303).follow()
+    assert messages_on(page) == ["saved"]
+    assert site.get(mod_address(mod, "links")).json == ALL
+    form = form_at(page, here)
+    assert {name: form[name].value for name in ALL} == ALL
+    # All errors at once; nothing is saved, nothing that was typed is lost.
+    form["source"], form["report"], form["license"] = "http://example.org", "https://127.0.0.1", "nonsense"
+    refused = form.submit(status=400)
+    assert messages_on(refused) == ["source", "report", "license"]
+    assert form_at(refused, here)["license"].value == "nonsense"
+    assert refused.html.select_one("#source")["aria-invalid"] == "true"
+    assert refused.html.title.text.startswith("Error: Links and licence")
+    assert site.get(mod_address(mod, "links")).json == ALL
+    form["source"] = form["report"] = ""
+    form["license"], form["otherLicense"] = "MIT", "Ask me first"
+    assert messages_on(form.submit(status=400)) == ["otherLicense"]
+    form["license"] = ""
+    page = form.submit(status=303).follow()
+    assert form_at(page, here)["otherLicense"].value == "Ask me first"
+    assert site.get(mod_address(mod, "links")).json["license"] == "other: Ask me first"
+
+
+def test_links_end_with_their_mod(site: Site) -> None:
+    # C-PRF-6
+    mod, other = published_mod(site), published_mod(site)
+    put(site, mod, **ALL)
+    put(site, other, **ALL)
+    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    with site.databases.readonly_session() as session:
+        assert [links.mod_id for links in session.query(ModLinks)] == [other["id"]]
+
+
+def test_without_the_feature_there_are_none(start: Start) -> None:
+    # C-SET-4
+    site = start("modhub_testing.accounts")
+    mod = published_mod(site)
+    site.get(mod_address(mod, "links"), status=404)
+    assert "links" not in {
+        form.action.rpartition("/")[2]
+        for form in new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}").forms.values()
+    }

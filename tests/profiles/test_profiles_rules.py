@@ -1,0 +1,161 @@
+"""What is a link, and what is a licence."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modhub.base.errors import ApiError
+from modhub_profiles.licenses import clean_license, other_license, words_of
+from modhub_profiles.limits import LICENSE, MAX_LINK, STORED_LICENSE
+from modhub_profiles.web_links import clean_link, host_of
+
+LONG = "https://example.org/" + "x" * (MAX_LINK - 20)
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored", "host"),
+    [
+        ("https://example.org", "https://example.org", "example.org"),
+        ("  HTTPS://Example.ORG/Wiki?a=1#b ", "https://example.org/Wiki?a=1#b", "example.org"),
+        ("https://example.org:443/a", "https://example.org/a", "example.org"),
+        ("https://example.org:8443/a", "https://example.org:8443/a", "example.org:8443"),
+        ("https://bücher.example/ü", "https://xn--bcher-kva.example/%C3%BC", "xn--bcher-kva.example"),
+        ("https://xn--bcher-kva.example", "https://xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ("https://example.org/a%20b<\">'`{}|^", "https://example.org/a%20b%3C%22%3E'%60%7B%7D%7C%5E", "example.org"),
+        ("https://example.org/\u202egnp.exe", "https://example.org/gnp.exe", "example.org"),
+        ("https://example.org/@ada", "https://example.org/@ada", "example.org"),
+        (LONG, LONG, "example.org"),
+        ("", "", ""),
+        (" \n", "", ""),
+    ],
+)
+def test_a_link_is_stored_in_ascii(typed: str, stored: str, host: str) -> None:
+    # C-PRF-2
+    assert clean_link(typed, "source") == stored
+    assert host_of(stored) == host
+    assert clean_link(stored, "source") == stored
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "http://example.org",
+        "example.org",
+        "//example.org",
+        "javascript:alert(1)",
+        "https:example.org",
+        "https://",
+        "https:///path",
+        "https://ada@example.org",
+        "https://ada:secret@example.org/",
+        "https://example.org\\@evil.example",
+        "https://example.org\\.evil.example/",
+        "https://example.org /x",
+        "https://exa mple.org",
+        "https://127.0.0.1/",
+        "https://198.51.100.7/",
+        "https://2130706433/",
+        "https://0x7f.1/",
+        "https://example.0x7f/",
+        "https://[2001:db8::1]/",
+        "https://[::1]:8443/",
+        "https://localhost/",
+        "https://wiki.localhost/",
+        "https://intranet/",
+        "https://metadata.google.internal/",
+        "https://example.org:0/",
+        "https://example.org:99999/",
+        "https://example.org:/",
+        "https://example..org/",
+        "https://-example.org/",
+        "https://exam%70le.org/",
+        "https://xn--a/",
+        "https://①②⑦.0.0.1/",
+        "https://example.org/" + "x" * MAX_LINK,
+        "https://example.org/" + "ü" * 40,
+        "https://" + "a" * 300,
+    ],
+)
+def test_what_is_no_link_is_refused(typed: str) -> None:
+    # C-PRF-2
+    with pytest.raises(ApiError) as refused:
+        clean_link(typed, "report")
+    assert (refused.value.status, refused.value.values["field"]) == (400, "report")
+
+
+@given(st.text(max_size=60) | st.text(max_size=40).map("https://{}".format))
+def test_no_link_has_more_than_its_host(typed: str) -> None:
+    # C-PRF-2
+    with suppress(ApiError):
+        stored = clean_link(typed, "source")
+        host = host_of(stored)
+        assert stored.isascii()
+        assert len(stored) <= MAX_LINK
+        assert not stored or (stored.startswith("https://") and "@" not in host and "." in host)
+        assert clean_link(stored, "source") == stored
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [
+        ("mit", "MIT"),
+        (" MIT or apache-2.0 ", "MIT OR Apache-2.0"),
+        ("GPL-2.0+", "GPL-2.0-or-later"),
+        (
+            "(gpl-2.0-or-later with classpath-exception-2.0) AND cc0-1.0",
+            "GPL-2.0-or-later WITH Classpath-exception-2.0 AND CC0-1.0",
+        ),
+        ("other: Ask me  first", "other: Ask me  first"),
+        ("OTHER:Ask me first", "other: Ask me first"),
+        ("other:", ""),
+        ("", ""),
+        (" ", ""),
+    ],
+)
+def test_a_license_is_an_expression_or_words(typed: str, stored: str) -> None:
+    # C-PRF-3
+    assert clean_license(typed) == stored
+    assert clean_license(stored) == stored
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "public domain",
+        "MIT OR",
+        "MIT, Apache-2.0",
+        "mit OR nonsense",
+        "((",
+        "MIT WITH MIT",
+        "\uff2d\uff29\uff34",
+        "<b>MIT</b>",
+        "+",
+        "not with (",
+        "mit and and",
+        " or ".join(["MIT"] * 60),
+        "other: " + "x" * (LICENSE + 1),
+    ],
+)
+def test_what_is_no_license_is_refused(typed: str) -> None:
+    # C-PRF-3
+    with pytest.raises(ApiError) as refused:
+        clean_license(typed)
+    assert (refused.value.status, refused.value.values["field"]) == (400, "license")
+
+
+WORDS = st.sampled_from(["mit", "AND", "or", "with", "(", ")", "+", ",", "gpl-2.0", "not", "&", "|"])
+
+
+@given(st.text(max_size=80) | st.lists(WORDS).map(" ".join))
+def test_no_license_breaks_the_parser(typed: str) -> None:
+    # C-PRF-3
+    with suppress(ApiError):
+        assert len(clean_license(typed)) <= STORED_LICENSE
+
+
+def test_words_are_told_from_expressions() -> None:
+    # C-PRF-3
+    assert words_of(other_license("x" * LICENSE)) == "x" * LICENSE
+    assert words_of("MIT") == words_of("") == ""

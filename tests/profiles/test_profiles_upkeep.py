@@ -1,0 +1,114 @@
+"""What operators see of links and profiles, backups, migrations, the demo, and leaving again."""
+
+import json
+from typing import Any
+
+import pytest
+
+from modhub.admin import program as admin
+from modhub.ops import migrate
+from modhub_profiles import services
+from modhub_profiles.models import AuthorProfile, ModLinks
+from modhub_profiles.sample_profiles import SAMPLE_LINKS
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import OWNER, mod_address, published_mod
+
+from .conftest import FEATURES
+from .test_profiles_authors import AUTHOR, describe, image, portrait, send_picture
+from .test_profiles_links import ALL, NOTHING, put
+
+pytestmark = pytest.mark.postgres
+
+
+def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    command = site.declarations.commands["profile"]
+    parser = admin.build_admin_parser(site.config)
+    arguments = parser.parse_args(["-c", "x.ini", "profile", *words])
+    code = command.run(admin.Admin(site.config), arguments)
+    return code, capsys.readouterr().out
+
+
+def test_an_operator_clears_a_profile(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    # C-PRF-7
+    published_mod(site)
+    assert run(site, capsys, "show", str(OWNER))[0] == 1
+    describe(site, sentence="Rude words", link1="https://example.org")
+    send_picture(site, image())
+    expected = {"account": OWNER, "sentence": "Rude words", "links": ["https://example.org"], "picture": True}
+    code, said = run(site, capsys, "show", str(OWNER), "--json")
+    assert (code, json.loads(said)) == (0, expected)
+    assert run(site, capsys, "clear", str(OWNER), "--dry-run")[1].endswith("Nothing was deleted.\n")
+    assert portrait(site) is not None
+    assert run(site, capsys, "clear", str(OWNER)) == (
+        0,
+        "Sentence: Rude words\nLinks: https://example.org\nPicture: yes\nDeleted.\n",
+    )
+    assert portrait(site) is None
+    assert "Rude words" not in site.get(AUTHOR).text
+    assert run(site, capsys, "clear", str(OWNER))[0] == 1
+
+
+def test_verify_names_what_belongs_to_nobody(site: Site) -> None:
+    # C-PRF-7
+    verify: Any = site.declarations.maintenance["profiles"]
+    put(site, published_mod(site), **ALL)
+    with site.databases.write_session.begin() as session:
+        session.add(ModLinks(mod_id=999))
+        session.add(AuthorProfile(account_id=OWNER))
+        session.flush()
+        assert list(verify(session)) == ["links of mod 999, which does not exist"]
+
+
+def test_pictures_have_names_for_operators(site: Site) -> None:
+    # C-PRF-7
+    published_mod(site)
+    send_picture(site, image())
+    with site.databases.readonly_session() as session:
+        profile = session.get_one(AuthorProfile, OWNER)
+        names = site.declarations.blob_names["profiles"](session, [profile.picture_id or 0, 999])
+        assert names == {profile.picture_id: f"the picture of account {OWNER}"}
+
+
+def test_models_and_migrations_agree(site: Site) -> None:
+    # C-RUN-13
+    for package in site.declarations.migrations:
+        assert migrate.schema_differences(site.databases, package) == []
+
+
+def test_the_demo_can_be_filled_twice(start: Start) -> None:
+    site = start(FEATURES)
+    fills = [fill for _, name, fill in sorted(site.declarations.demos, key=lambda demo: demo[0])]
+    program = admin.Admin(site.config)
+    for _ in range(2):
+        for fill in fills:
+            (site.config.maybe_dotted(fill) if isinstance(fill, str) else fill)(program)
+    shown = {
+        mod["title"]: site.get(mod_address(mod, "links")).json
+        for mod in site.get("/api/modhub?size=100").json["mods"]
+        if site.get(mod_address(mod, "links")).json != NOTHING
+    }
+    assert shown == {title: NOTHING | dict(links) for title, links in SAMPLE_LINKS.items()}
+
+
+def test_two_requests_make_one_row(site: Site) -> None:
+    # The second insert of a key must not fail.
+    mod = published_mod(site)
+    for source in ("https://one.example", "https://two.example"):
+        put(site, mod, source=source)
+    with site.databases.write_session.begin() as session:
+        services.change_profile(session, OWNER, "One", [])
+        services.change_profile(session, OWNER, "Two", [])
+    assert site.get(AUTHOR).html.select_one(".profile p").text == "Two"
+
+
+def test_the_feature_leaves_and_comes_back(start: Start) -> None:
+    # C-RUN-7
+    site = start(FEATURES)
+    mod = published_mod(site)
+    put(site, mod, **ALL)
+    url = str(site.registry.settings["sqlalchemy.url"])
+    without = start(TEST_ACCOUNTS, url=url)
+    without.get(mod_address(mod, "links"), status=404)
+    assert without.get(mod["url"]).html.select(".links") == []
+    again = start(FEATURES, url=url)
+    assert again.get(mod_address(mod, "links")).json == ALL
