@@ -130,6 +130,7 @@ def _add_files(config: Configurator) -> None:
 def includeme(config: Configurator) -> None:
     """Register the files and the pages."""
     config.action("modhub site files", lambda: _add_files(config))
-    config.add_robots_rule(f"/Modhub/{CONTACT}?")  # as many addresses as mods, all of one page
+    if config.registry.settings[f"modhub.{CONTACT}"]:
+        config.add_robots_rule(f"/Modhub/{CONTACT}?")  # as many addresses as mods, all of one page
     config.add_sitemap("site", site_in_sitemap, lambda registry: 1 if site_links(registry.settings) else 0)
     config.scan(__name__)

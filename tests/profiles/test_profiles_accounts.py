@@ -1,0 +1,70 @@
+"""Links and profiles with the accounts of modhub_auth: keys of release jobs, the account's page, its deletion."""
+
+from typing import Any
+
+import pytest
+
+from modhub_auth import container, publisher_keys
+from modhub_auth.account_deletion import delete_account
+from modhub_auth.services import lock_account
+from modhub_auth.signin.passwords import HashingGate, QueuedHasher
+from modhub_profiles.models import AuthorProfile, ModLinks
+from modhub_testing import Site, Start
+from modhub_testing.pages import form_at, new_visitor
+
+pytestmark = pytest.mark.postgres
+
+PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
+
+
+@pytest.fixture
+def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """With hashes that take no time."""
+    with monkeypatch.context() as patch:
+        patch.setattr(container, "QueuedHasher", lambda _gate: QueuedHasher(HashingGate(), memory_kib=8, time_cost=1))
+        return start("modhub_auth modhub_profiles", modhub__mail_dir="{folder}/mail")
+
+
+def put(site: Site, token: str, mod: Any, status: int) -> Any:
+    headers = {"Authorization": f"Bearer {token}"}
+    links = {"source": "https://example.org"}
+    return site.put_json(f"/api/modhub/{mod['id']}/links", links, headers=headers, status=status).json
+
+
+def test_a_key_sets_the_links_of_its_mod_alone(site: Site) -> None:
+    # C-PRF-1, C-TOK-7
+    made = site.post_json("/api/auth/register", PERSON).json
+    bearer = {"Authorization": f"Bearer {made['accessToken']}"}
+    first, second = (
+        site.post_json("/api/modhub", {"title": title}, headers=bearer, status=201).json for title in ("One", "Two")
+    )
+    with site.databases.write_session.begin() as session:
+        assert lock_account(session, made["accountId"]) is not None
+        key = publisher_keys.create_key(session, made["accountId"], "CI", first["id"], 365).key
+    token = site.post_json("/api/auth/exchange", {"key": key}).json["accessToken"]
+    assert put(site, token, first, 200)["source"] == "https://example.org"
+    put(site, token, second, 401)
+    put(site, made["accessToken"], second, 200)
+
+
+def test_the_account_leads_to_its_profile_and_takes_it_along(site: Site) -> None:
+    # C-PRF-4, C-PRF-6
+    visitor = new_visitor(site)
+    form = form_at(visitor.get("/Modhub/account/register"), "")
+    for name, value in PERSON.items():
+        form[name] = value
+    form.submit(status=303)
+    assert visitor.get("/Modhub/account").html.select_one('a[href="/Modhub/profile"]').text == "Edit your profile"
+    form = form_at(visitor.get("/Modhub/profile"), "/Modhub/profile")
+    form["sentence"] = "I draw maps."
+    form.submit(status=303)
+    account_id = site.post_json("/api/auth/login", PERSON).json["accountId"]
+    with site.databases.write_session.begin() as session:
+        session.add(ModLinks(mod_id=999))
+        account = lock_account(session, account_id)
+        assert account is not None
+        delete_account(session, site.registry, account)
+    with site.databases.readonly_session() as session:
+        assert session.query(AuthorProfile).count() == 0
+        # Of somebody else.
+        assert session.query(ModLinks).count() == 1
