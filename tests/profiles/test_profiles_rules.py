@@ -52,6 +52,7 @@ def test_a_link_is_stored_in_ascii(typed: str, stored: str, host: str) -> None:
         "https://ada:secret@example.org/",
         "https://example.org\\@evil.example",
         "https://example.org\\.evil.example/",
+        "https://example.org/a\\b",
         "https://example.org /x",
         "https://exa mple.org",
         "https://127.0.0.1/",
@@ -83,6 +84,7 @@ def test_what_is_no_link_is_refused(typed: str) -> None:
     with pytest.raises(ApiError) as refused:
         clean_link(typed, "report")
     assert (refused.value.status, refused.value.values["field"]) == (400, "report")
+    assert ("user name or password" in refused.value.message) is ("@" in typed and "\\" not in typed)
 
 
 @given(st.text(max_size=60) | st.text(max_size=40).map("https://{}".format))
