@@ -37,11 +37,14 @@ def _spdx() -> Licensing:
 
 def clean_license(value: str, field: str = "license") -> str:
     """The licence as it is stored: a normal SPDX expression, or ``other: `` and words; empty for an empty one. 400."""
-    typed = text.line(value, len(OTHER) + 1 + LICENSE + 1)
+    # Not cut at the limit: the rest could be another licence.
+    typed = text.line(value, 2 * LICENSE)
     if typed.lower().startswith(OTHER):
         return other_license(typed[len(OTHER) :], field)
     if not typed:
         return ""
+    if len(typed) > LICENSE:
+        raise _too_long(field)
     try:
         if not typed.isascii():
             raise ValueError(typed)

@@ -84,7 +84,9 @@ def _links_values(context: OwnLinksResource, request: Request, **more: Any) -> d
     mod_id = context.mod_id or 0
     # Not the request's session: after an error that one is doomed.
     with request.databases.readonly_session() as session:
-        mod = request.find_service(IMods).get_mods(session, [mod_id])[mod_id]
+        mod = request.find_service(IMods).get_mods(session, [mod_id]).get(mod_id)
+    if mod is None:
+        raise OwnershipLost
     saved = query(request, "done") == "saved"
     links = request.find_service(ProfileReader).links_of(mod_id)
     return form_values(mod_id, links, mod=mod, saved=saved, **more)

@@ -16,7 +16,7 @@ from modhub.declarations import AdminCommand, add_dry_run_option, add_json_optio
 from modhub.interfaces import IMods, IProfiles
 from modhub_profiles import services
 from modhub_profiles.models import AuthorProfile, ModLinks
-from modhub_profiles.read_service import ProfileReader
+from modhub_profiles.read_service import ProfileReader, ShownProfile
 
 _EXAMPLES: Final = """\
 profile show 7                   what the author of /Modhub/by/7 says about themselves
@@ -46,8 +46,8 @@ def describe_pictures(session: Session, blob_ids: Collection[int]) -> dict[int, 
 def run_profile(admin: Any, arguments: argparse.Namespace) -> int:
     """Show or clear a profile; 1 if the account has none."""
     account, reader = arguments.account, admin.find_service(ProfileReader)
-    profile = reader.profile_of(account)
-    if profile == type(profile)():
+    profile = reader.profile_of(account) if 0 < account < 2**63 else ShownProfile()
+    if profile == ShownProfile():
         admin.say(f"Account {account} says nothing about itself.")
         return 1
     shown = {"sentence": profile.sentence, "links": list(profile.links), "picture": profile.picture is not None}

@@ -23,9 +23,12 @@ def clean_link(value: str, field: str) -> str:
 
     A host with other letters is encoded as browsers encode it, so that readers see where a link leads.
     """
-    typed = text.line(value, MAX_LINK + 1)
+    # Not cut at the limit: the rest could be a shorter address that leads elsewhere.
+    typed = text.line(value, 2 * MAX_LINK)
     if not typed:
         return ""
+    if len(typed) > MAX_LINK:
+        raise _too_long(field)
     match = _ADDRESS.fullmatch(typed)
     if match is None:
         raise invalid("The field %(field)s must be an https address, such as https://example.org/wiki.", field=field)

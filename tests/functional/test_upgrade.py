@@ -22,7 +22,9 @@ from modhub_testing.service import PASSWORD, SERVICE_SECRET, Installation
 pytestmark = pytest.mark.postgres
 
 STATES = sorted((Path(__file__).parent / "upgrades").glob("*.json"))
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_tags"
+FEATURES = (
+    "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
+)
 KEY = "machine-key-of-the-upgrade-fixture-0001"
 SETTINGS = {
     "ApiPrivateKeys": f"{KEY} Modhub:app Modhub:wiki",
@@ -207,6 +209,8 @@ def reads(service: Installation) -> None:
     entries = caller.need(200, "GET", f"/api/modhub/{mod['id']}/changelog")["notes"]
     assert [(entry["title"], entry["text"]) for entry in entries] == [("1.1", ""), ("First", "<b>new</b>")]
     assert caller.need(200, "GET", f"/api/modhub/{mod['id']}/vote") == {"ups": 1, "downs": 0}
+    # A feature that was not there then.
+    assert set(caller.need(200, "GET", f"/api/modhub/{mod['id']}/links").values()) == {None}
     games = caller.need(200, "GET", "/api/modhub/games")["games"]
     assert [game["displayName"] for game in games] == ["Half-Life (1998)", "Portal"]
     assert caller.ask("GET", games[1]["iconUrl"]).status == 200

@@ -75,6 +75,7 @@ def test_a_link_is_stored_in_ascii(typed: str, stored: str, host: str) -> None:
         "https://xn--a/",
         "https://①②⑦.0.0.1/",
         "https://example.org/" + "x" * MAX_LINK,
+        "https://example.org:443/" + "x" * (MAX_LINK - 20),
         "https://example.org/" + "ü" * 40,
         "https://" + "a" * 300,
     ],
@@ -137,6 +138,8 @@ def test_a_license_is_an_expression_or_words(typed: str, stored: str) -> None:
         "not with (",
         "mit and and",
         " or ".join(["MIT"] * 60),
+        "MIT" + " " * LICENSE + "OR GPL-3.0-only",
+        "GPL-2.0+ OR " * 16 + "MIT",
         "other: " + "x" * (LICENSE + 1),
     ],
 )
