@@ -13,12 +13,13 @@ from modhub.events import (
     ModsDeleted,
     VersionUploaded,
 )
-from modhub.interfaces import IAuthor, IMod, ISite
+from modhub.interfaces import IAuthor, IMod, IModCards, ISite
 from modhub_auth.container import AuthServices
 from modhub_following import panels, subscribers
 from modhub_following.contacts import LeaveTokens
 from modhub_following.digests import DigestMaker
 from modhub_following.interfaces import IFollowing
+from modhub_following.read_service import FollowReader
 from modhub_following.resources import AuthorFollow, FollowingResource, GameFollow, ModFollow
 from modhub_following.settings import FOLLOWING_SETTINGS
 from modhub_following.worker import LOOK_SECONDS, queue_digests
@@ -31,6 +32,7 @@ def _add_subscribers(config: Configurator) -> None:
         (subscribers.forget_mods, ModsDeleted),
         (subscribers.forget_account, AccountDeleted),
         (subscribers.forget_pending, DatabaseRestored),
+        (subscribers.end_feeds, DatabaseRestored),
     )
     for subscriber, event in subscribed:
         config.add_subscriber(subscriber, event)
@@ -45,6 +47,8 @@ def includeme(config: Configurator) -> None:
     registry = config.registry
     tokens = LeaveTokens(registry.settings["modhub.secret"])
     config.add_service(LeaveTokens, tokens)
+    reader = FollowReader(find_service(registry, Databases).raw_queries, find_service(registry, IModCards))
+    config.add_service(FollowReader, reader)
     outbox = find_service(registry, AuthServices).outbox
     config.add_service(DigestMaker, DigestMaker(find_service(registry, Databases), registry, outbox, tokens))
     config.add_child(ISite, "following", FollowingResource)
@@ -63,3 +67,4 @@ def includeme(config: Configurator) -> None:
         config.add_worker("digests", queue_digests, LOOK_SECONDS, alone=True)
     config.include("modhub_following.commands")
     config.scan("modhub_following.pages")
+    config.scan("modhub_following.private_feed")

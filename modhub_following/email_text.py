@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
 from sqlalchemy.orm import Session
@@ -11,7 +10,6 @@ from sqlalchemy.orm import Session
 from modhub.base.service_registry import find_service
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.content.markup import to_text
-from modhub.content.text import N_
 from modhub.db import bulk
 from modhub.interfaces import IMods, IProfiles, IPublicMods
 from modhub.ui.i18n import Catalogs
@@ -23,7 +21,6 @@ CHANGE: Final = 300
 """Characters of a version's changes in a digest."""
 NOTES_READ: Final = 20
 """The newest changelog entries of a mod that are looked at."""
-SUBJECT: Final = N_("New from the mods you follow")
 # What mail programs take for an address: authors' texts must not become links in our emails.
 _LINK: Final = re.compile(r"(?<=[^\W\d])[.:/@\\]+(?=\w)|(?<=\w)[.:/@\\]+(?=[^\W\d])|\w+:/+|www\.", re.IGNORECASE)
 # Dots of other scripts, and a dot beside anything but ASCII, such as an emoji: mail programs see host names there too.
@@ -76,10 +73,10 @@ def compose_digest(
     registry: Any, outbox: Outbox, language: str, versions: Sequence[NewVersion], token: str
 ) -> EmailText:
     """The email. One address ends the digests, by a button or at once by a mail program (RFC 8058)."""
-    base_url = registry.settings["modhub.base_url"]
+    base_url, site = registry.settings["modhub.base_url"], registry.settings["modhub.site_name"]
     messages = find_service(registry, Catalogs).choose(language)
     leave = f"{base_url}/Modhub/following/leave?token={token}"
-    intro = messages.gettext("New versions at %(site)s of what you follow:", site=urlsplit(base_url).netloc)
+    intro = messages.gettext("New versions at %(site)s of what you follow:", site=site)
     parts = [EmailEntry(lines=[intro]), *(_entry(messages, base_url, version) for version in versions[:MAX_LISTED])]
     more = len(versions) - MAX_LISTED
     if more > 0:
@@ -88,7 +85,9 @@ def compose_digest(
     choose, end = messages.gettext("What you follow, and how often we email you:"), messages.gettext("Unsubscribe:")
     parts += [EmailEntry(lines=[choose], link=f"{base_url}/Modhub/following"), EmailEntry(lines=[end], link=leave)]
     headers = {"List-Unsubscribe": f"<{leave}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
-    return outbox.compose(messages.language, messages.gettext(SUBJECT), parts, headers)
+    count = len(versions)
+    subject = messages.ngettext("%(num)s new version at %(site)s", "%(num)s new versions at %(site)s", count, site=site)
+    return outbox.compose(messages.language, subject, parts, headers)
 
 
 def _entry(messages: Any, base_url: str, version: NewVersion) -> EmailEntry:

@@ -63,6 +63,11 @@ class Reader(Base):
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
     random_id: Mapped[str] = mapped_column(String(32), default=_new_random_id, server_default="")
     """What the links that end digests name besides the account's number. Empty in rows of older code."""
+    seen_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    """What changed until then is no longer unread; without it all that changed since it is followed."""
+    feed_hash: Mapped[str | None] = mapped_column(String(64), index=True, unique=True)
+    """The SHA-256 of the secret in the address of the private feed, in hexadecimal; None if there is none."""
+    feed_made_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
 class UploadedVersion(Base):

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from modhub.base.errors import OwnershipLost, invalid, not_found
 from modhub.base.service_registry import find_service
 from modhub.content.limits import PAGE_SIZE, PAGE_SIZE_MOST
-from modhub.db import bulk
+from modhub.db import bulk, from_micros, now, to_micros
 from modhub.http.payload import query
 from modhub.http.request import Request
 from modhub.interfaces import IAccounts, IModCards, IMods, IProfiles, ModSelection
@@ -19,12 +19,15 @@ from modhub_following import services
 from modhub_following.contacts import LeaveTokens, find_contact
 from modhub_following.interfaces import IFollowing, IFollowTarget
 from modhub_following.models import Follow, Frequency, TargetKind
+from modhub_following.panels import unread_number
+from modhub_following.read_service import UNREAD_MOST
 from modhub_following.resources import FollowPermission, FollowTarget, game_address
 
 FOLLOWING: Final = "/Modhub/following"
 TEMPLATE: Final = "modhub_following:templates/following.jinja2"
 LEAVE_TEMPLATE: Final = "modhub_following:templates/leave.jinja2"
 MOST_DIGITS: Final = 6
+MOST_MICROS_DIGITS: Final = 17
 
 
 class FollowedThing(NamedTuple):
@@ -41,7 +44,7 @@ def _account_id(request: Request) -> int:
     return account_id
 
 
-def _lock_account(request: Request) -> int:
+def keep_account(request: Request) -> int:
     """Keep the account from being deleted until the transaction ends."""
     account_id = _account_id(request)
     if not find_service(request.registry, IAccounts).lock(request.dbsession, account_id):
@@ -61,7 +64,7 @@ def follow_submit(context: FollowTarget, request: Request) -> Redirect:
     choice, session = request.POST.get("follow", ""), request.dbsession
     if choice not in {"0", "1"}:
         raise invalid("The field %(field)s must be 1 or 0.", field="follow")
-    account_id, target = _lock_account(request), context.target
+    account_id, target = keep_account(request), context.target
     if choice == "0":
         services.unfollow(session, account_id, target)
     else:
@@ -86,11 +89,14 @@ def _lock_target(request: Request, context: FollowTarget) -> bool:
 
 @page(context=IFollowing, request_method="GET", permission=FollowPermission.FOLLOW, renderer=TEMPLATE)
 def following_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/following``: what is new in what the account follows, the follows, and the digest."""
-    account_id, session = _account_id(request), request.dbsession
+    """``GET /Modhub/following``: what is new in what the account follows, the follows, the digest and the feed.
+
+    Reading it marks nothing as seen: a browser may fetch or restore it by itself, and what is new would be lost.
+    """
+    account_id, session, until = _account_id(request), request.dbsession, now()
     follows = services.follows_of(session, account_id)
     number = _page_number(request)
-    selection = _selection(follows)
+    selection = selection_of(follows)
     cards = find_service(request.registry, IModCards).get_page(request, selection, number, PAGE_SIZE)
     return {
         "cards": cards.cards,
@@ -100,7 +106,11 @@ def following_page(_context: Any, request: Request) -> dict[str, Any]:
         "frequency": services.frequency_of(session, account_id).value,
         "frequencies": [frequency.value for frequency in Frequency],
         "contact": find_contact(session, account_id),
-        "saved": query(request, "done") == "digest",
+        "feed_made_at": services.feed_made_at(session, account_id),
+        "unread": unread_number(request, account_id),
+        "unread_most": UNREAD_MOST,
+        "until": to_micros(until),
+        "done": query(request, "done"),
     }
 
 
@@ -114,7 +124,8 @@ def _keys(follows: Iterable[Follow], kind: TargetKind) -> list[str]:
     return [follow.key for follow in follows if follow.kind == kind.value]
 
 
-def _selection(follows: Iterable[Follow]) -> ModSelection:
+def selection_of(follows: Iterable[Follow]) -> ModSelection:
+    """The published mods that these follows name."""
     listed = list(follows)
     mods, authors = ([int(key) for key in _keys(listed, kind)] for kind in (TargetKind.MOD, TargetKind.AUTHOR))
     return ModSelection(mods, authors, _keys(listed, TargetKind.GAME))
@@ -123,7 +134,7 @@ def _selection(follows: Iterable[Follow]) -> ModSelection:
 def _things(request: Request, session: Session, follows: Iterable[Follow]) -> Iterable[FollowedThing]:
     """What the page lists: neither hidden mods nor authors whom nobody can see."""
     mods, profiles = find_service(request.registry, IMods), find_service(request.registry, IProfiles)
-    selection = _selection(follows)
+    selection = selection_of(follows)
     published = _looked_up(selection.mods, lambda ids: mods.get_mods(session, ids))
     authors = _looked_up(selection.authors, lambda ids: profiles.get_profiles(set(ids)))
     for followed in follows:
@@ -151,9 +162,35 @@ def digest_submit(_context: Any, request: Request) -> Redirect:
     chosen = request.POST.get("frequency", "")
     if chosen not in list(Frequency):
         raise invalid("The field %(field)s must be none, daily or weekly.", field="frequency")
-    account_id = _lock_account(request)
+    account_id = keep_account(request)
     services.choose_frequency(request.dbsession, account_id, Frequency(chosen), translations_for(request).language)
     return Redirect(f"{FOLLOWING}?done=digest#digest")
+
+
+@page(
+    context=IFollowing,
+    name="seen",
+    request_method="POST",
+    permission=FollowPermission.FOLLOW,
+    preserve_fields={"until": ""},
+)
+def seen_submit(_context: Any, request: Request) -> Redirect:
+    """``POST /Modhub/following/seen``: nothing is unread that changed before ``until``, the page with the form.
+
+    In microseconds since 1970. What came later stays unread, so nobody misses it.
+    """
+    typed = request.POST.get("until", "")
+    if not (typed.isascii() and typed.isdigit() and len(typed) <= MOST_MICROS_DIGITS):
+        raise invalid("The field %(field)s must be a number.", field="until")
+    account_id, until = keep_account(request), min(from_micros(int(typed)), now())
+    services.mark_seen(request.dbsession, account_id, until, translations_for(request).language)
+    return Redirect(f"{FOLLOWING}?done=seen")
+
+
+@page(context=IFollowing, name="seen", request_method="GET", permission=FollowPermission.FOLLOW)
+def redirect_to_following(_context: Any, _request: Request) -> Redirect:
+    """``GET``: where a reader returns to after signing in."""
+    return Redirect(FOLLOWING)
 
 
 @page(context=IFollowing, name="leave", request_method="GET", permission=OPEN, renderer=LEAVE_TEMPLATE)

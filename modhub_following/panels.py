@@ -1,20 +1,22 @@
 """The buttons to follow, on pages of the core, and the entry in the navigation."""
 
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 from pyramid.renderers import render
 
 from modhub.base.identity import CredentialKind
+from modhub.base.service_registry import find_service
 from modhub.content import limits, text
 from modhub.content.folding import fold_game
 from modhub.content.text import N_
 from modhub.http.payload import query
 from modhub.http.request import Request
-from modhub.ui.template_helpers import nav_link
+from modhub.ui.template_helpers import nav_link, translations_for
 from modhub_following import services
 from modhub_following.models import TargetKind
+from modhub_following.read_service import UNREAD_MOST, FollowReader
 from modhub_following.services import Target
 
 FOLLOW: dict[TargetKind, str] = {
@@ -23,12 +25,37 @@ FOLLOW: dict[TargetKind, str] = {
     TargetKind.GAME: N_("Follow this game"),
 }
 
+ASKED_ALREADY: Final = "modhub_following.unread"
+"""The environ key of the number of what is unread."""
+
 
 def following_link(_context: Any, request: Request) -> Markup | None:
-    """The entry in the navigation of readers who are signed in."""
-    if request.identify(CredentialKind.ACCOUNT).account_id is None:
+    """The entry in the navigation of readers who are signed in, with the number of what is unread."""
+    account_id = _account_id(request)
+    if account_id is None:
         return None
-    return nav_link(request, "/Modhub/following", N_("Following"))
+    return nav_link(request, "/Modhub/following", N_("Following"), _unread_mark(request, account_id))
+
+
+def unread_number(request: Request, account_id: int) -> int:
+    """How much is unread for the account of the request; asked once a page."""
+    environ: dict[str, Any] = request.environ
+    if ASKED_ALREADY not in environ:
+        environ[ASKED_ALREADY] = find_service(request.registry, FollowReader).count_unread(account_id)
+    number: int = environ[ASKED_ALREADY]
+    return number
+
+
+def _unread_mark(request: Request, account_id: int) -> Markup:
+    number = unread_number(request, account_id)
+    if not number:
+        return Markup("")
+    shown = str(number) if number <= UNREAD_MOST else f"{UNREAD_MOST}+"
+    # Read out after the name of the link.
+    words = translations_for(request).gettext("%(count)s new or updated", count=shown)
+    return Markup(' <span class="unread-count" aria-hidden="true">{}</span><span class="hidden">{}</span>').format(
+        shown, words
+    )
 
 
 def mod_button(context: Any, request: Request) -> Markup | None:

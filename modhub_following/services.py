@@ -1,15 +1,21 @@
 """Following: the rules. Functions over a session; the caller has locked the account."""
 
+import hashlib
+import secrets
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from modhub.audit import record
 from modhub.base.errors import conflict
 from modhub.db import bulk, now
 from modhub_following.models import Follow, Frequency, Pending, Reader, TargetKind
+
+FEED_SECRET_BYTES: Final = 32
 
 
 class Target(NamedTuple):
@@ -85,6 +91,43 @@ def choose_frequency(session: Session, account_id: int, frequency: Frequency, la
     session.flush()
     if frequency is Frequency.NONE:
         session.execute(delete(Pending).where(Pending.account_id == account_id))
+
+
+def mark_seen(session: Session, account_id: int, until: datetime, language: str) -> None:
+    """Nothing that changed until then is unread any more. A form that was open for long undoes no later one."""
+    reader = _lock_reader(session, account_id, language)
+    if reader.seen_at is None or reader.seen_at < until:
+        reader.seen_at = until
+        session.flush()
+
+
+def renew_feed(session: Session, account_id: int, language: str) -> str:
+    """Make the address of the account's private feed, in place of an earlier one; returns its secret.
+
+    The secret has 256 random bits and is not stored: nobody can show it again.
+    """
+    reader, secret = _lock_reader(session, account_id, language), secrets.token_urlsafe(FEED_SECRET_BYTES)
+    reader.feed_hash, reader.feed_made_at = feed_digest(secret), now()
+    session.flush()
+    record(session, "feed address created", "account", account_id)
+    return secret
+
+
+def revoke_feed(session: Session, account_id: int) -> None:
+    """End the address of the account's private feed, if there is one."""
+    has_feed = Reader.account_id == account_id, Reader.feed_hash.is_not(None)
+    if bulk.execute_bulk(session, update(Reader).where(*has_feed).values(feed_hash=None, feed_made_at=None)):
+        record(session, "feed address revoked", "account", account_id)
+
+
+def feed_made_at(session: Session, account_id: int) -> datetime | None:
+    """When the address of the account's private feed was made; None if there is none."""
+    return session.scalar(select(Reader.feed_made_at).where(Reader.account_id == account_id))
+
+
+def feed_digest(secret: str) -> str:
+    """What is stored of the secret of a private feed."""
+    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def leave_digest(session: Session, account_id: int) -> None:

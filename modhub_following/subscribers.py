@@ -1,9 +1,9 @@
 """What following does when mods are published, updated and deleted, when an account is deleted, and after a restore."""
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 
 from modhub.base.service_registry import find_service
-from modhub.db import now
+from modhub.db import bulk, now
 from modhub.events import AccountDeleted, DatabaseRestored, ModPublished, ModsDeleted, VersionUploaded
 from modhub.interfaces import IMods
 from modhub_auth.container import AuthServices
@@ -53,3 +53,11 @@ def forget_pending(event: DatabaseRestored) -> None:
         session.execute(delete(model))
     if count:
         event.notes.append("Digests begin with what is new from now on: earlier changes may have been sent already.")
+
+
+def end_feeds(event: DatabaseRestored) -> None:
+    """The address of a private feed may have been revoked since the backup."""
+    has_feed = Reader.feed_hash.is_not(None)
+    ended = bulk.execute_bulk(event.session, update(Reader).where(has_feed).values(feed_hash=None, feed_made_at=None))
+    if ended:
+        event.notes.append(f"All addresses of private feeds are ended ({ended}): their readers create new ones.")

@@ -26,6 +26,8 @@ from modhub.interfaces.resources import (
 from modhub.interfaces.services import (
     AccountUse,
     CardPage,
+    ChangeWatch,
+    FeedHead,
     IAccounts,
     IAuthorPictures,
     IDemoAccounts,
@@ -48,6 +50,8 @@ __all__ = [
     "AccountUse",
     "BlobStore",
     "CardPage",
+    "ChangeWatch",
+    "FeedHead",
     "IAccounts",
     "IApi",
     "IAsset",

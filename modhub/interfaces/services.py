@@ -181,6 +181,30 @@ class ModSelection(NamedTuple):
     """Names of games as :func:`modhub.content.folding.fold_game` returns them."""
 
 
+class ChangeWatch(NamedTuple):
+    """What is watched for changes: selects of two columns, as :class:`ModSelection` names mods, and since when.
+
+    The feature's own tables say what is watched, so that one statement finds what has changed.
+    """
+
+    mods: Any
+    """(id of the mod, moment)"""
+    authors: Any
+    """(id of the account, moment)"""
+    games: Any
+    """(folded name of the game, moment)"""
+
+
+class FeedHead(NamedTuple):
+    """What a feed says about itself. Paths; ``page`` is the HTML page of the same."""
+
+    title: str
+    path: str
+    page: str
+    twin: str
+    """The path of the same feed in the other format."""
+
+
 class CardPage(NamedTuple):
     """One page of mods as the cards of the pages."""
 
@@ -194,6 +218,18 @@ class IModCards(Protocol):
 
     def get_page(self, request: Any, selection: ModSelection, page: int, size: int) -> CardPage:
         """One page of the selected mods, last changed first."""
+
+    def get_feed(self, request: Any, selection: ModSelection, head: FeedHead, size: int) -> Any:
+        """The Atom feed of the newest versions of the selected mods, a public response."""
+
+    def get_json_feed(self, request: Any, selection: ModSelection, head: FeedHead, size: int) -> Any:
+        """The same as JSON Feed."""
+
+    def count_changed(self, watch: ChangeWatch, but_of: Any, most: int) -> Any:
+        """The statement that counts, up to ``most``, the published mods that have changed since the watch's moments.
+
+        ``but_of`` is an account, as a value or a parameter, whose own mods do not count.
+        """
 
 
 class IProfiles(Protocol):

@@ -151,12 +151,15 @@ def translations_for(request: Request) -> Translations:
     return translations
 
 
-def nav_link(request: Request, path: str, text: str) -> Markup:
-    """Return an entry for the place ``navigation``, marked if it is the current page; ``text`` is a msgid."""
+def nav_link(request: Request, path: str, text: str, mark: Markup = Markup("")) -> Markup:  # noqa: B008 - immutable
+    """Return an entry for the place ``navigation``, marked if it is the current page; ``text`` is a msgid.
+
+    ``mark`` follows the text, such as a number.
+    """
     tools = PageHelpers(request)
     label = escape(tools.messages.gettext(text))
     # Markup.format takes as long as a database statement.
-    return Markup(f'<a href="{escape(path)}"{tools.aria_current_section(path)}>{label}</a>')  # noqa: S704 - escaped
+    return Markup(f'<a href="{escape(path)}"{tools.aria_current_section(path)}>{label}{mark}</a>')  # noqa: S704 - escaped
 
 
 def add_renderer_globals(event: Any) -> None:

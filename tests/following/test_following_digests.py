@@ -76,7 +76,7 @@ def test_a_digest_says_each_change_once(
     assert capsys.readouterr().out.endswith("Queued: 1.\n")
     (message,) = follower.digests()
     text = text_of(message)
-    assert message["Subject"] == "New from the mods you follow"
+    assert message["Subject"] == "2 new versions at modhub"
     assert text.index("Café HUD 1.5") < text.index("Café HUD 1.4")
     assert "Faster. See evil example x" in text
     assert "by Ada" in text
@@ -249,7 +249,7 @@ def test_a_digest_is_in_the_language_that_was_used(site: Site, ada: Person, bob:
     ada.upload(mod, "2")
     make(site)
     (message,) = bob.digests()
-    assert message["Subject"] == "Neues von den Mods, denen du folgst"
+    assert message["Subject"] == "1 neue Version auf modhub"
     assert "von Ada" in text_of(message)
 
 

@@ -196,5 +196,5 @@ def run(site: Site, *words: str) -> None:
 def test_pages_are_german_too(ada: Person, bob: Person) -> None:
     mod = ada.publish()
     german = {"Accept-Language": "de"}
-    assert bob.pages.get(mod["url"], headers=german).html.select_one("form.follow button").text == "Dieser Mod folgen"
-    assert bob.pages.get(HERE, headers=german).html.h1.text == "Folge ich"
+    assert bob.pages.get(mod["url"], headers=german).html.select_one("form.follow button").text == "Mod abonnieren"
+    assert bob.pages.get(HERE, headers=german).html.h1.text == "Abos"

@@ -8,6 +8,7 @@ from modhub.catalogue.list_queries import newest_page
 from modhub.catalogue.lookup_queries import json_items
 from modhub.catalogue.models import PublicGame, PublicMod
 from modhub.catalogue.queries import AnySelect
+from modhub.interfaces import ChangeWatch
 
 _LIST: Final = "selected"
 
@@ -35,3 +36,19 @@ def selected_page_statement(dialect: str, columns: tuple[Any, ...]) -> AnySelect
     ids = select(_selected(dialect).c[0])
     hits = select(PublicMod.id.label("id"), PublicMod.updated_at.label("moment")).where(PublicMod.id.in_(ids))
     return newest_page(hits, columns)
+
+
+def changed_total_statement(watch: ChangeWatch, but_of: Any, most: int) -> AnySelect:
+    """The number, up to ``most``, of the published mods that have changed since the moments of the watch.
+
+    Each part begins with what is watched and reads only what is newer, by the indexes of the public tables.
+    """
+    mods, authors, games = (watched.subquery() for watched in watch)
+    is_of_game = (PublicGame.folded == games.c[0]) & (PublicGame.updated_at > games.c[1])
+    parts = (
+        select(PublicMod.id).join(mods, PublicMod.id == mods.c[0]).where(PublicMod.updated_at > mods.c[1]),
+        select(PublicMod.id).join(authors, PublicMod.owner == authors.c[0]).where(PublicMod.updated_at > authors.c[1]),
+        select(PublicMod.id).join(PublicGame, PublicGame.mod_id == PublicMod.id).join(games, is_of_game),
+    )
+    changed = union(*(part.where(PublicMod.owner != but_of) for part in parts)).subquery()
+    return select(func.count()).select_from(select(changed).limit(most).subquery())

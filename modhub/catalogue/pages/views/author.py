@@ -1,6 +1,5 @@
 """``/Modhub/by/{accountId}``: an author's published mods, and their feeds; the cards of mods for features."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 from pyramid.config import Configurator
@@ -11,13 +10,14 @@ from modhub.base.service_registry import find_optional_service, find_service
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.games import CuratedGames
 from modhub.catalogue.pages.queries.page_queries import PageReader
+from modhub.catalogue.pages.queries.selections import changed_total_statement
 from modhub.catalogue.pages.views.browse import page_numbers, page_reader, render_cards
 from modhub.catalogue.pages.views.feeds import update_items, updates_feed
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import AuthorResource
 from modhub.http.request import Request
-from modhub.interfaces import CardPage, IAuthor, IAuthorPictures, ModSelection, Profile
+from modhub.interfaces import CardPage, ChangeWatch, FeedHead, IAuthor, IAuthorPictures, ModSelection, Profile
 from modhub.ui import sitemap
 from modhub.ui.json_feed import json_feed
 from modhub.ui.share_images import ShareImage
@@ -37,6 +37,23 @@ class ModCards:
         reader = page_reader(request)
         listing = reader.selected(selection, ListParams(page=page, size=size))
         return CardPage(render_cards(request, listing.cards, reader.games()), listing.total)
+
+    def get_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
+        """Two statements for the mods, one for the names of authors."""
+        updates = page_reader(request).selected_updates(selection, ListParams(size=size))
+        return updates_feed(request, updates, **head._asdict())
+
+    def get_json_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
+        """The same."""
+        updates = page_reader(request).selected_updates(selection, ListParams(size=size))
+        return json_feed(request, head.path, head.page, head.title, update_items(request, updates))
+
+    def count_changed(self, watch: ChangeWatch, but_of: Any, most: int) -> Any:
+        """One statement."""
+        return changed_total_statement(watch, but_of, most)
+
+
+_CARDS: Final = ModCards()
 
 
 def author_address(account_id: int | None, number: int = 1) -> str:
@@ -87,21 +104,16 @@ def _share_image(
 def author_feed(context: AuthorResource, request: Request) -> Response:
     """``GET /Modhub/by/{accountId}/feed``: the newest versions of the author's mods."""
     profile, path = _profile(context), author_address(context.id)
-    updates = page_reader(request).selected_updates(context.selection, _feed_params(request))
-    twin, title = f"{path}/feed.json", _feed_title(profile)
-    return updates_feed(request, updates, title=title, path=f"{path}/feed", twin=twin, page=path)
+    head = FeedHead(_feed_title(profile), f"{path}/feed", path, f"{path}/feed.json")
+    return _CARDS.get_feed(request, context.selection, head, list_params(request).size)
 
 
 @page(context=IAuthor, name="feed.json", request_method="GET", permission=OPEN)
 def author_json_feed(context: AuthorResource, request: Request) -> Response:
     """``GET /Modhub/by/{accountId}/feed.json``: the same as JSON Feed."""
     profile, path = _profile(context), author_address(context.id)
-    updates = page_reader(request).selected_updates(context.selection, _feed_params(request))
-    return json_feed(request, f"{path}/feed.json", path, _feed_title(profile), update_items(request, updates))
-
-
-def _feed_params(request: Request) -> ListParams:
-    return replace(ListParams(), size=list_params(request).size)
+    head = FeedHead(_feed_title(profile), f"{path}/feed.json", path, f"{path}/feed")
+    return _CARDS.get_json_feed(request, context.selection, head, list_params(request).size)
 
 
 def _feed_title(profile: Profile) -> str:

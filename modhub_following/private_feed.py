@@ -1,0 +1,85 @@
+"""A feed of what an account follows, for feed readers: its address, which has a secret, is the permission."""
+
+from typing import Any, Final
+
+from pyramid.response import Response
+
+from modhub.base.errors import invalid, not_found
+from modhub.base.service_registry import find_service
+from modhub.content.limits import PAGE_SIZE
+from modhub.http.payload import query
+from modhub.http.request import Request
+from modhub.interfaces import FeedHead, IModCards, ModSelection
+from modhub.ui.template_helpers import PageHelpers, translations_for
+from modhub.ui.xml_responses import Redirect
+from modhub.web.views import OPEN, page
+from modhub_following import services
+from modhub_following.interfaces import IFollowing
+from modhub_following.pages import FOLLOWING, keep_account, selection_of
+from modhub_following.read_service import FollowReader
+from modhub_following.resources import FollowPermission
+
+FEED: Final = f"{FOLLOWING}/feed"
+ADDRESS_TEMPLATE: Final = "modhub_following:templates/feed_address.jinja2"
+
+
+@page(
+    context=IFollowing,
+    name="feed-address",
+    request_method="POST",
+    permission=FollowPermission.FOLLOW,
+    renderer=ADDRESS_TEMPLATE,
+    preserve_fields={"do": ""},
+)
+def feed_address_submit(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/following/feed-address``: ``do`` is create, which ends an earlier address, or revoke.
+
+    The new address is shown once, in this response.
+    """
+    choice = request.POST.get("do", "")
+    if choice not in {"create", "revoke"}:
+        raise invalid("The field %(field)s must be create or revoke.", field="do")
+    account_id, session = keep_account(request), request.dbsession
+    if choice == "revoke":
+        services.revoke_feed(session, account_id)
+        return Redirect(f"{FOLLOWING}?done=revoked#feed")
+    token = services.renew_feed(session, account_id, translations_for(request).language)
+    absolute = PageHelpers(request).absolute
+    return {"atom": absolute(f"{FEED}?token={token}"), "json": absolute(f"{FEED}.json?token={token}")}
+
+
+@page(context=IFollowing, name="feed-address", request_method="GET", permission=FollowPermission.FOLLOW)
+def redirect_to_feed_form(_context: Any, _request: Request) -> Redirect:
+    """``GET``: where a reader returns to after signing in; an address is never shown again."""
+    return Redirect(f"{FOLLOWING}#feed")
+
+
+@page(context=IFollowing, name="feed", request_method="GET", permission=OPEN)
+def private_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/following/feed?token=…``: the newest versions of what the account follows, as Atom."""
+    selection, head = _feed_of(request, FEED, f"{FEED}.json")
+    return _private(find_service(request.registry, IModCards).get_feed(request, selection, head, PAGE_SIZE))
+
+
+@page(context=IFollowing, name="feed.json", request_method="GET", permission=OPEN)
+def private_json_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/following/feed.json?token=…``: the same as JSON Feed."""
+    selection, head = _feed_of(request, f"{FEED}.json", FEED)
+    return _private(find_service(request.registry, IModCards).get_json_feed(request, selection, head, PAGE_SIZE))
+
+
+def _feed_of(request: Request, path: str, twin: str) -> tuple[ModSelection, FeedHead]:
+    """What the feed has, and its head. 404, the same for every address that is not one."""
+    token = query(request, "token") or ""
+    account_id = request.find_service(FollowReader).account_of_feed(token)
+    if account_id is None:
+        raise not_found()
+    title = f"{PageHelpers(request).site_name} – Following"
+    head = FeedHead(title, f"{path}?token={token}", FOLLOWING, f"{twin}?token={token}")
+    return selection_of(services.follows_of(request.dbsession, account_id)), head
+
+
+def _private(public: Response) -> Response:
+    """The feed as a response for one reader: its address and its links hold a secret."""
+    headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
+    return Response(body=public.body, headerlist=[("Content-Type", public.headers["Content-Type"]), *headers.items()])
