@@ -19,22 +19,17 @@
   }
 
   // Mods are found by their titles while typing.
-  for (const area of document.querySelectorAll("textarea[data-find]")) {
-    const input = Object.assign(document.createElement("input"), { type: "search", autocomplete: "off" });
-    const found = Object.assign(document.createElement("datalist"), { id: `${area.id}-found` });
-    input.setAttribute("list", found.id);
-    input.setAttribute("aria-label", area.dataset.find);
-    input.placeholder = area.dataset.find;
-    area.after(input, found);
+  const findMods = (input, id, choose) => {
+    const found = Object.assign(document.createElement("datalist"), { id });
+    input.setAttribute("list", id);
+    input.after(found);
     let waiting = 0;
-    input.addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
     input.addEventListener("input", () => {
+      clearTimeout(waiting);
       if ([...found.children].some((option) => option.value === input.value)) {
-        addLine(area, input.value);
-        input.value = "";
+        choose(input);
         return;
       }
-      clearTimeout(waiting);
       if (input.value.trim().length < 2) return;
       waiting = setTimeout(async () => {
         try {
@@ -46,7 +41,20 @@
         }
       }, 200);
     });
+  };
+  for (const area of document.querySelectorAll("textarea[data-find]")) {
+    const input = Object.assign(document.createElement("input"), { type: "search", autocomplete: "off" });
+    input.setAttribute("aria-label", area.dataset.find);
+    input.placeholder = area.dataset.find;
+    input.addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
+    area.after(input);
+    findMods(input, `${area.id}-found`, () => {
+      addLine(area, input.value);
+      input.value = "";
+    });
   }
+  // One mod: what is chosen stays in the field.
+  for (const field of document.querySelectorAll("input[data-find]")) findMods(field, `${field.id}-found`, () => {});
 })();
 
 // Drag images into another order.

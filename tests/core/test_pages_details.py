@@ -9,6 +9,9 @@ from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
 
+ELSEWHERE = "https://elsewhere.example/Modhub/1"
+"""Another site has other mods by the same numbers."""
+
 
 def edit(site: Site, mod: dict[str, Any], status: int = 303, **fields: str) -> Any:
     """Submit the details of a mod."""
@@ -34,7 +37,8 @@ def test_mods_are_named_by_title_address_or_guid(site: Site) -> None:
     timer = published_mod(site, owner=8, title="Split Timer")
     draft, another = new_mod(site, title="My draft"), new_mod(site, title="My draft 2")
     mod = new_mod(site, title="Ghost Racer")
-    lines = [" overlay KIT ", f"http://localhost/Modhub/{bars['id']}?q=1", timer["guid"], f"/Modhub/mine/{draft['id']}"]
+    own_host = site.registry.settings["modhub.base_url"]
+    lines = [" overlay KIT ", f"{own_host}/Modhub/{bars['id']}?q=1", timer["guid"], f"/Modhub/mine/{draft['id']}"]
     edit(site, mod, requires="\n".join(lines), conflictsWith="my DRAFT 2")
     assert own(site, mod)["requires"] == [kit["guid"], bars["guid"], timer["guid"], draft["guid"]]
     assert own(site, mod)["conflictsWith"] == [another["guid"]]
@@ -54,7 +58,7 @@ def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site: Site) -> No
         published_mod(site, owner=8, title="Twice")
     mod, hidden = new_mod(site, title="Mine"), new_mod(site, owner=8, title="A secret draft")
     errors = {}
-    for entry in ("Twice", "A secret draft", "Never heard of", f"/Modhub/{hidden['id']}", "/Modhub/999999"):
+    for entry in ("Twice", "A secret draft", "Never heard of", f"/Modhub/{hidden['id']}", "/Modhub/999999", ELSEWHERE):
         page = edit(site, mod, 400, requires=entry).html
         errors[entry] = page.find(id="requires-error").text.replace(entry, "…")
         assert page.find(id="requires").text.strip() == entry

@@ -18,13 +18,14 @@ from modhub.content.folding import fold_game, fold_search
 from modhub.content.text import N_
 from modhub.http.request import Request
 from modhub.interfaces import IMods
+from modhub.ui.template_helpers import PageHelpers
 from modhub.web.traversal import parse_id
 
 REFERENCES: Final = {"requires": "requires", "conflicts_with": "conflictsWith"}
 """The lists of mods, and their names in forms."""
 MAX_LOOKED_UP: Final = 2 * limits.GUIDS
 _GUID_AT_END: Final = re.compile(r"(?:^|[\s(])([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})\)?$")
-_ADDRESS: Final = re.compile(r"(?:https?://[^/\s]+)?/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?$")
+_ADDRESS: Final = re.compile(r"/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?$")
 _COMMA: Final = re.compile(r",(?![0-9]{3}\b)|(?<![0-9]),")
 _decode = msgspec.json.Decoder(ModDocument).decode
 
@@ -40,7 +41,7 @@ def resolve_references(request: Request, fields: dict[str, Any]) -> list[ApiErro
         if not entries:
             continue
         try:
-            looked_up = [_resolve(request, entry, label) for entry in entries[:MAX_LOOKED_UP]]
+            looked_up = [resolve_reference(request, entry, label) for entry in entries[:MAX_LOOKED_UP]]
             fields[name] = [*looked_up, *entries[MAX_LOOKED_UP:]]
         except ApiError as error:
             fields[name] = []
@@ -48,11 +49,15 @@ def resolve_references(request: Request, fields: dict[str, Any]) -> list[ApiErro
     return errors
 
 
-def _resolve(request: Request, entry: str, field: str) -> str:
+def resolve_reference(request: Request, entry: str, field: str) -> str:
+    """The GUID of the mod that an author has typed: its title, address or GUID, or a title with its GUID.
+
+    400 if there is none or more than one of this title. A GUID may be that of a mod which is not here yet.
+    """
     at_end = _GUID_AT_END.search(entry)
     if at_end:
         return at_end[1]
-    address = _ADDRESS.match(entry)
+    address = _ADDRESS.match(entry.removeprefix(PageHelpers(request).absolute("")))
     guids = _by_id(request, parse_id(address[1])) if address else _by_title(request, entry)
     if len(guids) == 1:
         return next(iter(guids))
