@@ -12,7 +12,6 @@ from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation
 from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement
 from modhub.catalogue.public_copies import IS_PUBLIC
-from modhub.catalogue.references import fold_guid
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.interfaces import AccountUse, ModSummary
 
@@ -62,10 +61,6 @@ class ModLookup:
         joined = select(Mod.owner, *counts).outerjoin(Asset, Asset.mod_id == Mod.id)
         statement = joined.outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id).group_by(Mod.owner)
         return {owner: AccountUse(mods, files, int(size)) for owner, mods, files, size in session.execute(statement)}
-
-    def find_mod_of_account(self, session: Session, account_id: int, guid: str) -> int | None:
-        """Return the id of the account's mod with this GUID."""
-        return session.scalar(select(Mod.id).where(Mod.guid == fold_guid(guid), Mod.owner == account_id))
 
     def hide_mods_of_accounts(self, session: Session, account_ids: Collection[int], at: datetime) -> list[int]:
         """Hide them and return their ids."""

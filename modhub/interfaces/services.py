@@ -66,9 +66,6 @@ class IMods(Protocol):
     def get_use_of_accounts(self, session: Any) -> dict[int, AccountUse]:
         """What the mods of each account take up; without accounts that have none. For commands: it reads all mods."""
 
-    def find_mod_of_account(self, session: Any, account_id: int, guid: str) -> int | None:
-        """The id of the account's mod with this GUID, in any case; None if it has no such mod."""
-
     def hide_mods_of_accounts(self, session: Any, account_ids: Collection[int], at: datetime) -> list[int]:
         """Hide all mods of these accounts that are not hidden yet; the ids of those, which are hidden since ``at``."""
 

@@ -1,6 +1,6 @@
 """Pages with one form, rendered by ``form.jinja2``, and pages with a message alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -36,6 +36,8 @@ class FormField:
     error: str = ""
     check: Callable[[str], object] | None = None
     """Raises an ApiError for an invalid value."""
+    options: Sequence[tuple[str, str]] = ()
+    """(value, text) of each choice, for a list instead of a line; the first text is a msgid, the others are names."""
 
     @property
     def is_secret(self) -> bool:

@@ -1,6 +1,5 @@
 """Making and revoking publisher keys (C-TOK-5, C-TOK-7)."""
 
-import re
 from typing import Any, Final
 
 from modhub.base.errors import invalid
@@ -24,12 +23,12 @@ from modhub_auth.pages.sign_in import HOME
 from modhub_auth.resources import AccountPermission
 
 KEY_TEMPLATE: Final = "modhub_auth:templates/account/publisher_key.jinja2"
-_GUID: Final = re.compile(r"\A[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
-_ADDRESS: Final = re.compile(r"\A(?:(?:https?://[^/\s]+)?/Modhub/(?:mine/)?)?([0-9]{1,18})/?(?:[?#]\S*)?\Z")
 
 
-def publisher_key_form(_context: Any, _request: Request) -> FormPage:
-    """The form to make a key."""
+def publisher_key_form(_context: Any, request: Request) -> FormPage:
+    """The form to make a key; it lists the account's own mods, drafts too."""
+    with request.databases.readonly_session() as session:
+        mods = request.find_service(IMods).get_mods_of_account(session, current_login(request).account_id)
     days_hint = N_("The key then stops working. 0 means that it never expires.")
     return FormPage(
         N_("Create a publisher key"),
@@ -38,14 +37,13 @@ def publisher_key_form(_context: Any, _request: Request) -> FormPage:
             FormField(
                 "label",
                 N_("Label"),
-                hint=N_("A name to recognise it by, such as “release job”."),
+                hint=N_("A name to recognise it by, such as “CI”."),
                 check=publisher_keys.clean_label,
             ),
             FormField(
                 "mod",
                 N_("Mod"),
-                hint=N_("The number, address or GUID of one of your mods. Leave it empty to allow all."),
-                required=False,
+                options=[("", N_("All your mods")), *((str(mod.id), mod.title) for mod, _ in mods)],
             ),
             FormField(
                 "days",
@@ -57,27 +55,21 @@ def publisher_key_form(_context: Any, _request: Request) -> FormPage:
                 check=publisher_keys.parse_days,
             ),
         ],
-        lead=[N_("A publisher key lets a release job upload and publish your mods. It cannot change your account.")],
+        lead=[N_("A publisher key lets a build pipeline upload and publish your mods. It cannot change your account.")],
         links=[(HOME, "Your account")],
     )
 
 
 def _find_mod(request: Request, account_id: int) -> int | None:
-    """The account's mod in the form; None for an empty field. 400 for any other: a stranger's is as an unknown one."""
-    typed = form_value(request, "mod").strip()
-    if not typed:
+    """The account's mod in the form; None for all. 400 for any other: a stranger's is as an unknown one."""
+    chosen = form_value(request, "mod").strip()
+    if not chosen:
         return None
-    mods, session = request.find_service(IMods), request.dbsession
-    if _GUID.match(typed):
-        mod_id = mods.find_mod_of_account(session, account_id, typed)
-    else:
-        address = _ADDRESS.match(typed)
-        number = parse_id(address[1]) if address else None
-        mod = mods.get_mods(session, [number or 0]).get(number or 0)
-        mod_id = mod.id if mod is not None and mod.owner == account_id else None
-    if mod_id is None:
+    number = parse_id(chosen) or 0
+    mod = request.find_service(IMods).get_mods(request.dbsession, [number]).get(number)
+    if mod is None or mod.owner != account_id:
         raise invalid("The field %(field)s must name one of your mods.", field="mod")
-    return mod_id
+    return mod.id
 
 
 @page(
