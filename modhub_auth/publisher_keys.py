@@ -1,4 +1,4 @@
-"""Publisher keys: an author's release job signs in by one, and may only do what the key is for.
+"""Publisher keys: an author's build pipeline signs in by one, and may only do what the key is for.
 
 A key is a login of kind "Key" with a row of its own. Deleting the login ends the key and its sessions at once.
 """

@@ -8,7 +8,7 @@
     modhub-publish --url … key
     modhub-publish schema mod.schema.json
 
-Only what the service does not have yet is sent, so a release job can run again. The key comes from the environment
+Only what the service does not have yet is sent, so a build pipeline can run again. The key comes from the environment
 variable MODHUB_API_KEY or from the file given with --key-file, never from an argument: for `mod` a publisher key from
 the account page, for everything else a machine key. Publish builds first, then the changelog.
 """

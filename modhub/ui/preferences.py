@@ -5,16 +5,14 @@ and pages that everybody shares stay the same for everybody. The way back is the
 has its own address in it: the 404 of an unpublished mod stays the same as any other.
 """
 
-import re
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from pyramid.config import Configurator
 
 from modhub.http.request import Request
 from modhub.interfaces import ISite
 from modhub.ui.i18n import LANGUAGE_COOKIE, Catalogs
-from modhub.ui.xml_responses import Redirect
+from modhub.ui.xml_responses import Redirect, previous_page
 from modhub.web.views import OPEN, page
 
 THEME_COOKIE: Final = "modhub-theme"
@@ -22,9 +20,6 @@ THEMES: Final = ("light", "dark")
 SYSTEM: Final = "system"
 """What removes the choice of a theme."""
 _YEAR: Final = 365 * 86400
-_PATH: Final = re.compile(r"/(?!/)[\x21-\x5b\x5d-\x7e]*")
-_HOME: Final = "/Modhub"
-_PREFERENCES: Final = "preferences"
 
 
 def chosen_theme(request: Request) -> str:
@@ -33,21 +28,10 @@ def chosen_theme(request: Request) -> str:
     return theme if theme in THEMES else ""
 
 
-def _previous_page(request: Request) -> str:
-    """The path of the page whose footer it was; never another site's, since only the path is read."""
-    try:
-        address = urlsplit(request.environ.get("HTTP_REFERER", ""))
-    except ValueError:
-        return _HOME
-    path = f"{address.path}?{address.query}" if address.query else address.path
-    is_own = _PATH.fullmatch(path) and address.path.rstrip("/") != f"{_HOME}/{_PREFERENCES}"
-    return path if is_own else _HOME
-
-
-@page(context=ISite, name=_PREFERENCES, request_method="POST", permission=OPEN, require_csrf=False)
+@page(context=ISite, name="preferences", request_method="POST", permission=OPEN, require_csrf=False)
 def preferences_submit(_context: Any, request: Request) -> Redirect:
     """``POST /Modhub/preferences``: ``theme`` or ``language``; unknown values change nothing."""
-    response = Redirect(_previous_page(request))
+    response = Redirect(previous_page(request))
     response.headers["Cache-Control"] = "no-store"
     theme, language = request.POST.get("theme", ""), request.POST.get("language", "")
     if theme in THEMES:

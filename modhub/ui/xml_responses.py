@@ -1,10 +1,15 @@
-"""Responses of page views that are not HTML: redirects and XML documents."""
+"""Responses of page views that are not HTML: redirects, with the way back, and XML documents."""
 
-from typing import Any
+import re
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from pyramid.response import Response
 
 from modhub.http.responses import PublicResponse, public_response
+
+_PATH: Final = re.compile(r"/(?!/)[\x21-\x5b\x5d-\x7e]*")
+_HOME: Final = "/Modhub"
 
 
 class Redirect(Response):
@@ -15,6 +20,17 @@ class Redirect(Response):
 
     def _abs_headerlist(self, environ: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - WebOb's hook
         return list(self.headerlist)
+
+
+def previous_page(request: Any) -> str:
+    """The path of the page whose form this is, by ``Referer``; never another site's, since only the path is read."""
+    try:
+        address = urlsplit(request.environ.get("HTTP_REFERER", ""))
+    except ValueError:
+        return _HOME
+    path = f"{address.path}?{address.query}" if address.query else address.path
+    is_own = _PATH.fullmatch(path) and address.path.rstrip("/") != request.environ.get("PATH_INFO", "").rstrip("/")
+    return path if is_own else _HOME
 
 
 def xml_response(document: str | bytes, content_type: str) -> PublicResponse:

@@ -3,24 +3,32 @@
 from datetime import timedelta
 from typing import Any, Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
+from pyramid.renderers import render
 
 from modhub.base.identity import CredentialKind
 from modhub.content.text import N_
-from modhub.db import now
+from modhub.db import now, to_micros
 from modhub.events import AccountChanged
 from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
+from modhub.ui.xml_responses import Redirect, previous_page
+from modhub.web.views import page
 from modhub_auth.container import auth_services
+from modhub_auth.interfaces import IAccount
 from modhub_auth.mail import texts
+from modhub_auth.pages.form_pages import never_stored
+from modhub_auth.pages.fresh_proof import current_login
 from modhub_auth.pages.sign_in import HOME
 from modhub_auth.pages.user_agents import browser_name
 from modhub_auth.read_service import LoginRecord
+from modhub_auth.resources import AccountPermission
 from modhub_auth.signin import recovery
 
 REMINDER_TIME: Final = timedelta(hours=1)
 """How long after signing in pages show the reminder; the account's page shows it until the address is confirmed."""
-EMAIL_SENT: Final = "We have sent an email to %(address)s: follow the link in it to confirm that the address is yours."
+REMINDER: Final = "modhub_auth:templates/account/unconfirmed.jinja2"
+HIDDEN_COOKIE: Final = "modhub-notice-hidden"
 
 KEY_FIRST: Final = N_("Give your script a publisher key as MODHUB_API_KEY.")
 CREATE_KEY: Final = "Create a publisher key"
@@ -53,10 +61,31 @@ def unconfirmed_notice(_context: Any, request: Request) -> Markup | None:
     login: LoginRecord | None = request.identify(CredentialKind.ACCOUNT).details
     if login is None or login.verified or login.signed_in_at is None or request.path.startswith(HOME):
         return None
-    if now() - login.signed_in_at > REMINDER_TIME:
+    if now() - login.signed_in_at > REMINDER_TIME or request.cookies.get(HIDDEN_COOKIE) == _sign_in_of(login):
         return None
-    notice = translations_for(request).gettext(EMAIL_SENT, address=login.subject)
-    return Markup('<p class="note warn" role="status" data-message="email_sent">') + escape(notice) + Markup("</p>")
+    return Markup(render(REMINDER, {"address": login.subject}, request=request))  # noqa: S704 - our template escapes
+
+
+def _sign_in_of(login: LoginRecord) -> str:
+    """What the cookie names: the reminder comes back with the next sign-in."""
+    return "" if login.signed_in_at is None else str(to_micros(login.signed_in_at))
+
+
+@page(context=IAccount, name="hide-notice", request_method="POST", permission=AccountPermission.READ)
+def hide_notice_page(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/account/hide-notice``: the reminder is not shown again until the next sign-in of this browser."""
+    response = Redirect(previous_page(request))
+    https = request.registry.settings["modhub.base_url"].startswith("https:")
+    age = int(REMINDER_TIME.total_seconds())
+    value = _sign_in_of(current_login(request))
+    response.set_cookie(HIDDEN_COOKIE, value, max_age=age, secure=https, httponly=True, samesite="Lax")
+    return never_stored(response)
+
+
+@page(context=IAccount, name="hide-notice", request_method="GET", permission=AccountPermission.READ)
+def redirect_to_account(_context: Any, _request: Request) -> Redirect:
+    """``GET``: where a visitor returns to after signing in again."""
+    return Redirect(HOME)
 
 
 def queue_change_email(event: AccountChanged) -> None:

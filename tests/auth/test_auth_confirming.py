@@ -383,6 +383,37 @@ def test_after_registering_every_page_says_that_an_email_was_sent(app: Any, pers
         assert "email_sent" not in messages_on(app.get(path))
 
 
+def test_the_notice_sends_the_email_again_and_can_be_put_away(app: Any, person: Person, mail: Any) -> None:
+    # C-PAGE-4: until the next sign-in of this browser
+    send(app.get(f"{HOME}/register?next=/Modhub"), 303, **person)
+    emails = len(mail.read())
+
+    def press(visitor: Any, action: str, path: str = "/Modhub?sort=top") -> Any:
+        form = next(form for form in visitor.get(path).forms.values() if form.action == f"{HOME}/letter")
+        fields = {"csrf_token": form["csrf_token"].value}
+        return visitor.post(action, fields, headers={"Referer": f"http://localhost{path}"}, status=303)
+
+    assert press(app, f"{HOME}/letter").headers["Location"] == f"{HOME}?done=letter"
+    assert len(mail.read()) == emails + 1
+    hidden = press(app, f"{HOME}/hide-notice")
+    assert hidden.headers["Location"] == "/Modhub?sort=top"
+    assert hidden.headers["Cache-Control"] == "no-store"
+    cookie = hidden.headers["Set-Cookie"]
+    assert all(part in cookie for part in ("HttpOnly", "SameSite=Lax", "Max-Age=3600"))
+    assert "email_sent" not in messages_on(app.get("/Modhub"))
+    assert "email_sent" in messages_on(app.get(HOME))
+    # The next sign-in shows it again, with the cookie of the last one.
+    with app.databases.write_session.begin() as session:
+        session.execute(update(PageSession).values(created_at=now()))
+    assert "email_sent" in messages_on(app.get("/Modhub"))
+    press(app, f"{HOME}/hide-notice")
+    assert "email_sent" not in messages_on(app.get("/Modhub"))
+    app.post(f"{HOME}/hide-notice", {}, status=400)  # without the form's token
+    assert app.get(f"{HOME}/hide-notice", status=303).headers["Location"] == HOME
+    stranger = new_visitor(app)
+    assert "/login" in stranger.post(f"{HOME}/hide-notice", {}, status=303).headers["Location"]
+
+
 def test_an_account_that_is_gone_is_no_ones(app: Any, person: Person, mail: Any) -> None:
     app.post_json("/api/auth/register", person)
     link = mail.link()

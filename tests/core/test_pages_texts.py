@@ -99,8 +99,8 @@ def test_only_what_is_the_same_is_called_so(site: Site) -> None:
         site.get("/Modhub/0", status=404),
     ):
         assert page.html.find("a", string="This page as JSON") is None
-        assert page.html.find("a", string="All mods as JSON")["href"] == "/api/modhub"
-    assert site.get("/Modhub").html.find("a", string="Atom feed of new and updated mods")["href"] == "/Modhub/feed"
+        assert page.html.find("a", string="JSON")["href"] == "/api/modhub"
+    assert site.get("/Modhub").html.find("a", string="Feed")["href"] == "/Modhub/feed"
 
 
 def test_a_page_behind_the_last_leads_back_to_one_that_is_there(site: Site) -> None:
