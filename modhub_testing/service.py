@@ -20,6 +20,7 @@ from typing import Any
 
 import psycopg
 
+from modhub.base.ini_file import application_settings
 from modhub_testing.caller import Caller
 
 SERVICE_START_SECONDS = 120.0
@@ -244,6 +245,12 @@ class Installation:
 def script(name: str) -> Path:
     """Return the path of a program in the current virtual environment."""
     return Path(sys.executable).with_name(name)
+
+
+def features_of(ini: Path) -> str:
+    """Return the features that an ini file enables: what the same deployment of an :class:`Installation` includes."""
+    includes: str = application_settings(str(ini))["pyramid.includes"]
+    return " ".join(includes.split())
 
 
 def free_port() -> int:

@@ -8,12 +8,10 @@ from pathlib import Path
 
 from playwright.sync_api import ViewportSize, sync_playwright
 
-from modhub_testing.service import Installation, free_port
+from modhub_testing.service import Installation, features_of, free_port
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
-FEATURES = (
-    "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
-)
+FEATURES = features_of(Path(__file__).parents[1] / "development.ini")
 MOD = "Ghost Racer"
 SIZE = ViewportSize(width=1280, height=960)
 PICTURE_SECONDS = 120

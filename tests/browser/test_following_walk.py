@@ -79,7 +79,7 @@ def test_a_follower_hears_of_an_update(browser: Browser, serve_with: Any, tmp_pa
             expect(page.locator(".card .version")).to_contain_text("2.0")
             program = Path(sys.executable).parent / "modhub-admin"
             subprocess.run([program, "-c", service.ini, "following", "digest"], check=True, timeout=200)
-            digest = newest_email(tmp_path / "mail", reader, "New from the mods you follow")
+            digest = newest_email(tmp_path / "mail", reader, "1 new version at modhub")
             assert "2.0" in text_of(digest)
             assert f"{service.address}{mod['url']}" in text_of(digest)
             leave = digest["List-Unsubscribe"].strip("<>")

@@ -1,16 +1,20 @@
 """The judges: Lighthouse, the Nu HTML checker, Pa11y, axe, and the browser's own count of bytes."""
 
+import html
 import json
 import os
+import re
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.cookiejar import CookieJar
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlencode
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize, sync_playwright
@@ -66,13 +70,16 @@ class Judges:
         messages = json.loads(done.stderr or '{"messages": []}')["messages"]
         return [f"{Path(line['url']).name}: {line['message']}" for line in messages if line["type"] == "error"]
 
-    def pa11y(self, url: str, folder: Path) -> list[str]:
-        """Return the errors that Pa11y finds."""
+    def pa11y(self, url: str, folder: Path, cookies: dict[str, str]) -> list[str]:
+        """Return the errors that Pa11y finds on a page, as who has these cookies."""
         settings = folder / "pa11y.json"
-        browser = {"executablePath": self._chromium, "args": BROWSER_OPTIONS}
-        settings.write_text(
-            json.dumps({"chromeLaunchConfig": browser, "ignore": PA11Y_IGNORED, "timeout": 120_000}), "utf-8"
-        )
+        options = {
+            "chromeLaunchConfig": {"executablePath": self._chromium, "args": BROWSER_OPTIONS},
+            "ignore": PA11Y_IGNORED,
+            "timeout": 120_000,
+            "headers": {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())} if cookies else {},
+        }
+        settings.write_text(json.dumps(options), "utf-8")
         words = ["pa11y", "--config", str(settings), "--reporter", "json", url]
         return [f"{issue['code']}: {issue['message']}" for issue in json.loads(self._run(words, {}, codes=(0, 2)))]
 
@@ -94,11 +101,13 @@ class Judges:
 
 
 @contextmanager
-def open_phone(chromium: str) -> Iterator[Page]:
-    """Open a page of a phone's size with twice as many pixels."""
+def open_phone(chromium: str, origin: str, cookies: Mapping[str, str] = MappingProxyType({})) -> Iterator[Page]:
+    """Open a page of a phone's size with twice as many pixels, with these cookies of the origin."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(BROWSER_OPTIONS[1:]))
-        yield browser.new_page(viewport=PHONE, device_scale_factor=2)
+        context = browser.new_context(viewport=PHONE, device_scale_factor=2)
+        context.add_cookies([{"name": name, "value": value, "url": origin} for name, value in cookies.items()])
+        yield context.new_page()
         browser.close()
 
 
@@ -137,8 +146,20 @@ class Reader:
 
     def __init__(self, origin: str, language: str) -> None:
         self._origin = origin
-        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        self._jar = CookieJar()
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self._jar))
         self._opener.addheaders = [("Accept-Language", language), ("Accept", "text/html")]
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """What the service has set, by name."""
+        return {cookie.name: cookie.value or "" for cookie in self._jar}
+
+    def send(self, page: str, path: str, fields: Mapping[str, str]) -> None:
+        """Send a form of ``page``, with its token."""
+        token = re.search(r'name="csrf_token" value="([^"]+)"', self.fetch(page))
+        assert token, f"{page} has no form"
+        self.fetch(path, urlencode({**fields, "csrf_token": html.unescape(token[1])}).encode())
 
     def fetch(self, path: str, form: bytes | None = None) -> str:
         """Return the page, an error page too."""

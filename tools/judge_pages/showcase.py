@@ -12,9 +12,9 @@ from typing import Any
 from PIL import Image, ImageDraw, ImageFilter
 
 from modhub_testing.caller import Caller
-from modhub_testing.service import Installation, free_port
+from modhub_testing.service import Installation, features_of, free_port
 
-FEATURES = "modhub_auth modhub_builds modhub_sync modhub_wiki"
+FEATURES = features_of(Path(__file__).parents[2] / "development.ini")
 MODS = 20
 SIZE = (2560, 1440)
 KEY = "5" * 64
