@@ -384,7 +384,7 @@ def test_after_registering_every_page_says_that_an_email_was_sent(app: Any, pers
 
 
 def test_the_notice_sends_the_email_again_and_can_be_put_away(app: Any, person: Person, mail: Any) -> None:
-    # C-PAGE-4: until the next sign-in of this browser
+    # C-PAGE-80
     send(app.get(f"{HOME}/register?next=/Modhub"), 303, **person)
     emails = len(mail.read())
 

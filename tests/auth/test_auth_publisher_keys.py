@@ -275,6 +275,7 @@ def test_the_page_shows_a_key_once_and_revokes_it(app: Any, person: Person, mail
 
 
 def test_the_form_takes_only_mods_of_the_account(app: Any, person: Person) -> None:
+    # C-TOK-9
     account_id = register_on_pages(app, person)
     grace = bearer(app.post_json("/api/auth/register", OTHER).json["accessToken"])
     hers = app.post_json("/api/modhub", {"title": "Hers"}, headers=grace).json

@@ -143,7 +143,7 @@ def test_what_assistive_technology_hears_is_as_it_was(browser: Browser, shipped:
 
 @pytest.mark.parametrize("locale", ["en", "de"])
 def test_a_phone_that_is_signed_in_shows_a_mod_first(browser: Browser, shipped: Any, draft: int, locale: str) -> None:
-    # C-PAGE-19: with all entries of the navigation, once the notice is put away
+    # C-PAGE-19, C-PAGE-80: with all entries of the navigation
     page = signed_in(browser, shipped, java_script_enabled=False)
     page.set_extra_http_headers({"Accept-Language": locale})
     page.goto("/Modhub?sort=top")
@@ -161,6 +161,7 @@ def test_a_phone_that_is_signed_in_shows_a_mod_first(browser: Browser, shipped: 
 
 
 def test_the_keyboard_reaches_the_first_result_in_eight_stops(browser: Browser, shipped: Any) -> None:
+    # C-PAGE-81
     page = opened(browser, shipped, viewport={"width": 1280, "height": 800}, java_script_enabled=False)
     page.goto("/Modhub?sort=top")
     for _ in range(2):
@@ -168,11 +169,10 @@ def test_the_keyboard_reaches_the_first_result_in_eight_stops(browser: Browser, 
     expect(page.get_by_role("link", name="Skip to results")).to_be_focused()
     page.keyboard.press("Enter")
     focused = ""
-    for stops in range(3, 9):
+    for _ in range(3, 9):
         page.keyboard.press("Tab")
         focused = page.evaluate("document.activeElement.closest('.card') ? 'card' : document.activeElement.outerHTML")
         if focused == "card":
-            assert stops <= 8
             break
     assert focused == "card"
     page.context.close()

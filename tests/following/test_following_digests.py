@@ -66,7 +66,7 @@ def run(site: Site, *words: str) -> int:
 def test_a_digest_says_each_change_once(
     site: Site, ada: Person, follower: Person, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # C-FOL-7, C-FOL-8
+    # C-FOL-7, C-FOL-8, C-FOL-15
     assert make(site) == []  # what was there before is not new
     mod = ada.publish("Café HUD", "1.4", games=["Portal"])
     ada.upload(mod, "1.5", "<p>Faster. See <a href='https://evil.example/x'>evil.example/x</a></p>")

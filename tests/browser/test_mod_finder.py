@@ -1,0 +1,38 @@
+"""Mods are found by their titles while typing, in the fields of the workshop that name mods."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+MIRA = 900_000_001
+Visit = Callable[..., Page]
+
+
+def choose(page: Page, field: str, typed: str) -> str:
+    """Type the beginning of a title and choose what is found."""
+    page.locator(field).press_sequentially(typed)
+    found = page.locator(f"#{page.locator(field).get_attribute('list')} option").first
+    expect(found).to_be_attached()
+    value = found.get_attribute("value") or ""
+    page.locator(field).fill(value)
+    return value
+
+
+def test_a_required_mod_is_added_and_a_successor_stays_in_its_field(visit: Visit) -> None:
+    page = visit(account=MIRA)
+    page.goto("/Modhub/mine/13")
+    finder = 'input[list="requires-found"]'
+    chosen = choose(page, finder, "Split")
+    assert chosen.startswith("Split Timer – ")
+    expect(page.locator(finder)).to_have_value("")
+    assert page.locator("#requires").input_value().split("\n")[1:] == [chosen]
+    page.locator(finder).press("Enter")  # sends nothing
+    page.locator("#superseded summary").click()
+    chosen = choose(page, "#supersededBy", "Split")
+    expect(page.locator("#supersededBy")).to_have_value(chosen)
+    page.locator("#supersededBy").press("Enter")
+    expect(page.locator("#superseded a")).to_have_text("Split Timer")
+    expect(page.locator("#supersededBy")).to_have_value(chosen)
+    page.locator("#supersededBy").fill("")
+    page.locator("#supersededBy").press("Enter")
+    expect(page.locator("#superseded a")).to_have_count(0)
