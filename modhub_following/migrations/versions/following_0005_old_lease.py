@@ -3,11 +3,11 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "following_0004"
-down_revision = "following_0003"
+revision = "following_0005"
+down_revision = "following_0004"
 branch_labels = None
 depends_on = None
-compatible_with = "following_0003"
+compatible_with = "following_0004"
 
 
 def upgrade() -> None:

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "following_0006"
-down_revision = "following_0004"
+revision = "following_0004"
+down_revision = "following_0003"
 branch_labels = None
 depends_on = None
 expands = True
