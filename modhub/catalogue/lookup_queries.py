@@ -6,7 +6,7 @@ from sqlalchemy import JSON, BigInteger, Select, String, bindparam, cast, func, 
 
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod
-from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
+from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect, public_files
 from modhub.db.changes import MOD, PublicChange
 
 
@@ -53,6 +53,12 @@ def files_statement(dialect: str) -> AnySelect:
     joined = select(*columns).join(Mod, Mod.id == PublicMod.id).join(Asset, Asset.mod_id == PublicMod.id)
     joined = joined.join(StoredBlob, StoredBlob.id == Asset.blob_id)
     return joined.where(guid_is_listed(dialect), Asset.kind == AssetKind.CODE.value)
+
+
+def stored_code_statement(dialect: str) -> AnySelect:
+    """(guid, title, columns of `modhub.catalogue.queries.public_files`) of the code of the published mods ``guids``."""
+    listed = public_files().with_only_columns(PublicMod.guid, Mod.title, *public_files().selected_columns)
+    return listed.where(guid_is_listed(dialect), Asset.kind == AssetKind.CODE.value)
 
 
 RANK: Final = "rank"

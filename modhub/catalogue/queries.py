@@ -74,7 +74,7 @@ def file_of(row: Row, *, inline: bool, cache_control: str, private: bool = False
     )
 
 
-def _public_files() -> AnySelect:
+def public_files() -> AnySelect:
     """`FILE_COLUMNS`, and (asset id, mod id, version of the mod), of the files of published mods."""
     columns = (*FILE_COLUMNS, Asset.id, Asset.mod_id, Mod.version)
     joined = select(*columns).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
@@ -83,12 +83,12 @@ def _public_files() -> AnySelect:
 
 def asset_statement() -> AnySelect:
     """The file with the asset id ``id``, if its mod is published."""
-    return _public_files().where(Asset.id == bindparam("id"))
+    return public_files().where(Asset.id == bindparam("id"))
 
 
 def code_statement() -> AnySelect:
     """The code file of the published mod ``id``."""
-    return _public_files().where(PublicMod.id == bindparam("id"), Asset.kind == AssetKind.CODE.value)
+    return public_files().where(PublicMod.id == bindparam("id"), Asset.kind == AssetKind.CODE.value)
 
 
 def picture_statement() -> AnySelect:

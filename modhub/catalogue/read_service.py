@@ -207,12 +207,12 @@ class CatalogueReader:
     def asset(self, asset_id: int | None) -> ModFile | None:
         """Return a file of a published mod."""
         rows = [] if asset_id is None else self.reader.rows(self._asset, id=asset_id)
-        return _mod_file(rows[0]) if rows else None
+        return mod_file_of(rows[0]) if rows else None
 
     def code(self, mod_id: int | None) -> ModFile | None:
         """Return the code file of a published mod."""
         rows = [] if mod_id is None else self.reader.rows(self._code, id=mod_id)
-        return _mod_file(rows[0]) if rows else None
+        return mod_file_of(rows[0]) if rows else None
 
     def superseded(self, mod_id: int | None) -> SupersededDocument | None:
         """Return which mod supersedes a published one; None if the mod itself is not published."""
@@ -238,8 +238,11 @@ class CatalogueReader:
         return file_of(rows[0], inline=True, cache_control=IMMUTABLE) if rows else None
 
 
-def _mod_file(row: Row) -> ModFile:
-    """Images are cached for a day; code and css can be replaced in place."""
+def mod_file_of(row: Row) -> ModFile:
+    """Build a file of a mod from a row of a files statement.
+
+    Images are cached for a day; code and css can be replaced in place.
+    """
     kind, asset_id, mod_id, version = row[6:]
     is_image = kind == AssetKind.IMAGE
     file = file_of(row, inline=is_image, cache_control=A_DAY if is_image else REVALIDATE)

@@ -130,5 +130,8 @@ def add_cross_origin(config: Configurator, pattern: str) -> None:
 
 
 def add_robots_rule(config: Configurator, path: str) -> None:
-    """Ask robots not to visit any address that begins with ``path`` (``Disallow`` in ``/robots.txt``, RFC 9309)."""
+    """Ask robots not to visit any address that begins with ``path`` (``Disallow`` in ``/robots.txt``, RFC 9309).
+
+    ``*`` in it stands for any characters.
+    """
     config.action(("modhub robots rule", path), lambda: find_declarations(config).robots.append(path))

@@ -8,6 +8,7 @@ import logging
 import tempfile
 import zlib
 from collections.abc import Iterable
+from io import RawIOBase
 from typing import Any, BinaryIO, Final
 
 from modhub.base.errors import busy
@@ -53,7 +54,7 @@ def write_body(parts: Iterable[bytes], *, compressed: bool) -> tuple[BinaryIO, i
     return file, size
 
 
-def file_body(environ: dict[str, Any], file: BinaryIO) -> Any:
+def file_body(environ: dict[str, Any], file: BinaryIO | RawIOBase) -> Any:
     """The body of a response with all of ``file``, which is closed when it was sent."""
     wrapper = environ.get("wsgi.file_wrapper")
     return _Pieces(file) if wrapper is None else wrapper(file, _COPY_BYTES)
@@ -62,7 +63,7 @@ def file_body(environ: dict[str, Any], file: BinaryIO) -> Any:
 class _Pieces:
     """The body where the server has no file wrapper."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO | RawIOBase) -> None:
         self._file = file
 
     def __iter__(self) -> Any:

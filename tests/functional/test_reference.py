@@ -59,6 +59,7 @@ FILES = {
     "manifest.md": b"# The manifest\n",
 }
 PAGES_ONLY = {
+    "archive_too_large",
     "authenticator_present",
     "changed_meanwhile",
     "dead_link",
@@ -71,6 +72,7 @@ PAGES_ONLY = {
     "login_taken",
     "no_password",
     "proposal_expired",
+    "required_mods_missing",
     "same_address",
     "sign_in_expired",
     "password_present",
@@ -80,6 +82,7 @@ PAGES_ONLY = {
     "proof_needed",
     "refused",
     "signed_out",
+    "too_many_mods",
     "wrong_password",
 }
 """Codes of refusals that no program meets: of the forms of pages, and of what Pyramid itself raises."""
@@ -157,8 +160,10 @@ class World:
         excluded = self.own("POST", "/api/modhub", json.dumps(body).encode())
         body = {"title": "Café HUD", "games": ["Portal 2"], "requires": [ABSENT], "conflictsWith": [excluded["guid"]]}
         mod = self.own("POST", "/api/modhub", json.dumps(body).encode())
-        path = f"/api/modhub/{mod['id']}"
-        self.own("POST", f"{path}/code?name=hud.zip&version=1.4", FILES["hud.zip"], "application/zip")
+        plain = self.own("POST", "/api/modhub", json.dumps({"title": "Plain"}).encode())
+        for path in (f"/api/modhub/{plain['id']}", f"/api/modhub/{mod['id']}"):
+            self.own("POST", f"{path}/code?name=hud.zip&version=1.4", FILES["hud.zip"], "application/zip")
+        self.own("POST", f"/api/modhub/{plain['id']}/publish")
         filled = self.own("POST", f"{path}/images", FILES["view.png"], "image/png")
         serial = self.site.get("/api/modhub/changes").json["serial"]
         self.own("POST", f"{path}/publish")
@@ -182,6 +187,7 @@ class World:
             ).json["sha256"],
             "8411": str(serial),
             "12": str(mod["id"]),
+            "13": str(plain["id"]),
             "42": str(self.owner_id),
             "31": str(note["id"]),
             "57": code,

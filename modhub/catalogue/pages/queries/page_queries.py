@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from modhub.base.errors import busy
+from modhub.catalogue.chain_archives import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_MODS
 from modhub.catalogue.chains import install_order
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries import selections, statements
@@ -81,6 +82,12 @@ class Relations(NamedTuple):
     users: tuple[bytes, ...]
     users_total: int
     others: tuple[bytes, ...]
+
+    @property
+    def fit_one_archive(self) -> bool:
+        """Whether the mod and what it requires can be had as one archive, as far as the listed ones tell."""
+        mods, size = len(self.chain) + self.chain_hidden, sum(mod.size for mod in self.chain)
+        return not self.missing and 1 < mods <= MAX_ARCHIVE_MODS and size <= MAX_ARCHIVE_BYTES
 
     @property
     def many_users(self) -> bool:

@@ -2,8 +2,8 @@
 
 The page says what else the mod takes, with the installation order above the description. "Open in the app" is
 ``modhub://install/{guid}`` (`modhub.install_scheme`): the GUID, because the app reads the chain itself and may have
-some of it. It stands below the download, because without the app a browser does nothing with it. The chain is not
-offered as one archive: it would hide which files are whose, and change with every mod in it.
+some of it. It stands below the download, because without the app a browser does nothing with it. Where
+mods are required, everything is also one archive (:mod:`.everything`), unless that could not be made.
 """
 
 import re
@@ -88,6 +88,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
             hidden=related.chain_hidden,
             missing=len(related.missing),
             conflicts=len(related.conflicts),
+            archive=not preview and related.fit_one_archive,
             **installing,
         ),
         "facts": fragment(MOD_FRAGMENTS + "facts.jinja2", ups=mod.ups, downs=mod.downs),

@@ -1,0 +1,118 @@
+"""A zip archive of open files as the body of a response, made while the client takes it.
+
+The server sends it as it sends any file that is not on the disk: its loop reads a piece whenever the socket has room.
+So a slow reader holds no thread and no connection to the database, only the open files and one piece. Nothing is
+compressed, hence the size is known before.
+"""
+
+import io
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import BinaryIO, Final, NamedTuple
+
+from zipstream import ZipStream
+
+BYTES_AT_ONCE: Final = 65536
+"""Bytes read from a file at a time."""
+
+
+class ZipMember(NamedTuple):
+    """A member of an archive: its name, its size in bytes, and where they are read from."""
+
+    name: str
+    size: int
+    file: BinaryIO
+
+
+def zip_size(members: Iterable[tuple[str, int]]) -> int:
+    """The size in bytes of an archive with members of these names and sizes."""
+    zipped = ZipStream(sized=True)
+    for name, size in members:
+        zipped.add(iter(()), name, size=size)
+    return len(zipped)
+
+
+class ZipBody(io.RawIOBase):
+    """The archive as a file, for ``wsgi.file_wrapper``; closing it closes the members, then calls ``on_close``.
+
+    It can be read again from where the last read began, because a socket may take less than was read for it; nothing
+    before that is kept. ``OSError`` if a member cannot be read, or has become shorter: the server ends the connection,
+    and the client misses what ``Content-Length`` has promised.
+    """
+
+    def __init__(self, members: list[ZipMember], on_close: Callable[[], None]) -> None:
+        super().__init__()
+        self._members = members
+        self._on_close = on_close
+        self._size = zip_size((member.name, member.size) for member in members)
+        self._pieces = _zip_pieces(members)
+        self._kept = bytearray()
+        self._kept_from = 0
+        self._position = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next ``size`` bytes, less only at the end."""
+        count = self._size - self._position if size < 0 else min(size, self._size - self._position)
+        if count <= 0:
+            return b""
+        self._forget()
+        while len(self._kept) < count:
+            piece = next(self._pieces, b"")
+            if not piece:
+                raise OSError("an archive in the making has ended early")
+            self._kept += piece
+        self._position += count
+        return bytes(memoryview(self._kept)[:count])
+
+    def _forget(self) -> None:
+        """Drop what is before the position; nobody reads it again."""
+        passed = self._position - self._kept_from
+        if not 0 <= passed <= len(self._kept):
+            raise OSError("an archive in the making is read in order")
+        del self._kept[:passed]
+        self._kept_from = self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move the position; nothing is read."""
+        self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        return self._position
+
+    def tell(self) -> int:
+        """The position of the next byte that is read."""
+        return self._position
+
+    def readable(self) -> bool:
+        """Return True: the server asks before it reads."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True: the server asks, to find out the size."""
+        return True
+
+    def close(self) -> None:
+        """Close the members."""
+        if self.closed:
+            return
+        super().close()
+        self._pieces.close()
+        for member in self._members:
+            member.file.close()
+        self._on_close()
+
+
+def _zip_pieces(members: list[ZipMember]) -> Generator[bytes, None, None]:
+    """The archive, piece by piece. It must not refer to its `ZipBody`, which closes itself when nobody has it."""
+    zipped = ZipStream(sized=True)
+    for member in members:
+        zipped.add(_pieces_of(member), member.name, size=member.size)
+    yield from zipped
+
+
+def _pieces_of(member: ZipMember) -> Iterator[bytes]:
+    left = member.size
+    while left:
+        piece = member.file.read(min(BYTES_AT_ONCE, left))
+        if not piece:
+            raise OSError("a stored file has become shorter while it was being sent")
+        left -= len(piece)
+        yield piece
+    member.file.close()

@@ -1,0 +1,374 @@
+"""``/Modhub/{id}/everything.zip``: a mod and all that it requires as one archive."""
+
+import hashlib
+import io
+import json
+import re
+import time
+import uuid
+import zipfile
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from modhub.base.errors import ApiError
+from modhub.blobs import BlobStore
+from modhub.catalogue import chain_archives
+from modhub.catalogue.chain_archives import ArchiveReader, ArchiveTurns
+from modhub.events import DownloadStarted
+from modhub.http.zip_files import ZipBody, ZipMember, zip_size
+from modhub_testing import Site, Start, count_open_files, stored_files
+from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.pages import messages_on
+from modhub_testing.running_server import RawClient, running
+
+ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
+MB = 1024 * 1024
+
+
+def delete_mod(site: Site, mod: dict[str, Any]) -> None:
+    site.as_account(OWNER).delete(mod_address(mod), status=204)
+
+
+def address(mod: dict[str, Any]) -> str:
+    return f"/Modhub/{mod['id']}/everything.zip"
+
+
+def chain(site: Site, *codes: bytes, names: tuple[str, ...] = ()) -> list[Any]:
+    """Mods of which each requires the one before it."""
+    mods: list[Any] = []
+    for number, code in enumerate(codes):
+        mod = published_mod(site, title=f"Mod {number}", requires=[mods[-1]["guid"]] if mods else [])
+        name = names[number] if names else f"mod-{number}.zip"
+        upload_asset(site, mod, "code", code, version="2", name=name)
+        mods.append(mod)
+    return mods
+
+
+def unpacked(content: bytes) -> tuple[dict[str, bytes], zipfile.ZipFile]:
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    assert archive.testzip() is None
+    return {name: archive.read(name) for name in archive.namelist()}, archive
+
+
+@pytest.mark.postgres
+def test_the_archive_has_the_chain_in_order_with_an_index(site: Site) -> None:
+    # C-PAGE-60, C-PAGE-61
+    codes = (b"first", b"second" * 50_000, b"3")
+    mods = chain(site, *codes, names=("kit.zip", "con.zip", "Über: alles?.zip"))
+    response = site.get(address(mods[-1]))
+    members, archive = unpacked(response.body)
+    names = ["01-kit.zip", "02-_con.zip", "03-Über_ alles_.zip"]
+    assert list(members) == ["index.json", *names]
+    assert [members[name] for name in names] == [*codes]
+    assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
+    listed = [
+        {
+            "guid": mod["guid"],
+            "title": mod["title"],
+            "version": "2",
+            "name": name,
+            "bytes": len(code),
+            "sha256": hashlib.sha256(code).hexdigest(),
+        }
+        for mod, name, code in zip(mods, names, codes, strict=True)
+    ]
+    assert json.loads(members["index.json"]) == {"count": 3, "mods": listed}
+    headers = response.headers
+    assert headers["Content-Length"] == str(len(response.body))
+    assert headers["Content-Type"] == "application/zip"
+    assert headers["Content-Disposition"] == 'attachment; filename="Mod 2.zip"'
+    assert headers["Accept-Ranges"] == "none"
+    assert headers["Access-Control-Allow-Origin"] == "*"
+    assert "Set-Cookie" not in headers
+    # Without a requirement it is the mod alone.
+    assert list(unpacked(site.get(address(mods[0])).body)[0]) == ["index.json", "01-kit.zip"]
+    assert "Disallow: /Modhub/*/everything.zip\n" in site.get("/robots.txt").text
+
+
+def test_head_and_the_tag_of_what_is_locked(site: Site) -> None:
+    # C-PAGE-62
+    first, last = chain(site, b"one", b"two")
+    whole = site.get(address(last))
+    head = site.head(address(last))
+    left_out = {"X-Request-Id"}
+    assert {k: v for k, v in head.headers.items() if k not in left_out} == {
+        k: v for k, v in whole.headers.items() if k not in left_out
+    }
+    etag = whole.headers["ETag"]
+    assert re.fullmatch(r'W/"[0-9a-f]{64}"', etag)
+    for tag in (etag, etag.removeprefix("W/"), "*"):
+        known = site.get(address(last), headers={"If-None-Match": tag}, status=304)
+        assert (known.headers["ETag"], known.body) == (etag, b"")
+    # Ranges are ignored, and all of it is sent.
+    assert len(site.get(address(last), headers={"Range": "bytes=0-9"}, status=200).body) == len(whole.body)
+    upload_asset(site, first, "code", b"one", version="3", name="mod-0.zip")
+    changed = site.get(address(last), headers={"If-None-Match": etag}, status=200)
+    assert changed.headers["ETag"] != etag
+
+
+def test_from_a_hundred_mods_on_names_have_three_digits(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-PAGE-61, C-PAGE-63
+    mods = chain(site, b"a", b"b")
+    archive = site.find_service(ArchiveReader).archive(mods[-1]["id"])
+    assert archive is not None
+    many = chain_archives.ChainArchive(archive.files * 50)
+    assert [entry.name for entry in many.entries][::99] == ["001-mod-0.zip", "100-mod-1.zip"]
+    assert len({entry.name for entry in many.entries}) == 100
+
+
+def test_what_is_not_public_is_one_404(site: Site) -> None:
+    # C-PAGE-60, C-OWN-9
+    draft = new_mod(site)
+    upload_asset(site, draft, "code", b"code", version="1", name="a.zip")
+    hidden, deleted = published_mod(site), published_mod(site)
+    hide_mod(site, hidden)
+    delete_mod(site, deleted)
+    bodies = set()
+    for mod in (draft, hidden, deleted, {"id": 999_999}, {"id": "x"}):
+        for caller in (site, site.as_account(OWNER)):
+            for method in ("GET", "HEAD"):
+                response = caller.request(address(mod), method=method, status=404)
+                bodies.add(response.body if method == "GET" else bodies and response.body)
+    assert len(bodies - {b""}) == 1
+    site.post(address(draft), status=405)
+
+
+def test_a_chain_with_a_gap_is_a_page_that_says_how_many(site: Site) -> None:
+    # C-PAGE-63
+    kit = published_mod(site, title="Kit")
+    draft = new_mod(site, title="Draft")
+    mod = published_mod(site, requires=[kit["guid"], ABSENT, draft["guid"]])
+    response = site.get(address(mod), status=409)
+    assert messages_on(response) == ["required_mods_missing"]
+    assert "not on this site: 2." in response.text
+    german = site.get(address(mod), headers={"Accept-Language": "de"}, status=409)
+    assert "auf dieser Website fehlen: 2." in german.text
+    hide_mod(site, kit)
+    assert "not on this site: 3." in site.get(address(mod), status=409)
+    assert "everything.zip" not in site.get(mod["url"])
+
+
+def test_a_chain_that_is_too_long_or_too_large_is_a_page_with_the_number(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-PAGE-63
+    guids = [str(uuid.uuid4()) for _ in range(201)]
+    ids = insert_mods(site, [{"guid": guid, "requires": [needed]} for guid, needed in pairwise([*guids, ABSENT])])
+    response = site.get(f"/Modhub/{ids[0]}/everything.zip", status=409)
+    assert messages_on(response) == ["too_many_mods"]
+    assert "201 mods, and one zip has at most 200." in response.text
+    mods = chain(site, b"x" * MB, b"y")
+    monkeypatch.setattr(chain_archives, "MAX_ARCHIVE_BYTES", MB)
+    response = site.get(address(mods[-1]), status=409)
+    assert messages_on(response) == ["archive_too_large"]
+    assert "2 MB, and one zip has at most 1 MB." in response.text
+
+
+def test_a_mods_page_says_how_large_all_of_it_is(site: Site) -> None:
+    # C-PAGE-64
+    mods = chain(site, b"x" * 3000, b"y" * 2000, b"z" * 1024)
+    page = site.get(mods[-1]["url"])
+    (link,) = page.html.select(f".download-help a[href='{address(mods[-1])}']")
+    assert link.text.replace("\u00a0", " ") == "Everything as one zip (5.9 KB, 3 mods)"
+    german = site.get(mods[-1]["url"], headers={"Accept-Language": "de"})
+    (link,) = german.html.select(f".download-help a[href='{address(mods[-1])}']")
+    assert link.text.replace("\u00a0", " ") == "Alles in einer Zip-Datei (5,9 KB, 3 Mods)"
+    assert "everything.zip" not in site.get(mods[0]["url"])
+
+
+def test_a_download_of_the_mod_that_was_asked_for(start: Start) -> None:
+    # C-PAGE-60, C-DL-1
+    site = start("modhub_testing.accounts")
+    mods = chain(site, b"one", b"two!")
+    heard: list[DownloadStarted] = []
+    site.registry.registerHandler(heard.append, (DownloadStarted,))
+    etag = site.get(address(mods[-1])).headers["ETag"]
+    (event,) = heard
+    assert (event.mod_id, event.version, event.status, event.first_byte) == (mods[-1]["id"], "2", 200, 0)
+    assert (event.length, event.size) == (4, 4)
+    site.head(address(mods[-1]))
+    site.get(address(mods[-1]), headers={"If-None-Match": etag}, status=304)
+    assert len(heard) == 1
+
+
+class SlowReader:
+    """A client that has read the head of an archive and nothing else."""
+
+    def __init__(self, service: Any, path: str) -> None:
+        self.client = RawClient(service, buffer=4096)
+        self.client.send(f"GET {quote(path)} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        self.began = self.client.socket.recv(3000)
+        assert self.began.startswith(b"HTTP/1.1 200")
+
+    def rest(self) -> bytes:
+        """The body, as far as it comes."""
+        content = self.began.partition(b"\r\n\r\n")[2]
+        try:
+            while piece := self.client.socket.recv(MB):
+                content += piece
+                if content[-22:-18] == b"PK\x05\x06":
+                    break
+        except ConnectionError:
+            pass
+        return content
+
+
+def folder_of(site: Site) -> Path:
+    return stored_files(site)[0].parents[1]
+
+
+@pytest.mark.process
+def test_a_slow_reader_gets_the_old_bytes_and_one_archive_at_a_time(site: Site) -> None:
+    # C-PAGE-62, C-FILE-8
+    codes = (b"a" * (MB // 2), b"b" * MB)
+    mods = chain(site, *codes)
+    folder = folder_of(site)
+    with running(site.app, threads=1) as service:
+        slow = SlowReader(service, address(mods[-1]))
+        with RawClient(service) as other:
+            again = other.ask(f"GET {address(mods[-1])} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+            assert (again.status, again.fields["retry-after"]) == (503, "10")
+            assert b'data-message="busy"' in again.body
+            # No thread is held, and heads are answered meanwhile.
+            other.send(f"HEAD {address(mods[-1])} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+            assert other.answer("HEAD").status == 200
+        upload_asset(site, mods[0], "code", b"new", version="3", name="new.zip")
+        delete_mod(site, mods[-1])
+        for path in stored_files(site):
+            path.unlink()
+        members, _ = unpacked(slow.rest())
+        assert [members["01-mod-0.zip"], members["02-mod-1.zip"]] == [*codes]
+        slow.client.__exit__()
+        assert open_in_the_end(folder) == 0
+
+
+def open_in_the_end(folder: Path) -> int:
+    deadline = time.monotonic() + 20
+    while count_open_files(folder) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return count_open_files(folder)
+
+
+@pytest.mark.process
+def test_a_reader_that_leaves_gives_its_turn_back(site: Site) -> None:
+    # C-PAGE-62
+    mods = chain(site, b"a" * 3 * MB, b"b" * 9 * MB)
+    with running(site.app) as service:
+        slow = SlowReader(service, address(mods[-1]))
+        slow.client.__exit__()
+        assert open_in_the_end(folder_of(site)) == 0
+        with RawClient(service) as other:
+            whole = other.ask(f"GET {address(mods[-1])} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+            assert whole.status == 200
+            assert len(unpacked(whole.body)[0]) == 3
+
+
+@pytest.mark.process
+def test_a_fault_of_the_store_ends_the_connection(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    # C-PAGE-62
+    mods = chain(site, b"a" * 3 * MB, b"b" * 9 * MB)
+    with running(site.app) as service:
+        slow = SlowReader(service, address(mods[-1]))
+        for path in stored_files(site):
+            with path.open("r+b") as file:
+                file.truncate(100)
+        content = slow.rest()
+        assert not zipfile.is_zipfile(io.BytesIO(content))
+        slow.client.__exit__()
+        assert open_in_the_end(folder_of(site)) == 0
+    assert any("become shorter" in record.getMessage() for record in caplog.records)
+
+
+def test_a_file_that_cannot_be_opened_is_a_503_and_leaves_nothing_open(site: Site) -> None:
+    # C-PAGE-62
+    mods = chain(site, b"first", b"second")
+    folder = folder_of(site)
+    damaged = next(path for path in stored_files(site) if path.read_bytes() == b"second")
+    damaged.write_bytes(b"SECOND")
+    for _ in range(3):  # the turn was given back, too
+        assert messages_on(site.get(address(mods[-1]), status=503)) == ["storage_unreachable"]
+    assert count_open_files(folder) == 0
+
+
+class Remote(io.BytesIO):
+    """A file of another machine: it is fetched before it is sent."""
+
+    def fetch(self, start: int, stop: int) -> io.BytesIO:
+        return io.BytesIO(self.getvalue()[start:stop])
+
+    def read(self, *_: Any) -> bytes:
+        raise AssertionError("the server's loop would wait for another machine")
+
+
+class RemoteStore:
+    def __init__(self, store: BlobStore) -> None:
+        self.store = store
+
+    def open(self, *names: Any) -> Any:
+        with self.store.open(*names) as file:
+            return Remote(file.read())
+
+
+def test_files_of_another_machine_are_fetched_first(site: Site) -> None:
+    # C-PAGE-62
+    mods = chain(site, b"first", b"second")
+    archive = site.find_service(ArchiveReader).archive(mods[-1]["id"])
+    assert archive is not None
+    store: Any = RemoteStore(site.find_service(BlobStore))
+    with ArchiveTurns().open("a peer", archive, store) as body:
+        assert unpacked(body.read())[0]["02-mod-1.zip"] == b"second"
+
+
+def test_a_process_holds_so_many_files_and_opens_so_many_archives(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-PAGE-62, T-D21
+    mods = chain(site, b"first", b"second")
+    archive = site.find_service(ArchiveReader).archive(mods[-1]["id"])
+    assert archive is not None
+    turns, store = ArchiveTurns(), site.find_service(BlobStore)
+    monkeypatch.setattr(chain_archives, "MAX_OPEN_FILES", 3)
+    first = turns.open("1", archive, store)
+    with pytest.raises(ApiError, match="busy"):
+        turns.open("2", archive, store)
+    first.close()
+    first.close()
+    monkeypatch.setattr(chain_archives, "MAX_OPEN_FILES", 4)
+    held = [turns.open("1", archive, store), turns.open("2", archive, store)]
+    del held[:]  # what nobody closes is closed when nobody has it
+    monkeypatch.setattr(chain_archives, "MAX_OPENING", 0)
+    with pytest.raises(ApiError, match="busy"):
+        turns.open("1", archive, store)
+    monkeypatch.setattr(chain_archives, "MAX_OPENING", 1)
+    turns.open("1", archive, store).close()
+
+
+def body_of(*contents: bytes) -> ZipBody:
+    members = [ZipMember(f"{number}.bin", len(content), io.BytesIO(content)) for number, content in enumerate(contents)]
+    return ZipBody(members, lambda: None)
+
+
+def test_a_body_is_read_again_from_where_the_last_read_began() -> None:
+    whole, body = body_of(b"x" * 200_000, b"y" * 70_000).read(), body_of(b"x" * 200_000, b"y" * 70_000)
+    assert zip_size([("0.bin", 200_000), ("1.bin", 70_000)]) == len(whole)
+    assert (body.seek(0, 2), body.seek(0)) == (len(whole), 0)
+    taken = b""
+    for taken_at_once in (1, 30_000, 100_000, 0, 250_000):
+        place = body.tell()
+        piece = body.read(150_000)
+        body.seek(place)
+        taken += piece[:taken_at_once]
+        body.seek(min(taken_at_once, len(piece)), 1)
+        assert len(body._kept) <= 150_000 + 65_536 + 100
+    assert taken + body.read() == whole
+    assert body.read(1) == b""
+    body.seek(0)
+    with pytest.raises(OSError, match="in order"):
+        body.read(1)
+
+
+def test_large_archives_are_zip64() -> None:
+    # C-PAGE-61
+    assert zip_size([("a", 5 * 1024 * MB)]) > 5 * 1024 * MB + 22 + 56 + 20
