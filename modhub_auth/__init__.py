@@ -9,13 +9,13 @@ from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.events import ApplicationStarted, DatabaseRestored
-from modhub.interfaces import IAccounts, IApi, IDemoAccounts, IProfiles
+from modhub.interfaces import IAccounts, IApi, IDemoAccounts, IProfiles, ProfileColumns
 from modhub.workers import RoundFailed, is_stopping
 from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.mail.mail_check import find_mail_problems, folder_warning
 from modhub_auth.mail.sender import EXPIRY_SECONDS, SEND_SECONDS
 from modhub_auth.mail.transports import DeliveryUnavailable
-from modhub_auth.profiles import AccountLocks, AccountProfiles, DemoAccounts
+from modhub_auth.profiles import PROFILE_COLUMNS, AccountLocks, AccountProfiles, DemoAccounts
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import Auth
 from modhub_auth.restoring import end_sessions_and_hold_emails
@@ -60,6 +60,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(IApi, "auth", Auth)
     config.add_credential(CredentialKind.ACCOUNT, IApi, BearerCredential())
     config.add_service(IProfiles, AccountProfiles(find_service(config.registry, Databases).raw_queries))
+    config.add_service(ProfileColumns, PROFILE_COLUMNS)
     config.add_service(IAccounts, AccountLocks())
     config.add_service(IDemoAccounts, DemoAccounts())
     config.add_subscriber(warn_about_mail_folder, ApplicationStarted)

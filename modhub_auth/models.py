@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import Final
 
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, validates
 
+from modhub.content.folding import fold_search
 from modhub.db import Base, Id, Timestamp
 from modhub_auth.email_addresses import MAX_ADDRESS
 
@@ -50,11 +51,18 @@ class Account(Base):
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     kind: Mapped[str] = mapped_column(String(8))
     display_name: Mapped[str] = mapped_column(String(MAX_DISPLAY_NAME))
+    folded_name: Mapped[str | None] = mapped_column(Text)
+    """The name as searches compare it; None if older code gave the name, then it is not found."""
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     blocked_at: Mapped[datetime | None] = mapped_column(Timestamp)
     """When the operator blocked it; None if it may sign in."""
     block_reason: Mapped[str | None] = mapped_column(String(BLOCK_REASON))
     """A note for operators, shown to nobody else."""
+
+    @validates("display_name")
+    def _fold_name(self, _key: str, name: str) -> str:
+        self.folded_name = fold_search(name)
+        return name
 
 
 class Login(Base):

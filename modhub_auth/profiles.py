@@ -1,6 +1,6 @@
 """The account services that the core uses: public profiles, locks, and owners of the demo data."""
 
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import bindparam, exists, select
 from sqlalchemy.orm import Session
@@ -8,8 +8,10 @@ from sqlalchemy.orm import Session
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db import from_micros, now
 from modhub.db.raw_queries import RawQueryExecutor
-from modhub.interfaces import Profile
+from modhub.interfaces import Profile, ProfileColumns
 from modhub_auth.models import Account, Login, LoginKind
+
+PROFILE_COLUMNS: Final = ProfileColumns(Account.id, Account.display_name, Account.folded_name)
 
 
 class AccountProfiles:

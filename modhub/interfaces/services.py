@@ -1,6 +1,7 @@
 """The services of the core and of accounts, and the values that they return."""
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
@@ -234,6 +235,19 @@ class IProfiles(Protocol):
 
     def get_profiles(self, account_ids: set[int]) -> dict[int, Profile]:
         """Those of at most 100 accounts that exist, in one statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileColumns:
+    """The service for statements that find authors by name: columns of one table; absent if no feature has names there.
+
+    ``folded`` is ``name`` as :func:`modhub.content.folding.fold_search` returns it, or NULL for accounts that are not
+    found by name.
+    """
+
+    id: Any
+    name: Any
+    folded: Any
 
 
 class IAccounts(Protocol):

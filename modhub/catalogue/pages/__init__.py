@@ -7,7 +7,7 @@ from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
 from modhub.catalogue.pages.queries.page_queries import PageReader
-from modhub.catalogue.pages.views import author, everything, feeds
+from modhub.catalogue.pages.views import author, everything, feeds, found
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.content import limits
 from modhub.http.request import Request
@@ -27,6 +27,7 @@ def includeme(config: Configurator) -> None:
     config.add_service(PageReader, PageReader(find_service(config.registry, CatalogueReader)))
     config.add_service(IModCards, author.ModCards())
     config.include(feeds)
+    config.include(found)
     config.include(author)
     config.include(everything)
     config.add_panel("navigation", "workshop", _workshop_link, order=800)

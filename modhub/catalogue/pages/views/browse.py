@@ -11,6 +11,7 @@ from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
 from modhub.catalogue.pages.queries.games import CuratedGame, CuratedGames
 from modhub.catalogue.pages.queries.page_queries import Listing, PageReader
+from modhub.catalogue.pages.queries.search_groups import GroupReader, SearchGroups
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
 from modhub.content import text
@@ -186,6 +187,13 @@ def render_cards(request: Request, cards: list[ModPresenter], games: CuratedGame
     ]
 
 
+def search_groups(request: Request, params: ListParams, *, has_hits: bool) -> SearchGroups | None:
+    """What else a search finds, on its first page; None where a game restricts it, which authors are not for."""
+    if not params.q or params.game or params.page > 1:
+        return None
+    return request.find_service(GroupReader).groups(params.q, has_hits=has_hits)
+
+
 @page(context=ISite, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/browse.jinja2")
 def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub``: ``q``, ``game``, ``sort``, ``page``, ``size`` as in the JSON list, and filters of features."""
@@ -208,6 +216,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
         "game_links": links(
             GAMES_TEMPLATE, games=games, strip=tuple(games_in_strip(games, chosen)), chosen=chosen, filters=filters
         ),
+        "groups": search_groups(request, params, has_hits=listing.total > 0),
         "similar": [] if listing.total else list(Filters(_DEFAULT).games(similar_games(games, params))),
         "params": params,
         "filters": Filters(params),

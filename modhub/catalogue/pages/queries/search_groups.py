@@ -1,0 +1,141 @@
+"""What else a search on pages finds beside the list: authors, descriptions, and titles that were mistyped."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from modhub.catalogue.pages.presenters.mod import ModPresenter
+from modhub.catalogue.pages.queries import author_queries, description_queries, statements
+from modhub.catalogue.pages.queries.description_queries import description_words, matching, plain_word
+from modhub.catalogue.pages.queries.page_queries import Listing
+from modhub.catalogue.pages.queries.title_queries import SimilarTitles
+from modhub.catalogue.pages.queries.updates import card_of
+from modhub.catalogue.read_service import CatalogueReader, ListParams
+from modhub.content.folding import like_pattern, search_words
+from modhub.content.limits import DESCRIPTION
+from modhub.content.markup import to_text
+from modhub.http.payload import encode
+from modhub.interfaces import ProfileColumns
+
+IN_GROUP: Final = 10
+SUGGESTED_TITLES: Final = 5
+EXCERPT: Final = 70
+"""Characters of a description before the word that was found, and after it."""
+_WORD: Final = re.compile(r"[^\W_]+")
+
+
+class FoundAuthor(NamedTuple):
+    """An author whose name has the words, and the number of published mods."""
+
+    id: int
+    name: str
+    mods: int
+
+
+class FoundMod(NamedTuple):
+    """A mod whose description has the words: text before the first of them, the word, and text after it."""
+
+    title: str
+    url: str
+    before: str
+    word: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchGroups:
+    """The groups beneath a list. ``more_…``: there are more than the group has."""
+
+    titles: list[FoundMod] = field(default_factory=list)
+    authors: list[FoundAuthor] = field(default_factory=list)
+    more_authors: bool = False
+    descriptions: list[FoundMod] = field(default_factory=list)
+    more_descriptions: bool = False
+
+
+class GroupReader:
+    """Reads the groups from the public tables; one per application. ``accounts``: where the names of authors are."""
+
+    def __init__(self, catalogue: CatalogueReader, accounts: ProfileColumns | None) -> None:
+        self._reader = reader = catalogue.reader
+        dialect, prepare = reader.dialect, reader.prepare
+        self._titles = SimilarTitles(reader)
+        self._by_id = prepare(description_queries.listed_documents_statement(dialect))
+        self._untold = prepare(description_queries.untold_statement(dialect))
+        self._described = prepare(description_queries.described_page_statement(dialect, statements.CARD_COLUMNS))
+        self._described_total = prepare(description_queries.described_total_statement(dialect))
+        self._has_names = accounts is not None
+        if accounts is not None:
+            self._authors = prepare(author_queries.found_authors_statement(accounts, dialect))
+            self._authors_total = prepare(author_queries.found_authors_total_statement(accounts, dialect))
+
+    def groups(self, q: str, *, has_hits: bool) -> SearchGroups:
+        """Return all groups for a search; similar titles only if it has no hits."""
+        authors, described = self.authors(q, IN_GROUP + 1), self._untold_mods(q, IN_GROUP + 1)
+        return SearchGroups(
+            [] if has_hits else self._similar(q),
+            authors[:IN_GROUP],
+            len(authors) > IN_GROUP,
+            described[:IN_GROUP],
+            len(described) > IN_GROUP,
+        )
+
+    def authors(self, q: str, size: int, offset: int = 0) -> list[FoundAuthor]:
+        """Return authors whose name has all words, by name."""
+        values = self._name_values(q)
+        if values is None:
+            return []
+        return [FoundAuthor(*row) for row in self._reader.rows(self._authors, **values, size=size, offset=offset)]
+
+    def authors_total(self, q: str) -> int:
+        """Return the number of these authors."""
+        values = self._name_values(q)
+        return 0 if values is None else int(self._reader.rows(self._authors_total, **values)[0][0])
+
+    def described(self, params: ListParams) -> Listing:
+        """Return one page of all mods whose description has all words, as cards; last changed first."""
+        words = description_words(params.q)
+        if not words:
+            return Listing([], 0, params)
+        match, size = matching(words, self._reader.dialect), params.size
+        total = self._reader.rows(self._described_total, match=match)[0][0]
+        offset = (params.page - 1) * size
+        rows = self._reader.rows(self._described, match=match, size=size, offset=offset) if offset < total else []
+        return Listing([card_of(row) for row in rows], total, params)
+
+    def _name_values(self, q: str) -> dict[str, Any] | None:
+        words = search_words(q) if self._has_names else []
+        if not words:
+            return None
+        longest = max(words, key=len)
+        others = [like_pattern(word) for word in words if word != longest]
+        return {"longest": like_pattern(longest), "patterns": encode(others).decode()}
+
+    def _untold_mods(self, q: str, size: int) -> list[FoundMod]:
+        words = description_words(q)
+        if not words:
+            return []
+        patterns = encode([like_pattern(word) for word in search_words(q)]).decode()
+        match = matching(words, self._reader.dialect)
+        rows = self._reader.rows(self._untold, match=match, patterns=patterns, size=size)
+        return [_with_excerpt(bytes(row[0]), frozenset(words)) for row in rows]
+
+    def _similar(self, q: str) -> list[FoundMod]:
+        ids = self._titles.find(search_words(q), SUGGESTED_TITLES)
+        rows = self._reader.rows(self._by_id, ids=encode(ids).decode()) if ids else []
+        mods = [ModPresenter(bytes(row[0])).mod for row in rows]
+        return [FoundMod(mod.title, mod.url, "", "", "") for mod in mods]
+
+
+def _with_excerpt(document: bytes, words: frozenset[str]) -> FoundMod:
+    mod = ModPresenter(document).mod
+    text = to_text(mod.description, DESCRIPTION)
+    place = next((word for word in _WORD.finditer(text) if plain_word(word[0]) in words), None)
+    if place is None:
+        return FoundMod(mod.title, mod.url, "", "", "")
+    before, after = text[: place.start()], text[place.end() :]
+    if len(before) > EXCERPT:
+        before = "… " + before[-EXCERPT:].partition(" ")[2]
+    if len(after) > EXCERPT:
+        after = after[:EXCERPT].rpartition(" ")[0] + " …"
+    return FoundMod(mod.title, mod.url, before, place[0], after)

@@ -1,0 +1,244 @@
+"""What a search on pages finds beside the list: descriptions, authors, and titles that were mistyped."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from modhub.catalogue.models import PublicMod
+from modhub.catalogue.pages.queries.description_queries import description_words
+from modhub.catalogue.pages.queries.search_groups import GroupReader
+from modhub.catalogue.pages.queries.title_queries import rank_titles
+from modhub.db import now
+from modhub.ops import migrate
+from modhub_auth.models import Account
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, restore_mod
+
+pytestmark = pytest.mark.postgres
+
+
+GROUPS = {
+    "found-descriptions": "section[aria-labelledby=found-descriptions] li a",
+    "found-authors": "section[aria-labelledby=found-authors] li a",
+    "similar-titles": ".empty #similar-titles a",
+}
+
+
+def found(site: Site, q: str, group: str = "found-descriptions") -> list[str]:
+    """The titles or names in a group."""
+    return [link.text for link in site.get("/Modhub", {"q": q}).html.select(GROUPS[group])]
+
+
+def edit(site: Site, mod: dict[str, Any], **fields: Any) -> None:
+    site.as_account(OWNER).put_json(mod_address(mod), fields, status=200)
+
+
+def test_descriptions_are_found_by_whole_words(site: Site) -> None:
+    # C-PAGE-65
+    html = (
+        '<h2>Größe &amp; Maße</h2><p>Some <strong>bold</strong> <a href="https://example.org/">Hotkeys</a>, wi-fi.</p>'
+    )
+    published_mod(site, title="Timer", description=html)
+    published_mod(site, title="Other", description="<p>Some words</p>")
+    for q in ("hotkeys", "HOTKEYS some", "hötkeys", "wi-fi", "größe", "Fi wi", "-hotkeys", '"hotkeys"'):
+        assert found(site, q) == ["Timer"], q
+    for q in ("hotkey", "strong", "href", "https", "amp", "h2", "hotkeys missing", "hotkeys OR missing", "%", "_", '"'):
+        assert found(site, q) == [], q
+    assert found(site, "some") == ["Other", "Timer"]
+    (excerpt,) = site.get("/Modhub?q=hotkeys").html.select(".found p")
+    assert excerpt.text == "Größe & Maße Some bold Hotkeys, wi-fi."
+    assert excerpt.mark.text == "Hotkeys"
+
+
+def test_letters_of_other_scripts_have_no_capitals(site: Site) -> None:
+    # C-PAGE-65
+    published_mod(site, title="Timer", description="<p>Привет ΜΑΥΡΟ Ünder</p>")
+    assert [found(site, q) for q in ("привет", "ПРИВЕТ", "μαυρο", "under", "ünder")] == [["Timer"]] * 5
+
+
+def test_a_mod_that_the_title_finds_is_not_found_twice(site: Site) -> None:
+    # C-PAGE-65
+    published_mod(site, title="Ghost racer", description="<p>A ghost for racers</p>")
+    published_mod(site, title="Split timer", games=["Ghost Lane"], description="<p>A ghost</p>")
+    published_mod(site, title="Minimap", description="<p>Shows a ghost</p>")
+    assert found(site, "ghost") == ["Minimap"]
+    # All of them have an address of their own.
+    page = site.get("/Modhub/descriptions?q=ghost")
+    assert [card.text.strip() for card in page.html.select(".card h3, .card h2")][:1] == ["Minimap"]
+    assert page.html.find(id="results").text == "3 mods"
+
+
+def test_groups_have_ten_entries_and_lead_to_all(site: Site) -> None:
+    # C-PAGE-65
+    insert_mods(site, [{"title": f"Mod {number}", "description": "<p>hotkeys</p>"} for number in range(23)])
+    page = site.get("/Modhub?q=hotkeys")
+    assert len(page.html.select(".found li")) == 10
+    everything = page.click("All mods with these words in their description")
+    assert everything.request.path_qs == "/Modhub/descriptions?q=hotkeys"
+    assert len(everything.html.select(".card")) == 20
+    last = everything.click("Next")
+    assert len(last.html.select(".card")) == 3
+    assert 'name="robots" content="noindex"' in last.text
+    site.get("/Modhub/descriptions?q=hotkeys&page=4").mustcontain('data-message="no_such_page"')
+    assert "Enter what you are looking for" in site.get("/Modhub/descriptions")
+    assert site.get("/Modhub/descriptions?q=absent").html.find(class_="empty")
+    # With a game, on later pages and without words there are none.
+    for query in ("q=hotkeys&game=Portal", "q=hotkeys&page=2", "sort=top", "q=!"):
+        assert not site.get(f"/Modhub?{query}").html.select(".found")
+
+
+def test_what_is_not_public_is_in_no_group(site: Site) -> None:
+    # C-PAGE-66, T-B1
+    words = "<p>secretword</p>"
+    draft = new_mod(site, title="Draughty minimap", description=words)
+    mod = published_mod(site, title="Hidden minimap", description=words)
+    assert found(site, "secretword") == ["Hidden minimap"]
+    hide_mod(site, mod)
+    for q, group in (("secretword", "found-descriptions"), ("minimpa", "similar-titles")):
+        assert found(site, q, group) == []
+    assert "secretword</mark>" not in site.get("/Modhub/descriptions?q=secretword")
+    assert site.get("/Modhub/descriptions?q=secretword").html.find(id="results").text == "0 mods"
+    restore_mod(site, mod)
+    assert found(site, "secretword") == ["Hidden minimap"]
+    assert found(site, "minimpa", "similar-titles") == ["Hidden minimap"]
+    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    site.as_account(OWNER).delete(mod_address(draft), status=204)
+    assert found(site, "secretword") == []
+
+
+def test_changes_are_seen_at_once(site: Site) -> None:
+    # C-PAGE-66
+    mod = published_mod(site, title="Minimap", description="<p>before</p>")
+    edit(site, mod, description="<p>after</p>")
+    assert [found(site, q) for q in ("before", "after")] == [[], ["Minimap"]]
+    edit(site, mod, title="Splits", description="<p>after</p>")
+    assert found(site, "after") == ["Splits"]
+    assert found(site, "minimpa", "similar-titles") == []
+    assert found(site, "splitts", "similar-titles") == ["Splits"]
+
+
+def test_an_index_that_triggers_keep_follows_every_write(site: Site) -> None:
+    # Code of the previous release rewrites copies without knowing the index.
+    mod = published_mod(site, title="Minimap", description="<p>before</p>")
+    document = site.get(mod_address(mod)).body.replace(b"before", b"after")
+    with site.databases.write_session.begin() as session:
+        session.execute(update(PublicMod).values(document=document))
+    groups = site.find_service(GroupReader).groups
+    assert [len(groups(q, has_hits=True).descriptions) for q in ("before", "after")] == [0, 1]
+    with site.databases.write_session.begin() as session:
+        session.execute(update(PublicMod).values(score=5))
+    assert len(groups("after", has_hits=True).descriptions) == 1
+
+
+@pytest.mark.parametrize("typed", ["ghost lne", "ghsot line", "gost line", "ghosst line", "ghost lime"])
+def test_typing_errors_in_titles(site: Site, typed: str) -> None:
+    # C-PAGE-67
+    for title in ("Ghost line", "Ghost racer", "Ghost", "Lines", "Lantern"):
+        published_mod(site, title=title)
+    assert found(site, typed, "similar-titles") == ["Ghost line"]
+    for language, question in (("en", "Did you mean one of these mods?"), ("de", "Meinst du eine dieser Mods?")):
+        page = site.get("/Modhub", {"q": typed}, headers={"Accept-Language": language})
+        assert page.html.find(id="similar-titles").find_previous("p").text == question
+
+
+def test_titles_are_suggested_only_if_nothing_was_found(site: Site) -> None:
+    # C-PAGE-67
+    published_mod(site, title="Minimap")
+    published_mod(site, title="Minimal chat")
+    assert found(site, "minimap", "similar-titles") == []
+    assert found(site, "minimaps", "similar-titles") == ["Minimap", "Minimal chat"]
+    assert found(site, "mínimäps", "similar-titles") == ["Minimap", "Minimal chat"]
+    for q in ("ab", "zzzzzz", "a b c d e f g h minimaps", "%%%", '"""', "minimaps AND OR NOT"):
+        assert found(site, q, "similar-titles") == []
+
+
+def test_ranks_by_similarity_then_by_fewer_words() -> None:
+    rows = [(1, "ghost line\nportal"), (2, "ghost lane"), (3, "the ghost line"), (4, "ghost"), (5, "ghost line")]
+    assert rank_titles(["ghost", "lnie"], rows) == [5, 1, 3]
+    assert rank_titles(["hub"], [(1, "hud")]) == []
+
+
+def test_words_of_a_description_are_those_of_both_indexes() -> None:
+    assert description_words("Wi-Fi foo_bar ÜBER 1.2!") == ["wi", "fi", "foo", "bar", "uber", "1", "2"]
+
+
+@pytest.fixture
+def people(start: Start) -> Site:
+    """Accounts with names; those with a published mod are authors."""
+    return start("modhub_auth")
+
+
+def author(site: Site, name: str, mods: int = 1, **fields: Any) -> int:
+    with site.databases.write_session.begin() as session:
+        account = Account(kind="Password", display_name=name, created_at=now())
+        session.add(account)
+        session.flush()
+        number = int(account.id)
+    insert_mods(site, [{"title": f"Of {name}", "owner": number, **fields} for _ in range(mods)])
+    return number
+
+
+def test_authors_are_found_by_name(people: Site) -> None:
+    # C-PAGE-65
+    mira, jorg = author(people, "Mira Ångström", 3), author(people, "JÖRG mirage")
+    author(people, "Nobody", 0)
+    author(people, "Mira without mods", 0)
+    section = people.get("/Modhub?q=mira").html.find("section", attrs={"aria-labelledby": "found-authors"})
+    assert [(link["href"], link.text) for link in section.select("a")] == [
+        (f"/Modhub/by/{jorg}", "JÖRG mirage"),
+        (f"/Modhub/by/{mira}", "Mira Ångström"),
+    ]
+    assert [count.text for count in section.select(".soft")] == ["1 mod", "3 mods"]
+    for q in ("angstrom mira", "ÅNGSTRÖM", "mira a"):
+        assert "Mira Ångström" in found(people, q, "found-authors")
+    for q in ("nobody", "%", "_", "mira jorg x"):
+        assert found(people, q, "found-authors") == []
+    # A new name is found at once; the last mod gone, so is the author.
+    with people.databases.write_session.begin() as session:
+        session.get_one(Account, jorg).display_name = "Georg"
+    assert [found(people, q, "found-authors") for q in ("jorg", "georg")] == [[], ["Georg"]]
+    for mod in people.get("/api/modhub?q=jorg").json["mods"]:
+        hide_mod(people, mod)
+    assert found(people, "georg", "found-authors") == []
+
+
+def test_all_authors_of_a_name_have_an_address(people: Site) -> None:
+    # C-PAGE-65
+    for number in range(23):
+        author(people, f"Mira {number:02}")
+    page = people.get("/Modhub?q=mira")
+    assert len(page.html.select(".found-authors li")) == 10
+    everything = page.click("All authors with this name")
+    assert everything.request.path_qs == "/Modhub/authors?q=mira"
+    assert [everything.html.find(id="results").text, len(everything.html.select(".found-authors li"))] == [
+        "23 authors",
+        20,
+    ]
+    assert [item.a.text for item in everything.click("Next").html.select(".found-authors li")] == [
+        "Mira 20",
+        "Mira 21",
+        "Mira 22",
+    ]
+    assert people.get("/Modhub/authors?q=absent").html.find(class_="empty")
+
+
+def test_without_names_no_author_is_found(site: Site) -> None:
+    published_mod(site)
+    assert found(site, "mod", "found-authors") == []
+    assert site.get("/Modhub/authors?q=account").html.find(class_="empty")
+
+
+def test_a_migration_finds_what_was_there_before(people: Site) -> None:
+    # C-RUN-13
+    author(people, "Jörg", description="<p>hotkeys</p>")
+    core, auth = (
+        next(package for package in people.declarations.migrations if package.package == name)
+        for name in ("modhub", "modhub_auth")
+    )
+    with people.databases.write_engine.begin() as connection:
+        migrate.downgrade_package(connection, core, "core_0018")
+        migrate.downgrade_package(connection, auth, "auth_0011")
+    assert sorted(migrate.upgrade(people.databases, [core, auth])) == ["modhub", "modhub_auth"]
+    assert found(people, "hotkeys") == ["Of Jörg"]
+    assert found(people, "jorg", "found-authors") == ["Jörg"]
