@@ -13,6 +13,7 @@ import msgspec
 from modhub.base.operations import documented_as
 from modhub.catalogue.archives import ArchiveProblem
 from modhub.catalogue.models import AssetKind, Mod
+from modhub.catalogue.pictures.metadata import PersonalData
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import NoteDocument, mod_document
 from modhub.content import limits
@@ -46,6 +47,14 @@ class TextProblem(msgspec.Struct):
     problem: str
 
 
+class TellingImage(msgspec.Struct, rename="camel"):
+    """An image whose metadata tells something: ``problem`` is ``location`` or ``names``."""
+
+    asset_id: int
+    name: str
+    problem: PersonalData
+
+
 class RehearsedSuccessor(msgspec.Struct):
     """The mod that supersedes the rehearsed one; readers see it only if it is ``published``."""
 
@@ -65,6 +74,7 @@ class RehearsalDocument(msgspec.Struct, rename="camel"):
     archive: list[ArchiveProblem]
     games: list[str]
     texts: list[TextProblem]
+    images: list[TellingImage]
     superseded_by: RehearsedSuccessor | None
 
 

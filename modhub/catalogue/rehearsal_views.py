@@ -8,11 +8,13 @@ from msgspec.json import decode as decode_json
 from modhub.blobs import RemoteFile
 from modhub.catalogue import operations, rehearsal
 from modhub.catalogue.archives import ArchiveProblem, find_archive_problems
+from modhub.catalogue.image_metadata import find_telling_images
+from modhub.catalogue.images import images_of
 from modhub.catalogue.models import Mod
 from modhub.catalogue.owner_queries import code_of, read_mod, read_notes
 from modhub.catalogue.owner_views import account_id_of, readable_mods
 from modhub.catalogue.public_views import catalogue_reader
-from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument, RehearsedSuccessor
+from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument, RehearsedSuccessor, TellingImage
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.response_schemas import ModDocument
 from modhub.catalogue.successors import read_successor
@@ -43,6 +45,7 @@ def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
         archive=archive,
         games=rehearsal.unlisted_games(mod, games),
         texts=rehearsal.find_text_problems(mod, notes),
+        images=_telling_images(request, mod),
         superseded_by=RehearsedSuccessor(guid, successor is not None) if guid else None,
     )
 
@@ -53,6 +56,14 @@ def _archive_problems(request: Request, mod: Mod) -> list[ArchiveProblem]:
         return []
     with request.store.open(file.key, file.size, file.sha256) as opened:
         return find_archive_problems(partial(_read_range, opened), file.size)
+
+
+def _telling_images(request: Request, mod: Mod) -> list[TellingImage]:
+    images = images_of(mod)
+    if not images:
+        return []
+    found = dict(find_telling_images(request.store, images))
+    return [TellingImage(image.id, image.name, problem) for image in images for problem in found.get(image.id, ())]
 
 
 def _read_range(opened: Any, start: int, stop: int) -> bytes:

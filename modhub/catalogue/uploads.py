@@ -115,8 +115,13 @@ def remove_image(session: Session, mod_id: int | None, asset_id: int | None, own
     image = next((asset for asset in mod.assets if asset.id == asset_id and asset.kind == AssetKind.IMAGE), None)
     if image is None:
         raise OwnershipLost
+    drop_image(session, mod, image)
+    record(session, "image deleted", "mod", mod.id, asset=image.id, sha256=image.blob.sha256)
+    record_change(session, mod)
+
+
+def drop_image(session: Session, mod: Mod, image: Asset) -> None:
+    """Delete an image of a mod that is locked, with its file and its pictures."""
     trash_blob(session, [image.blob_id])
     forget_pictures(session, [image.id])
     mod.assets.remove(image)
-    record(session, "image deleted", "mod", mod.id, asset=image.id, sha256=image.blob.sha256)
-    record_change(session, mod)

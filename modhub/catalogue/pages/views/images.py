@@ -1,17 +1,23 @@
-"""The workshop's images: their order and their captions."""
+"""The workshop's images: their order, their captions, and copies without metadata."""
 
+import io
 from typing import Any
 
 from pyramid.response import Response
 
 from modhub.base.errors import invalid
+from modhub.blobs import stage
 from modhub.catalogue import images, uploads
+from modhub.catalogue.image_metadata import read_stored, replace_image
 from modhub.catalogue.images import ImageMove
 from modhub.catalogue.owner_queries import read_own_image
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.truncation import is_line_truncated
 from modhub.catalogue.pages.views.workshop import form, workshop_done
+from modhub.catalogue.pictures.containers import BrokenImage
+from modhub.catalogue.pictures.metadata import strip_metadata
 from modhub.catalogue.resources import ImageResource, ModPermission, ModResource
+from modhub.content.limits import IMAGE
 from modhub.http.downloads import file_response
 from modhub.http.request import Request
 from modhub.interfaces import IAsset, IMine, IOwnMod
@@ -33,6 +39,23 @@ def delete_image_page(context: ImageResource, request: Request) -> Response:
     """``POST /Modhub/mine/{id}/images/{assetId}/remove``"""
     uploads.remove_image(request.dbsession, context.mod.id, context.id, account_id_of(request))
     return workshop_done(context.mod.id or 0, "image-removed", anchor="#images")
+
+
+@form(context=IAsset, name="clean")
+def clean_image_page(context: ImageResource, request: Request) -> Response:
+    """``POST /Modhub/mine/{id}/images/{assetId}/clean``: a copy without metadata takes the place of the image."""
+    owner = account_id_of(request)
+    with request.databases.readonly_session() as session:
+        file = read_own_image(session, context.mod.id, context.id, owner)
+    content = read_stored(request.store, file.key, file.size, file.sha256)
+    try:
+        stripped = strip_metadata(content)
+    except BrokenImage as error:
+        raise invalid("This file is damaged, so nothing can be removed from it. Upload another image.") from error
+    # Staged before the first statement: no lock may wait for a slow disk.
+    blob = stage(request.tm, request.store, io.BytesIO(stripped), IMAGE)
+    image = replace_image(request.dbsession, context.mod.id, context.id, owner, blob)
+    return workshop_done(context.mod.id or 0, "image-cleaned", anchor=f"#image-{image.id}")
 
 
 @form(context=IAsset, name="move")
