@@ -1,37 +1,49 @@
 """``modhub-admin account block|unblock``: any number of accounts, with their mods, undone by an audit number."""
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from typing import Any, Final
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.audit import find_batch, newest_batch, record_batch
 from modhub.base.settings import StartRefused
-from modhub.db import now
+from modhub.db import bulk, now
 from modhub.declarations import read_names
 from modhub.events import ModsHidden
 from modhub.interfaces import IMods
-from modhub_auth.account_blocking import block_account, unblock_account
-from modhub_auth.models import Account
-from modhub_auth.services import lock_account
+from modhub.web.traversal import parse_id
+from modhub_auth import email_addresses
+from modhub_auth.account_blocking import block_accounts, unblock_accounts
+from modhub_auth.models import Account, Login, LoginKind
+from modhub_auth.services import lock_accounts
 
 BLOCKED_TOGETHER: Final = "accounts blocked"
 """The action of the entry for several accounts, or for one with its mods."""
-FindId = Callable[[Session, str], int | None]
-"""The id of the account with this id or address."""
 
 
-def block_accounts(admin: Any, arguments: argparse.Namespace, find_id: FindId) -> int:
+def find_account_ids(session: Session, names: Sequence[str]) -> dict[str, int]:
+    """The ids that these names are, or those of the accounts with these addresses, by the names; one need not exist."""
+    ids = {name: parse_id(name) for name in names if name.isascii() and name.isdigit()}
+    addresses = {name: email_addresses.parse_address(name) or "" for name in names if name not in ids}
+    by_address: dict[str, int] = {}
+    for batch in bulk.batches(addresses.values()):
+        logins = select(Login.subject, Login.account_id).where(Login.subject.in_(batch))
+        logins = logins.where(Login.kind == LoginKind.PASSWORD.value, Login.platform == "")
+        by_address.update((address, account_id) for address, account_id in session.execute(logins))
+    ids |= {name: by_address.get(address) for name, address in addresses.items()}
+    return {name: number for name, number in ids.items() if number is not None}
+
+
+def block_named(admin: Any, arguments: argparse.Namespace) -> int:
     """Block accounts, and hide their mods if that was asked for, in one transaction; the exit code."""
-    at, names, mods, blocked = now(), read_names(arguments.account), list[int](), list[int]()
+    at, names, mods = now(), read_names(arguments.account), list[int]()
     with admin.writing(dry_run=arguments.dry_run) as (session, _):
-        accounts, problems = _lock_named(session, names, find_id)
-        lines = []
-        for account in accounts:
-            is_new = block_account(session, account, arguments.reason, at)
-            blocked += [account.id] if is_new else []
-            lines.append(_blocked_line(account, is_new, arguments))
+        accounts, problems = _lock_named(session, names)
+        blocked = [account.id for account in block_accounts(session, accounts, arguments.reason, at)]
+        newly_blocked = set(blocked)
+        lines = [_blocked_line(account, account.id in newly_blocked, arguments) for account in accounts]
         if arguments.hide_mods:
             mods = admin.find_service(IMods).hide_mods_of_accounts(session, [account.id for account in accounts], at)
             lines.append(f"{len(mods)} mods {'would be' if arguments.dry_run else 'are now'} hidden.")
@@ -47,36 +59,33 @@ def block_accounts(admin: Any, arguments: argparse.Namespace, find_id: FindId) -
     return 1 if problems else 0
 
 
-def unblock_accounts(admin: Any, arguments: argparse.Namespace, find_id: FindId) -> int:
+def unblock_named(admin: Any, arguments: argparse.Namespace) -> int:
     """Unblock accounts; those of a batch with the mods that it hid; the exit code."""
     names = read_names(arguments.account)
     with admin.writing(dry_run=arguments.dry_run) as (session, _):
-        accounts, problems = _lock_named(session, names, find_id)
+        accounts, problems = _lock_named(session, names)
         restored = None
         if arguments.batch is not None:
             batch = find_batch(session, arguments.batch)
             if batch is None:
                 raise StartRefused(f"entry {arguments.batch} of the audit trail is no batch")
-            locked = (lock_account(session, account_id) for account_id in sorted(batch.accounts))
-            accounts += [account for account in locked if account is not None and account.blocked_at == batch.at]
+            of_batch = lock_accounts(session, batch.accounts).values()
+            accounts += [account for account in of_batch if account.blocked_at == batch.at]
             restored = admin.find_service(IMods).restore_mods_hidden_at(session, batch.mods, batch.at)
-        lines = [
-            _unblocked_line(account, unblock_account(session, account), arguments)
-            for account in dict.fromkeys(accounts)
-        ]
+        accounts = list(dict.fromkeys(accounts))
+        unblocked = {account.id for account in unblock_accounts(session, accounts)}
+        lines = [_unblocked_line(account, account.id in unblocked, arguments) for account in accounts]
         if restored is not None:
             lines.append(f"{len(restored)} mods {'would be' if arguments.dry_run else 'are'} hidden no longer.")
     _print_outcome(admin, lines, problems)
     return 1 if problems else 0
 
 
-def _lock_named(session: Session, names: Iterable[str], find_id: FindId) -> tuple[list[Account], list[str]]:
+def _lock_named(session: Session, names: Sequence[str]) -> tuple[list[Account], list[str]]:
     """The accounts with these names, locked in the order of their ids; and a sentence for each name of none."""
-    ids = {name: find_id(session, name) for name in names}
-    locked = {number: lock_account(session, number) for number in sorted(filter(None, {*ids.values()}))}
-    accounts = [account for account in locked.values() if account is not None]
-    known_ids = {account.id for account in accounts}
-    return accounts, [f"There is no account {name}." for name, number in ids.items() if number not in known_ids]
+    ids = find_account_ids(session, names)
+    accounts = lock_accounts(session, ids.values())
+    return list(accounts.values()), [f"There is no account {name}." for name in names if ids.get(name) not in accounts]
 
 
 def _blocked_line(account: Account, is_new: bool, arguments: argparse.Namespace) -> str:

@@ -15,7 +15,7 @@ from modhub.declarations import AdminCommand, add_batch_option, add_dry_run_opti
 from modhub.interfaces import AccountUse
 from modhub.ui.i18n import Catalogs
 from modhub.web.traversal import parse_id
-from modhub_auth import account_batches, email_addresses
+from modhub_auth import account_batches
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.account_listing import (
     account_list_arguments,
@@ -45,17 +45,9 @@ account delete 7 --dry-run                   says what would be deleted
 account delete 7                             deletes it with its mods, votes and files"""
 
 
-def find_account_id(session: Session, name: str) -> int | None:
-    """The id that ``name`` is, or that of the account with this address; it need not exist."""
-    if name.isascii() and name.isdigit():
-        return parse_id(name)
-    login = recovery.login_by_address(session, email_addresses.parse_address(name) or "")
-    return None if login is None else login.account_id
-
-
 def find_account(session: Session, name: str) -> Account:
     """The account with this id or address, locked."""
-    account_id = find_account_id(session, name)
+    account_id = account_batches.find_account_ids(session, [name]).get(name)
     account = None if account_id is None else lock_account(session, account_id)
     if account is None:
         raise StartRefused(f"there is no account {name}")
@@ -149,8 +141,8 @@ ACCOUNT_ACTIONS: Final[dict[str, tuple[str, Callable[..., None]]]] = {
 
 
 BATCH_ACTIONS: Final[dict[str, tuple[str, Callable[..., int]]]] = {
-    "block": ("keep owners out at once; their published mods stay", account_batches.block_accounts),
-    "unblock": ("let owners sign in again", account_batches.unblock_accounts),
+    "block": ("keep owners out at once; their published mods stay", account_batches.block_named),
+    "unblock": ("let owners sign in again", account_batches.unblock_named),
 }
 
 
@@ -161,7 +153,7 @@ def run_account(admin: Any, arguments: argparse.Namespace) -> int:
     if arguments.action in BATCH_ACTIONS:
         if not arguments.account and getattr(arguments, "batch", None) is None:
             arguments.complain("name an account")
-        return BATCH_ACTIONS[arguments.action][1](admin, arguments, find_account_id)
+        return BATCH_ACTIONS[arguments.action][1](admin, arguments)
     is_change = arguments.action not in READING
     options = {name: value for name, value in vars(arguments).items() if name in {"key", "json", "dry_run"}}
     with admin.writing(dry_run=not is_change or arguments.dry_run) as (session, _):

@@ -2,6 +2,7 @@
 session survives a concurrent reset or deletion. No password is hashed here.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -84,6 +85,16 @@ def lock_account(session: Session, account_id: int) -> Account | None:
     """The account, its row locked until the transaction ends; None if it was deleted."""
     statement = select(Account).where(Account.id == account_id).with_for_update()
     return session.scalars(statement.execution_options(populate_existing=True)).one_or_none()
+
+
+def lock_accounts(session: Session, account_ids: Iterable[int]) -> dict[int, Account]:
+    """The accounts with these ids, by id, their rows locked in the order of the ids; without those of no account."""
+    accounts: dict[int, Account] = {}
+    for batch in bulk.batches(sorted(set(account_ids))):
+        locked = select(Account).where(Account.id.in_(batch)).order_by(Account.id).with_for_update()
+        found = session.scalars(locked.execution_options(populate_existing=True))
+        accounts |= {account.id: account for account in found}
+    return accounts
 
 
 def register_account(session: Session, address: str, password_hash: str, display_name: str) -> tuple[Account, Login]:

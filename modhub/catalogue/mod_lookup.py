@@ -13,6 +13,7 @@ from modhub.catalogue import moderation
 from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement
 from modhub.catalogue.public_copies import IS_PUBLIC
 from modhub.content.limits import PAGE_SIZE_MOST
+from modhub.db import bulk
 from modhub.interfaces import AccountUse, ModSummary
 
 _LAST_ID: Final = 2**63 - 1
@@ -64,8 +65,10 @@ class ModLookup:
 
     def hide_mods_of_accounts(self, session: Session, account_ids: Collection[int], at: datetime) -> list[int]:
         """Hide them and return their ids."""
-        owned = select(Mod.id).where(Mod.owner.in_(account_ids), Mod.hidden_at.is_(None))
-        mods = moderation.lock_mods(session, session.scalars(owned))
+        shown = select(Mod.id).where(Mod.hidden_at.is_(None))
+        batches = bulk.batches(account_ids)
+        owned = [mod_id for batch in batches for mod_id in session.scalars(shown.where(Mod.owner.in_(batch)))]
+        mods = moderation.lock_mods(session, owned)
         return [mod.id for mod in moderation.hide_mods(session, list(mods.values()), at=at)]
 
     def restore_mods_hidden_at(self, session: Session, mod_ids: Collection[int], at: datetime) -> list[int]:

@@ -119,6 +119,13 @@ def end_sessions(session: Session, account_id: int, keep: int | None = None) -> 
     session.execute(delete(PageSession).where(PageSession.account_id == account_id, others))
 
 
+def end_all_sessions(session: Session, account_ids: Iterable[int]) -> None:
+    """Sign accounts out of all programs and pages, in a few statements per batch."""
+    for batch in bulk.batches(account_ids):
+        for model in (ClientSession, PageSession):
+            bulk.execute_bulk(session, delete(model).where(model.account_id.in_(batch)))
+
+
 def set_password(session: Session, login: Login, password_hash: str) -> None:
     """Change the password of a login and delete its reset links."""
     login.password_hash = password_hash

@@ -12,8 +12,10 @@ from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.db import now
 from modhub_auth import publisher_keys
+from modhub_auth.models import Account, Login
 from modhub_auth.services import lock_account
 from modhub_testing import Site
+from modhub_testing.mods import insert_mods
 
 Person = dict[str, str]
 Run = Callable[..., tuple[int, list[str]]]
@@ -118,3 +120,39 @@ def test_signing_out_says_what_it_leaves(app: Any, spammers: Any, run: Run) -> N
     assert "access tokens expire within 30 minutes" in lines[0]
     assert "account block stops that at once" in lines[1]
     app.get("/api/auth/me", headers=spammers[0]["headers"], status=200)
+
+
+def insert_accounts(app: Any, count: int) -> list[int]:
+    """Insert accounts with an address and a published mod each, and return their ids."""
+    with app.databases.write_session.begin() as session:
+        accounts = [Account(kind="Password", display_name="Spam", created_at=now()) for _ in range(count)]
+        session.add_all(accounts)
+        session.flush()
+        ids = [account.id for account in accounts]
+        session.add_all(
+            Login(account_id=number, kind="Password", subject=f"s{number}@example.org", created_at=now())
+            for number in ids
+        )
+    insert_mods(app, [{"owner": number} for number in ids])
+    return ids
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_a_wave_of_accounts_costs_few_statements(app: Any, run: Run) -> None:
+    # C-RUN-47
+    ids = insert_accounts(app, 600)
+    run("account", "list", "--ids")
+    with app.counted() as few:
+        run("account", "block", *map(str, ids[:3]), *(f"s{number}@example.org" for number in ids[3:5]), "--hide-mods")
+    with app.counted() as many:
+        code, lines = run(
+            "account", "block", *map(str, ids[5:300]), *(f"s{n}@example.org" for n in ids[300:]), "--hide-mods"
+        )
+    assert (code, lines[-2]) == (0, "595 mods are now hidden.")
+    with app.counted() as undone:
+        code, undo_lines = run("account", "unblock", "--batch", lines[-1].split()[-1])
+    assert (code, undo_lines[-1]) == (0, "595 mods are hidden no longer.")
+    # SQLite inserts row by row where the new id is asked for.
+    counts = [sum("INSERT INTO core_audit" not in str(each) for each in seen) for seen in (few, many, undone)]
+    assert max(counts[1:]) < counts[0] + 30, counts
