@@ -15,6 +15,16 @@ class ApplicationStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplicationStopped:
+    """The server has ended, and its process is about to. The place to end background work: threads can still be started.
+
+    From Python 3.12 on they cannot when ``atexit`` runs its functions. Other servers than ours do not fire it.
+    """
+
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
 class AccountDeleted:
     """An account is being deleted, in the transaction of ``session``; delete what it owned (C-ACC-18)."""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from modhub.base.ini_file import refuse_unreadable
 from modhub.base.settings import StartRefused
+from modhub.events import ApplicationStopped
 from modhub.server.loop import Server
 from modhub.server.rules import BodyRule, BodyRules, IBodyRules
 from modhub.server.settings import Settings
@@ -68,8 +69,17 @@ def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: A
 
     ``settings`` are waitress's and those of `modhub.server.settings.Settings`. Raises
     `StartRefused` for what the operator must fix: an address that is not available, a setting
-    that is unknown or invalid.
+    that is unknown or invalid. At the end it fires `ApplicationStopped`.
     """
+    try:
+        return _serve(app, settings)
+    finally:
+        registry = getattr(app, "registry", None)
+        if registry is not None:
+            registry.notify(ApplicationStopped(registry))
+
+
+def _serve(app: Any, settings: Mapping[str, Any]) -> int:
     try:
         server = Server(app, **settings)
     except SETTINGS_ERRORS as error:

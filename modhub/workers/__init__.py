@@ -3,7 +3,6 @@
 They run in processes that serve; commands and tests that only configure an application start none.
 """
 
-import atexit
 import logging
 import secrets
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from modhub.base.metrics import COUNTER
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, is_transient
 from modhub.declarations import Declarations, Worker
-from modhub.events import ApplicationStarted
+from modhub.events import ApplicationStarted, ApplicationStopped
 from modhub.workers.leases import LEASE_SECONDS, HeldLease, LeaseLost, expired_seconds
 
 log = logging.getLogger(__name__)
@@ -50,8 +49,9 @@ class WorkerState:
     rounds: int = 0
     failures: int = 0
     succeeded_at: float = 0.0
-    """When a round last succeeded, in seconds since 1970; 0 before the first."""
-    is_failing: bool = False
+    """When a round last succeeded, in seconds since 1970; 0 before the first, and when another process has taken over."""
+    failed_rounds: int = 0
+    """How many rounds have failed since one succeeded."""
 
 
 @dataclass(slots=True)
@@ -75,11 +75,9 @@ class Workers:
             thread = Thread(target=self._work, args=(registry, worker), name=f"modhub {worker.name}", daemon=True)
             self._threads.append(thread)
             thread.start()
-        atexit.register(self.stop)
 
     def stop(self) -> None:
         """Stop all threads, and wait until their rounds have ended, but no longer than `STOP_SECONDS`."""
-        atexit.unregister(self.stop)
         self._stopping.set()
         deadline = monotonic() + STOP_SECONDS
         for thread in self._threads:
@@ -103,6 +101,7 @@ class Workers:
         try:
             lease = self._lease(registry, worker) if worker.alone else None
             if lease is not None and not lease.take():
+                state.succeeded_at, state.failed_rounds = 0.0, 0
                 return True
             state.rounds += 1
             with nullcontext() if lease is None else lease.working():
@@ -111,13 +110,13 @@ class Workers:
             return True
         except Exception as error:  # noqa: BLE001 - the thread must survive any error
             state.failures += 1
-            if not state.is_failing:
+            state.failed_rounds += 1
+            if state.failed_rounds == 1:
                 _log_failure(worker, error)
-            state.is_failing = True
             return False
-        if state.is_failing:
+        if state.failed_rounds:
             log.info("%s go on", worker.name)
-        state.is_failing = False
+        state.failed_rounds = 0
         state.succeeded_at = time()
         return True
 
@@ -147,6 +146,10 @@ def _start(event: ApplicationStarted) -> None:
     find_service(event.registry, Workers).start(event.registry, find_service(event.registry, Declarations).workers)
 
 
+def _stop(event: ApplicationStopped) -> None:
+    find_service(event.registry, Workers).stop()
+
+
 def find_worker_problems(admin: Any) -> Iterator[str]:
     """Workers that only one process may run, and that none has run for minutes."""
     if admin.databases.has_no_file:
@@ -162,20 +165,29 @@ def _of_workers(read: Callable[[WorkerState], float]) -> Callable[[Any], dict[An
 
 
 def _read_successes(registry: Any) -> dict[Any, float]:
-    """Only of workers that have run here: another process may have the lease."""
+    """Only of workers that run here: another process may have the lease."""
     states = find_service(registry, Workers).states
     return {name: state.succeeded_at for name, state in states.items() if state.succeeded_at}
+
+
+def _read_intervals(registry: Any) -> dict[Any, float]:
+    return {worker.name: worker.every for worker in find_service(registry, Declarations).workers}
 
 
 def includeme(config: Configurator) -> None:
     """Register the workers of this process, their start, metrics and check."""
     config.add_service(Workers, Workers())
     config.add_subscriber(_start, ApplicationStarted)
+    config.add_subscriber(_stop, ApplicationStopped)
     config.add_doctor_check("workers", find_worker_problems, order=90, asks=("sqlalchemy.url",))
     for name, help_text, read in (
         ("worker_rounds_total", "Rounds of background work.", lambda state: state.rounds),
         ("worker_failures_total", "Rounds of background work that failed.", lambda state: state.failures),
     ):
         config.add_metric(name, help_text, _of_workers(read), kind=COUNTER, labels=("worker",))
+    failed = "Rounds of background work that have failed since one succeeded."
+    config.add_metric("worker_failed_rounds", failed, _of_workers(lambda state: state.failed_rounds), labels=("worker",))
+    interval = "Seconds between two rounds of background work."
+    config.add_metric("worker_interval_seconds", interval, _read_intervals, labels=("worker",))
     succeeded = "When a round of background work last succeeded, in seconds since 1970."
     config.add_metric("worker_success_timestamp_seconds", succeeded, _read_successes, labels=("worker",))

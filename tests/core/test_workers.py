@@ -122,7 +122,7 @@ def test_the_first_of_several_failures_is_logged_and_each_is_counted(
     logged = [(record.getMessage(), bool(record.exc_info)) for record in caplog.records]
     assert logged == [failure, ("deeds go on", False), failure]
     state = workers.states["deeds"]
-    assert (state.rounds, state.failures, state.succeeded_at > 0) == (5, 4, True)
+    assert (state.rounds, state.failures, state.failed_rounds, state.succeeded_at > 0) == (5, 4, 1, True)
 
 
 def test_the_pause_grows_while_rounds_fail(site: Site, workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,6 +237,63 @@ def test_only_the_holder_runs_a_round_and_hands_it_on_at_a_stop(site: Site) -> N
     first.stop()
     assert other.run_round(site.registry, alone)
     assert runs == [1, 1]
+
+
+def test_who_has_lost_the_lease_exports_neither_success_nor_failure(site: Site) -> None:
+    # C-RUN-49
+    mine, fails = site.find_service(Workers), False
+
+    def run(_registry: Any) -> None:
+        if fails:
+            raise RoundFailed("no")
+
+    alone = worker(run, 60, alone=True)
+    assert mine.run_round(site.registry, alone)
+    fails = True
+    for _ in range(2):
+        assert not mine.run_round(site.registry, alone)
+    state = mine.states["deeds"]
+    assert (state.succeeded_at > 0, state.failed_rounds, state.failures) == (True, 2, 2)
+    shift(site.databases, -1)
+    assert lease_of(site.databases, "other").take()
+    assert mine.run_round(site.registry, alone)
+    assert (state.succeeded_at, state.failed_rounds, state.failures) == (0, 0, 2)
+
+
+ENDS = """
+import atexit, os, signal, sys, threading
+import modhub
+from modhub.events import ApplicationStarted
+from modhub.server import serve
+
+def run(registry):
+    print("round", flush=True)
+
+config = modhub.configure({"sqlalchemy.url": sys.argv[1], "modhub.secret": "0" * 64})
+config.add_worker("deeds", run, every=3600, alone=True, at_stop=True)
+config.commit()
+app = config.make_wsgi_app()
+config.registry.notify(ApplicationStarted(config.registry))
+
+@atexit.register
+def end():
+    print("exit", [thread.name for thread in threading.enumerate() if thread.name == "modhub deeds"], flush=True)
+
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+serve(app, listen="127.0.0.1:0")
+"""
+
+
+@pytest.mark.process
+def test_workers_end_while_threads_can_still_be_started(site: Site, tmp_path: Path) -> None:
+    """From Python 3.12 on they cannot when ``atexit`` runs, and a round that is alone starts one."""
+    program = tmp_path / "ends.py"
+    program.write_text(ENDS, "utf-8")
+    url = site.databases.write_engine.url.render_as_string(hide_password=False)
+    command = [sys.executable, "-W", "ignore", str(program), url]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout.splitlines()) == (0, ["round", "exit []"]), ended.stderr
+    assert lease_of(site.databases, "mine").take(), "it was released"
 
 
 FROZEN = """

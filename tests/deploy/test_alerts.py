@@ -29,7 +29,57 @@ def test_prometheus_reads_the_rules() -> None:
     # C-RUN-49
     checked = subprocess.run([promtool(), "check", "rules", str(ALERTS)], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked
-    assert "16 rules found" in checked.stdout
+    assert "17 rules found" in checked.stdout
+
+
+WORKERS = """
+rule_files: [{rules}]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      # An hourly worker that fails from the second round on, one that fails now and then, and one that fails every 30 s.
+      - {{series: 'modhub_worker_failed_rounds{{instance="a", worker="hourly"}}', values: '0x59 1x59 2x59 3x120'}}
+      - {{series: 'modhub_worker_failed_rounds{{instance="a", worker="sometimes"}}', values: '0x59 2x59 0x59 2x120'}}
+      - {{series: 'modhub_worker_failed_rounds{{instance="a", worker="often"}}', values: '0x9 3+2x20 0x200'}}
+    alert_rule_test:
+      - {{alertname: ModhubWorkerFails, eval_time: 3h10m, exp_alerts: []}}
+      - alertname: ModhubWorkerFails
+        eval_time: 3h20m
+        exp_alerts:
+          - exp_labels: {{severity: ticket, instance: a, worker: hourly}}
+            exp_annotations: {{summary: "The worker of hourly fails on a."}}
+      - alertname: ModhubWorkerFails
+        eval_time: 28m
+        exp_alerts:
+          - exp_labels: {{severity: ticket, instance: a, worker: often}}
+            exp_annotations: {{summary: "The worker of often fails on a."}}
+  - interval: 10m
+    input_series:
+      # Seconds since 1970 are those since the start here. One round hangs; the other worker goes on.
+      - {{series: 'modhub_worker_success_timestamp_seconds{{instance="a", worker="hangs"}}', values: '0x72'}}
+      - {{series: 'modhub_worker_success_timestamp_seconds{{instance="a", worker="daily"}}', values: '0x72'}}
+      - {{series: 'modhub_worker_success_timestamp_seconds{{instance="b", worker="hangs"}}', values: '0+600x72'}}
+      - {{series: 'modhub_worker_interval_seconds{{instance="a", worker="hangs"}}', values: '600x72'}}
+      - {{series: 'modhub_worker_interval_seconds{{instance="b", worker="hangs"}}', values: '600x72'}}
+      - {{series: 'modhub_worker_interval_seconds{{instance="c", worker="hangs"}}', values: '600x72'}}
+      - {{series: 'modhub_worker_interval_seconds{{instance="a", worker="daily"}}', values: '86400x72'}}
+    alert_rule_test:
+      - {{alertname: ModhubWorkerLate, eval_time: 6h, exp_alerts: []}}
+      - alertname: ModhubWorkerLate
+        eval_time: 7h
+        exp_alerts:
+          - exp_labels: {{severity: ticket, instance: a, worker: hangs}}
+            exp_annotations: {{summary: "The worker of hangs on a last ended a round 7h 0m 0s ago."}}
+"""
+
+
+def test_a_worker_that_fails_or_hangs_is_told_however_seldom_it_works(tmp_path: Path) -> None:
+    # C-RUN-49
+    tests = tmp_path / "workers.yml"
+    tests.write_text(WORKERS.format(rules=ALERTS), "utf-8")
+    tested = subprocess.run([promtool(), "test", "rules", str(tests)], capture_output=True, text=True, check=False)
+    assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
