@@ -16,9 +16,9 @@ class ApplicationStarted:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationStopped:
-    """The server has ended, and its process is about to. The place to end background work: threads can still be started.
+    """Our server has ended, and its process is about to: the place to end background work.
 
-    From Python 3.12 on they cannot when ``atexit`` runs its functions. Other servers than ours do not fire it.
+    Threads can still be started. When ``atexit`` runs its functions they cannot, from Python 3.12 on.
     """
 
     registry: Any

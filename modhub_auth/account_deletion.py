@@ -38,7 +38,7 @@ def delete_account(session: Session, registry: Any, account: Account) -> None:
 def _forget_emails(session: Session, account_id: int) -> None:
     """Delete the emails to the account's addresses, but not the one that tells of the deletion: it is still to be sent.
 
-    Sending that one forgets its address (:mod:`modhub_auth.mail.sender`).
+    Sending that one forgets its address (:mod:`modhub_auth.mail.sender`), as does the one to an earlier address.
     """
     own = select(Login.subject).where(Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value)
     typed = select(Link.address).where(Link.account_id == account_id, Link.address.is_not(None))

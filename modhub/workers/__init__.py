@@ -49,7 +49,7 @@ class WorkerState:
     rounds: int = 0
     failures: int = 0
     succeeded_at: float = 0.0
-    """When a round last succeeded, in seconds since 1970; 0 before the first, and when another process has taken over."""
+    """When a round last succeeded, in seconds since 1970; 0 before the first, and once another process works."""
     failed_rounds: int = 0
     """How many rounds have failed since one succeeded."""
 
@@ -186,7 +186,8 @@ def includeme(config: Configurator) -> None:
     ):
         config.add_metric(name, help_text, _of_workers(read), kind=COUNTER, labels=("worker",))
     failed = "Rounds of background work that have failed since one succeeded."
-    config.add_metric("worker_failed_rounds", failed, _of_workers(lambda state: state.failed_rounds), labels=("worker",))
+    read_failed = _of_workers(lambda state: state.failed_rounds)
+    config.add_metric("worker_failed_rounds", failed, read_failed, labels=("worker",))
     interval = "Seconds between two rounds of background work."
     config.add_metric("worker_interval_seconds", interval, _read_intervals, labels=("worker",))
     succeeded = "When a round of background work last succeeded, in seconds since 1970."

@@ -21,7 +21,9 @@ LONGEST_PAUSE: Final = timedelta(hours=2)
 DEAD_AFTER: Final = timedelta(days=3)
 SENT_RETENTION: Final = timedelta(days=30)
 FAREWELL: Final = "account deleted"
-"""The kind of the last email to an account: once it is sent, its address is forgotten."""
+ADDRESS_CHANGED: Final = "email changed"
+LAST_EMAILS: Final = frozenset({FAREWELL, ADDRESS_CHANGED})
+"""The kinds of the last email to an address of an account: once it is sent, its address is forgotten."""
 SEND_SECONDS: Final = 2.0
 EXPIRY_SECONDS: Final = 600.0
 SEND_BATCH: Final = 100
@@ -126,7 +128,7 @@ class MailSender:
             # The email is not at fault: it is due again as soon as delivery works.
             self._record(email, next_at=min(email.next_at, now()), problem=str(error))
             raise
-        forgotten = {"recipient": ""} if email.kind == FAREWELL else {}
+        forgotten = {"recipient": ""} if email.kind in LAST_EMAILS else {}
         self._record(email, finished_at=now(), sealed=None, problem=None, **forgotten)
         log.info("email %d (%s) sent", email.id, email.kind)
         return True

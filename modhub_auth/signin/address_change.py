@@ -16,7 +16,8 @@ from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import Outbox
-from modhub_auth.models import Account, Link, Login, LoginKind
+from modhub_auth.mail.sender import ADDRESS_CHANGED
+from modhub_auth.models import Account, Link, Login, LoginKind, OutgoingEmail
 from modhub_auth.rate_limits import rate_counter
 from modhub_auth.signin import recovery
 
@@ -84,5 +85,7 @@ def change_address(
     # They were sent to the old address.
     sent_before = Link.purpose.in_((link_tokens.RESET_LINK, link_tokens.CONFIRM_LINK))
     session.execute(delete(Link).where(Link.account_id == login.account_id, sent_before))
-    outbox.queue(session, "email changed", old_address, outbox.render("email changed", messages, client=client))
+    # Nothing else leads from the account to its old address, also when it is deleted (C-ACC-18).
+    session.execute(delete(OutgoingEmail).where(OutgoingEmail.recipient == old_address))
+    outbox.queue(session, ADDRESS_CHANGED, old_address, outbox.render(ADDRESS_CHANGED, messages, client=client))
     record(session, "email address changed", "account", login.account_id, login=login.id)

@@ -11,9 +11,11 @@ from modhub.audit.models import AuditEntry
 from modhub.base.errors import ApiError
 from modhub.db import now
 from modhub.ui.i18n import Catalogs
+from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
-from modhub_auth.models import Account, Link, Login
+from modhub_auth.models import Account, Link, Login, OutgoingEmail
+from modhub_auth.services import lock_account
 from modhub_auth.signin.address_change import change_address
 from modhub_testing.pages import messages_on, new_visitor
 
@@ -103,6 +105,22 @@ def test_the_address_changes_once_the_new_one_is_confirmed(app: Any, person: Per
         assert "email address change requested" in actions
         assert "email address changed" in actions
         assert NEW not in "".join(map(str, session.execute(AuditEntry.__table__.select())))
+
+
+@pytest.mark.parametrize("is_sent_before", [True, False])
+def test_a_deleted_account_leaves_no_earlier_address(app: Any, person: Person, mail: Any, is_sent_before: bool) -> None:
+    # C-ACC-18
+    browser = registered(app, person)
+    send(browser.get(link_for(browser, person, mail)), 303)
+    if is_sent_before:
+        mail.read()
+    with app.databases.write_session.begin() as session:
+        delete_account(session, app.registry, lock_account(session, 1))
+        kept = list(session.execute(select(OutgoingEmail.kind, OutgoingEmail.recipient)))
+    assert kept == [("email changed", "" if is_sent_before else person["email"])]
+    assert (person["email"], subject("email changed")) in to(mail)
+    with app.databases.readonly_session() as session:
+        assert list(session.scalars(select(OutgoingEmail.recipient))) == [""]
 
 
 def test_the_link_alone_is_not_enough(app: Any, person: Person, mail: Any) -> None:

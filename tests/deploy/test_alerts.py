@@ -38,7 +38,7 @@ evaluation_interval: 1m
 tests:
   - interval: 1m
     input_series:
-      # An hourly worker that fails from the second round on, one that fails now and then, and one that fails every 30 s.
+      # An hourly worker that fails from the second round on, one that fails now and then, and one that fails often.
       - {{series: 'modhub_worker_failed_rounds{{instance="a", worker="hourly"}}', values: '0x59 1x59 2x59 3x120'}}
       - {{series: 'modhub_worker_failed_rounds{{instance="a", worker="sometimes"}}', values: '0x59 2x59 0x59 2x120'}}
       - {{series: 'modhub_worker_failed_rounds{{instance="a", worker="often"}}', values: '0x9 3+2x20 0x200'}}
