@@ -7,6 +7,7 @@ import logging
 import shlex
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.catalogue import moderation_queries
 from modhub.content import limits
+from modhub.events import ModsHidden
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
@@ -227,6 +229,24 @@ def test_ids_are_listed_for_the_next_command(site: Site, run: Run) -> None:
     ids = insert_mods(site, [{} for _ in range(3)])[::-1]
     assert run("list", "--ids") == (0, [str(number) for number in ids])
     assert run("list", "--ids", "--limit", "2") == (0, ["There are more: --page 2", *map(str, ids[:2])])
+
+
+def test_how_to_undo_it_is_said_before_others_work_on_it(
+    site: Site, run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A snapshot without the mods takes minutes, and may fail."""
+    # C-RUN-47
+    ids = insert_mods(site, [{} for _ in range(3)])
+    said, notify = [], site.registry.notify
+
+    def make_snapshot(event: Any) -> None:
+        if isinstance(event, ModsHidden):
+            said.append(capsys.readouterr().out.splitlines()[-1].rpartition(" ")[0])
+        notify(event)
+
+    monkeypatch.setattr(site.registry, "notify", make_snapshot)
+    run("hide", *map(str, ids))
+    assert said == ["To undo all of it: mod restore --batch"]
 
 
 @pytest.mark.parametrize("action", ["hide", "restore", "delete"])

@@ -1,12 +1,14 @@
 """An unreachable database: the service and every command report which, where and why, without the password."""
 
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import make_url, text
+from sqlalchemy.exc import DBAPIError
 
 import modhub
 from modhub.base.service_registry import find_service
@@ -14,7 +16,7 @@ from modhub.base.settings import StartRefused
 from modhub.db import Databases, database_errors
 from modhub.declarations import Declarations
 from modhub.ops.migrate import refuse_when_behind, upgrade_or_refuse
-from modhub_testing import TEST_SECRET
+from modhub_testing import TEST_SECRET, Site
 from modhub_testing.postgres import PostgresServer
 from modhub_testing.service import free_port
 
@@ -158,3 +160,15 @@ def test_a_password_that_the_driver_repeats_is_not_shown() -> None:
     url = make_url(f"postgresql+psycopg://u:{PASSWORD}@h/d")
     assert database_errors.driver_reason(ValueError(f"bad: {PASSWORD}.\nmore"), url) == "bad: ***"
     assert database_errors.driver_reason(ValueError(), url) == "ValueError"
+
+
+@pytest.mark.postgres
+def test_errors_show_no_values(site: Site) -> None:
+    """They are logged, with the statement: what it writes may be an address or the hash of a password."""
+    statement = text("SELECT nothing FROM core_mod WHERE title = :title")
+    for engine in (site.databases.write_engine, site.databases.readonly_engine, site.databases.best_effort_engine):
+        with engine.connect() as connection, pytest.raises(DBAPIError) as raised:
+            connection.execute(statement, {"title": PASSWORD})
+        shown = "".join(traceback.format_exception(raised.value))
+        assert "SELECT nothing" in shown
+        assert PASSWORD not in shown

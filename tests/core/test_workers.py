@@ -260,6 +260,26 @@ def test_who_has_lost_the_lease_exports_neither_success_nor_failure(site: Site) 
     assert (state.succeeded_at, state.failed_rounds, state.failures) == (0, 0, 2)
 
 
+def test_a_worker_that_never_ran_here_exports_no_time_of_success(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-RUN-49
+    alone = worker(lambda _: None, 60, alone=True)
+    monkeypatch.setattr(site.find_service(Declarations), "workers", [alone])
+    mine, metrics = site.find_service(Workers), {metric.name: metric for metric in site.declarations.metrics}
+    mine.states.pop("deeds", None)
+
+    def read(name: str) -> Any:
+        return metrics[f"worker_{name}"].read(site.registry)
+
+    assert lease_of(site.databases, "other").take()
+    assert mine.run_round(site.registry, alone)
+    assert read("success_timestamp_seconds") == {}
+    assert (read("rounds_total"), read("failures_total"), read("failed_rounds")) == ({"deeds": 0},) * 3
+    assert read("interval_seconds") == {"deeds": 60}
+    shift(site.databases, -1)
+    assert mine.run_round(site.registry, alone)
+    assert abs(read("success_timestamp_seconds")["deeds"] - time.time()) < 60
+
+
 ENDS = """
 import atexit, os, signal, sys, threading
 import modhub

@@ -1,7 +1,9 @@
 """Reconciliation, the command, verify, the nightly run, and leaving again."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from threading import Event, Semaphore
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from modhub.base.metrics import COUNTER
 from modhub.interfaces import IMods
 from modhub.ops import downgrade, migrate
 from modhub.workers import Workers
+from modhub_downloads import worker
 from modhub_downloads.counter import CountedDownload, DownloadCounter
 from modhub_downloads.days import day_of
 from modhub_downloads.models import DailyDownloads, ModDownloads
@@ -125,6 +128,37 @@ def test_a_worker_writes_when_it_stops(site: Site) -> None:
     workers.start(site.registry, [find_worker(site.registry, "download counts")])
     counter.add(CountedDownload(day_of(datetime.now(UTC)), "192.0.2.1", mod["id"], "1"))
     workers.stop()
+    assert site.get(mod_address(mod, "downloads")).json["total"] == 1
+
+
+def test_the_workers_of_a_process_write_nothing_twice(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-DL-7
+    mod, counter = published_mod(site), site.find_service(DownloadCounter)
+    writer, asked, may_write, batches = site.find_service(DownloadWriter), Semaphore(0), Event(), []
+    first, write_downloads = DownloadCounter.first, worker.write_downloads
+
+    def ask(self: DownloadCounter, most: int) -> Any:
+        batch = first(self, most)
+        asked.release()
+        return batch
+
+    def write_later(session: Any, mods: Any, batch: Any, day: int) -> Any:
+        batches.append(list(batch))
+        assert may_write.wait(60)
+        return write_downloads(session, mods, batch, day)
+
+    monkeypatch.setattr(DownloadCounter, "first", ask)
+    monkeypatch.setattr(worker, "write_downloads", write_later)
+    counter.add(CountedDownload(day_of(datetime.now(UTC)), "192.0.2.1", mod["id"], "1"))
+    with ThreadPoolExecutor(2) as threads:
+        written = [threads.submit(writer.write_all) for _ in range(2)]
+        assert asked.acquire(timeout=60)
+        is_asked_again = asked.acquire(timeout=0.2)
+        may_write.set()
+        for each in written:
+            each.result(60)
+    assert not is_asked_again
+    assert len(batches) == 1
     assert site.get(mod_address(mod, "downloads")).json["total"] == 1
 
 
