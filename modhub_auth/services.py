@@ -92,8 +92,8 @@ def lock_accounts(session: Session, account_ids: Iterable[int]) -> dict[int, Acc
     accounts: dict[int, Account] = {}
     for batch in bulk.batches(sorted(set(account_ids))):
         locked = select(Account).where(Account.id.in_(batch)).order_by(Account.id).with_for_update()
-        found = session.scalars(locked.execution_options(populate_existing=True))
-        accounts |= {account.id: account for account in found}
+        rows = session.scalars(locked.execution_options(populate_existing=True))
+        accounts |= {account.id: account for account in rows}
     return accounts
 
 

@@ -35,9 +35,9 @@ def read_stored(store: BlobStore, key: str, size: int, sha256: str) -> bytes:
 def find_telling_images(store: BlobStore, images: Iterable[Asset]) -> Iterator[tuple[int, list[PersonalData]]]:
     """Yield (asset id, what its metadata tells) for the images whose metadata tells something."""
     for image in images:
-        found = find_personal_data(read_stored(store, image.blob.key, image.blob.size, image.blob.sha256))
-        if found:
-            yield image.id, found
+        told = find_personal_data(read_stored(store, image.blob.key, image.blob.size, image.blob.sha256))
+        if told:
+            yield image.id, told
 
 
 def replace_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int, blob: Blob) -> Asset:

@@ -62,8 +62,12 @@ def _telling_images(request: Request, mod: Mod) -> list[TellingImage]:
     images = images_of(mod)
     if not images:
         return []
-    found = dict(find_telling_images(request.store, images))
-    return [TellingImage(image.id, image.name, problem) for image in images for problem in found.get(image.id, ())]
+    problems_by_image = dict(find_telling_images(request.store, images))
+    return [
+        TellingImage(image.id, image.name, problem)
+        for image in images
+        for problem in problems_by_image.get(image.id, ())
+    ]
 
 
 def _read_range(opened: Any, start: int, stop: int) -> bytes:

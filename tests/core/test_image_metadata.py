@@ -91,8 +91,8 @@ def shown(content: bytes) -> tuple[Any, ...]:
 @pytest.mark.parametrize("case", TELLING)
 def test_metadata_is_found_and_removed(case: str) -> None:
     # C-PIC-22, C-PIC-23
-    content, found = TELLING[case]
-    assert find_personal_data(content) == found
+    content, problems = TELLING[case]
+    assert find_personal_data(content) == problems
     stripped = strip_metadata(content)
     assert shown(stripped) == shown(content)
     assert find_personal_data(stripped) == []

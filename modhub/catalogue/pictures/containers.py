@@ -1,7 +1,7 @@
 """The parts of image files: what browsers show, and what cameras and programs have written beside it.
 
 Nothing is decoded: the files are walked from part to part, so the pixels of what is kept are the same bit for bit. A
-hostile file costs at most `MAX_STEPS` steps and `MAX_INFLATED` bytes. SVG, BMP and AVIF are not known here.
+hostile file costs at most `MAX_PARTS` steps and `MAX_INFLATED` bytes. SVG, BMP and AVIF are not known here.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Final
 
 from modhub.content.limits import KB
 
-MAX_STEPS: Final = 50_000
+MAX_PARTS: Final = 50_000
 """Parts of a file, and blocks of a GIF; an image of 2 MB has about 8,000."""
 MAX_INFLATED: Final = 256 * KB
 """Bytes of compressed texts that are looked at, in a whole file."""
@@ -72,7 +72,7 @@ def walk_parts(content: bytes) -> Iterator[Part]:
         raise BrokenImage
     try:
         for step, part in enumerate(walker(content)):
-            if step >= MAX_STEPS:
+            if step >= MAX_PARTS:
                 raise BrokenImage
             yield part
     except (IndexError, struct.error):
@@ -122,12 +122,12 @@ def _walk_jpeg(content: bytes) -> Iterator[Part]:
         stop = place + 2 + struct.unpack_from(">H", content, place + 2)[0]
         body = _take(content, place + 4, stop)
         if code == 0xDA:
-            found = _END_OF_SCAN.search(content, stop)
-            if found is None:
+            marker = _END_OF_SCAN.search(content, stop)
+            if marker is None:
                 # Cut off: browsers show what is there.
                 yield Part(content[place:])
                 return
-            stop = found.start()
+            stop = marker.start()
         yield _jpeg_part(code, content[place:stop], body)
         place = stop
 
@@ -210,7 +210,7 @@ def _color_table(flags: int) -> int:
 def _walk_gif(content: bytes) -> Iterator[Part]:
     place = 13 + _color_table(content[10])
     yield Part(_take(content, 0, place))
-    room = MAX_STEPS
+    room = MAX_PARTS
     while content[place] != 0x3B:
         start, kind = place, ""
         if content[place] == 0x2C:

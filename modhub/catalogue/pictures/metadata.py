@@ -12,7 +12,7 @@ from typing import Final
 
 from modhub.catalogue.pictures.containers import BrokenImage, Part, exif_part, image_format, join_parts, walk_parts
 
-MAX_FIELDS: Final = 512
+MAX_EXIF_FIELDS: Final = 512
 """Fields of an EXIF directory that are looked at."""
 MAX_VALUE: Final = 256
 """Bytes of a field that are looked at."""
@@ -60,17 +60,17 @@ class PersonalData(StrEnum):
 
 def find_personal_data(content: bytes) -> list[PersonalData]:
     """Return what the metadata of a JPEG, PNG, WebP or GIF tells; nothing for other files. Never raises."""
-    found = set[PersonalData]()
+    told = set[PersonalData]()
     xmp = bytearray()
     try:
         for part in walk_parts(content):
             if part.kind == "xmp":
                 xmp += part.payload
-            found.update(_judge(part.kind, part.payload))
+            told.update(_judge(part.kind, part.payload))
     except BrokenImage:
         pass  # what was found before holds
-    found.update(_judge_xmp(bytes(xmp)))
-    return [data for data in PersonalData if data in found]
+    told.update(_judge_xmp(bytes(xmp)))
+    return [data for data in PersonalData if data in told]
 
 
 def strip_metadata(content: bytes) -> bytes:
@@ -125,7 +125,7 @@ def _read_exif(tiff: bytes) -> tuple[str, dict[int, _Field]]:
 def _read_fields(tiff: bytes, order: str, place: int) -> dict[int, _Field]:
     if place + 2 > len(tiff):
         return {}
-    count = min(struct.unpack_from(f"{order}H", tiff, place)[0], MAX_FIELDS, (len(tiff) - place - 2) // 12)
+    count = min(struct.unpack_from(f"{order}H", tiff, place)[0], MAX_EXIF_FIELDS, (len(tiff) - place - 2) // 12)
     fields = dict[int, _Field]()
     for start in range(place + 2, place + 2 + 12 * count, 12):
         tag, form, values, offset = struct.unpack_from(f"{order}HHLL", tiff, start)
