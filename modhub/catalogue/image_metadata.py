@@ -5,6 +5,7 @@ Images are stored as they are sent. So their owner is told what is in them, and 
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -12,6 +13,7 @@ from sqlalchemy.orm import Session
 from modhub.audit import record
 from modhub.blobs import Blob, BlobStore, RemoteFile
 from modhub.blobs.models import create_blob_row
+from modhub.blobs.store import COPY_BYTES
 from modhub.catalogue.copy_changes import mark_changelog_edited
 from modhub.catalogue.descriptions import digest_of
 from modhub.catalogue.images import find_image, images_of, place_images
@@ -28,8 +30,13 @@ def read_stored(store: BlobStore, key: str, size: int, sha256: str) -> bytes:
     with store.open(key, size, sha256) as opened:
         if isinstance(opened, RemoteFile):
             with opened.fetch(0, size) as fetched:
-                return fetched.read(size)
-        return b"".join(iter(lambda: opened.read(size), b""))
+                return _read_all(fetched)
+        return _read_all(opened)
+
+
+def _read_all(file: BinaryIO) -> bytes:
+    # A file without a buffer may return less than it was asked for.
+    return b"".join(iter(lambda: file.read(COPY_BYTES), b""))
 
 
 def find_telling_images(store: BlobStore, images: Iterable[Asset]) -> Iterator[tuple[int, list[PersonalData]]]:

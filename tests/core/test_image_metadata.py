@@ -14,6 +14,7 @@ from sqlalchemy import select
 from modhub.audit.models import AuditEntry
 from modhub.base.errors import storage_unreachable
 from modhub.blobs import BlobStore
+from modhub.catalogue.image_metadata import read_stored
 from modhub.catalogue.models import Asset
 from modhub.catalogue.pictures.containers import BrokenImage, walk_parts
 from modhub.catalogue.pictures.metadata import find_personal_data, strip_metadata
@@ -291,6 +292,25 @@ def test_only_the_owner_may_have_one(site: Site) -> None:
         f"/Modhub/mine/{mod['id']}/images/{shot}/clean", {"csrf_token": token}, status="*"
     ).status_int in {401, 403, 404}
     assert site.get(f"/Modhub/file/{shot}").body == PHOTOGRAPH
+
+
+class Remote(io.BytesIO):
+    """A file of an object store, which is read as a whole, in short reads."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        raise AssertionError("it is fetched")
+
+    def fetch(self, start: int, stop: int) -> Any:
+        file = io.BytesIO(self.getvalue()[start:stop])
+        read = file.read
+        file.read = lambda _size=-1: read(100)  # type: ignore[assignment, method-assign]
+        return file
+
+
+def test_an_image_of_an_object_store_is_fetched() -> None:
+    # C-PIC-22
+    store: Any = type("Store", (), {"open": lambda *_: Remote(PHOTOGRAPH)})()
+    assert read_stored(store, "", len(PHOTOGRAPH), "") == PHOTOGRAPH
 
 
 def test_the_workshop_works_without_the_store(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
