@@ -36,7 +36,7 @@ Start = Callable[..., "Site"]
 MARKERS = {
     "postgres": "races, locks, statements, migrations and what else concerns PostgreSQL: runs there too",
     "process": "starts processes or waits for sockets",
-    "slow": "takes more than a second",
+    "slow": "not in the edit loop: takes a second, or is in a module whose tests take long",
 }
 DATABASES = {
     "sqlite": ["sqlite"],

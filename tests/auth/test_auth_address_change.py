@@ -19,6 +19,8 @@ from modhub_auth.services import lock_account
 from modhub_auth.signin.address_change import change_address
 from modhub_testing.pages import messages_on, new_visitor
 
+pytestmark = pytest.mark.slow
+
 HOME = "/Modhub/account"
 NEW = "ada.new@example.org"
 GERMAN = {"Accept-Language": "de"}

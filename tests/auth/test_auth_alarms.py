@@ -11,6 +11,8 @@ from modhub.base.settings import StartRefused
 from modhub_auth.models import OutgoingEmail
 from modhub_testing import Site
 
+pytestmark = pytest.mark.slow
+
 Auth = Callable[..., Site]
 
 

@@ -8,6 +8,8 @@ from sqlalchemy import select
 from modhub.admin.program import run_command
 from modhub.audit.models import AuditEntry, PersonalPart
 
+pytestmark = pytest.mark.slow
+
 Person = dict[str, str]
 
 

@@ -17,6 +17,8 @@ from modhub_auth.services import lock_account
 from modhub_testing import Site
 from modhub_testing.mods import insert_mods
 
+pytestmark = pytest.mark.slow
+
 Person = dict[str, str]
 Run = Callable[..., tuple[int, list[str]]]
 

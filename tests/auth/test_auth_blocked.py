@@ -18,6 +18,8 @@ from modhub_auth.signin import page_sessions, totp
 from modhub_auth.signin.authentication import Credentials, authenticate
 from modhub_testing.pages import messages_on
 
+pytestmark = pytest.mark.slow
+
 HOME = "/Modhub/account"
 BLOCKED = {"error": "account_blocked", "message": "The operator of this service has blocked this account."}
 ABSENT = 987654321

@@ -13,6 +13,8 @@ from modhub_auth.models import Login
 from modhub_auth.pages import code_step
 from modhub_auth.signin import totp
 
+pytestmark = pytest.mark.slow
+
 Person = dict[str, str]
 LOGIN = "/Modhub/account/login"
 

@@ -20,6 +20,8 @@ from modhub_auth.platform.logins import PlatformIdentity
 from modhub_auth.signin import page_sessions, recovery, totp
 from modhub_testing.pages import messages_on, new_visitor
 
+pytestmark = pytest.mark.slow
+
 HOME = "/Modhub/account"
 Person = dict[str, str]
 THEIRS = "the password of the victim"

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 
 from modhub.admin.program import Admin, build_admin_parser
 from modhub_auth.container import AuthServices
 from modhub_auth.models import OutgoingEmail
 from modhub_testing import Site
+
+pytestmark = pytest.mark.slow
 
 Person = dict[str, str]
 

@@ -19,6 +19,8 @@ from modhub_auth.mail.mail_check import find_mail_problems
 from modhub_auth.models import OutgoingEmail
 from modhub_testing.service import free_port
 
+pytestmark = pytest.mark.slow
+
 
 class Admin:
     """What a check needs of ``modhub-admin``."""

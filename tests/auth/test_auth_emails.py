@@ -23,6 +23,8 @@ from modhub_auth.services import lock_account
 from modhub_testing.service import free_port
 from modhub_testing.workers import find_worker, run_worker
 
+pytestmark = pytest.mark.slow
+
 Person = dict[str, str]
 
 

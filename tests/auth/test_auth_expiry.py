@@ -11,6 +11,8 @@ from modhub_auth import expiry
 from modhub_auth.models import ClientSession, PageSession
 from modhub_testing.workers import run_worker
 
+pytestmark = pytest.mark.slow
+
 Person = dict[str, str]
 HOME = "/Modhub/account"
 

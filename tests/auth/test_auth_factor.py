@@ -16,6 +16,8 @@ from modhub_auth.encryption import SecretBox
 from modhub_auth.models import Authenticator, RecoveryCode
 from modhub_auth.signin import totp
 
+pytestmark = pytest.mark.slow
+
 Person = dict[str, str]
 
 

@@ -15,6 +15,8 @@ from modhub_auth.container import AuthServices
 from modhub_auth.models import Attempt
 from modhub_auth.rate_limits import caller_of, rate_counter
 
+pytestmark = pytest.mark.slow
+
 Person = dict[str, str]
 WRONG = {"email": "ada@example.org", "password": "wrong horse battery"}
 

@@ -16,6 +16,8 @@ from modhub_auth.platform import logins
 from modhub_auth.platform.logins import PlatformIdentity
 from modhub_auth.signin import totp
 
+pytestmark = pytest.mark.slow
+
 HOME = "/Modhub/account"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 PASSWORD = "correct horse battery"

@@ -19,6 +19,8 @@ from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.platform import openid
 from modhub_auth.settings import ACCOUNT_SETTINGS, MAIL_SETTINGS
 
+pytestmark = pytest.mark.slow
+
 WAIT = 30
 PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))
 STEAM = "/Modhub/account/platform/steam"

@@ -22,6 +22,8 @@ from modhub_auth.signin import totp
 from modhub_auth.signin.session_cookies import safe_next
 from modhub_testing.pages import messages_on
 
+pytestmark = pytest.mark.slow
+
 Person = dict[str, str]
 HOME = "/Modhub/account"
 HERE = "http://127.0.0.1:6543"

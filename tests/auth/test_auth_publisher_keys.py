@@ -13,6 +13,8 @@ from modhub_auth.models import Login, PublisherKey
 from modhub_auth.services import lock_account
 from modhub_testing.pages import messages_on
 
+pytestmark = pytest.mark.slow
+
 Person = dict[str, str]
 SESSION = {"accessToken", "expiresInSeconds", "accountId", "displayName"}
 

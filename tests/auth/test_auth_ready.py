@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import pytest
 from argon2.exceptions import HashingError
 
 from modhub.ops import health
 from modhub_auth.container import AuthServices
+
+pytestmark = pytest.mark.slow
 
 
 class Broken:

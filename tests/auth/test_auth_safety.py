@@ -8,6 +8,8 @@ from sqlalchemy import select
 
 from modhub_auth.models import Authenticator, Login, OutgoingEmail, PageSession
 
+pytestmark = pytest.mark.slow
+
 HOME = "/Modhub/account"
 OPEN = ("login", "register", "forgot", "reset", "confirm", "logout", "platform/steam")
 OWN = (

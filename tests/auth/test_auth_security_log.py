@@ -12,6 +12,8 @@ from modhub.db import Base
 from modhub_auth.container import AuthServices
 from modhub_auth.signin import totp
 
+pytestmark = pytest.mark.slow
+
 Person = dict[str, str]
 
 

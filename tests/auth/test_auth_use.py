@@ -14,6 +14,8 @@ from modhub_auth.models import PageSession
 from modhub_auth.signin import session_cookies
 from modhub_auth.signin.page_sessions import rotate_page_session, touch_page_session
 
+pytestmark = pytest.mark.slow
+
 Person = dict[str, str]
 HOME = "/Modhub/account"
 

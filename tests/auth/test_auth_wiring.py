@@ -12,6 +12,8 @@ from modhub.ops.revisions import current_revisions
 from modhub_auth.container import AuthServices
 from modhub_testing import TEST_SECRET
 
+pytestmark = pytest.mark.slow
+
 
 def test_models_and_migrations_agree(app: Any) -> None:
     packages = {package.package: package for package in app.declarations.migrations}

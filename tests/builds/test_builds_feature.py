@@ -13,6 +13,8 @@ from modhub.ops import migrate
 from modhub.ops.revisions import current_revisions, newest_revisions
 from modhub_testing import TEST_SECRET, stored_files
 
+pytestmark = pytest.mark.slow
+
 
 def admin_of(site):
     admin = Admin(site.config)

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from modhub_testing import stored_files
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,8 @@ from modhub_testing.applications import Application, Applications
 from modhub_testing.databases import TemplateDatabases
 from modhub_testing.mods import published_mod
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def applications(template_databases: TemplateDatabases, tmp_path: Path) -> Applications:

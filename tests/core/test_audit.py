@@ -28,7 +28,7 @@ from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 from modhub_testing.workers import run_worker
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 Command = Callable[..., tuple[int, str]]
 Deed = tuple[str, str, str]

@@ -23,6 +23,8 @@ from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import OWNER, new_mod
 from modhub_testing.running_server import RawClient, running
 
+pytestmark = pytest.mark.slow
+
 CONTENT = os.urandom(700_000)
 
 

@@ -2,8 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
+
+pytestmark = pytest.mark.slow
 
 
 def note_call(site: Site, method: str, mod: Any, note: Any, *body: Any, status: int = 200) -> Any:

@@ -11,6 +11,8 @@ from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
 
+pytestmark = pytest.mark.slow
+
 LONG = "<p>Words &amp; more.</p>" * 100
 
 

@@ -11,7 +11,7 @@ from modhub.catalogue.public_copies import public_copy_damage
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
 def model(root: str, requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:

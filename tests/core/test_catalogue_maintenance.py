@@ -16,7 +16,7 @@ from modhub.events import AccountDeleted
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, copy_damage, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 LEAVING, STAYING = 50, 51
 TIME = datetime(2026, 2, 1, tzinfo=UTC)

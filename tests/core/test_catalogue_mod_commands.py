@@ -19,6 +19,8 @@ from modhub.events import ModsHidden
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[int, list[str]]]
 
 

@@ -10,7 +10,7 @@ import pytest
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 

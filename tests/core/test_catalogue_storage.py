@@ -8,6 +8,8 @@ import pytest
 from modhub_testing import Site, Start, stored_files
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 
+pytestmark = pytest.mark.slow
+
 
 def post(site: Site, mod: Any, rest: str, body: bytes) -> Any:
     return site.as_account(OWNER).post(mod_address(mod, rest), body, expect_errors=True)

@@ -15,6 +15,8 @@ from modhub_testing import Site, stored_files
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
 
+pytestmark = pytest.mark.slow
+
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 
 

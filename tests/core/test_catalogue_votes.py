@@ -7,6 +7,8 @@ import pytest
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 
+pytestmark = pytest.mark.slow
+
 
 def vote(site: Site, mod: Any, account: int, value: object, status: int = 200) -> Any:
     return site.as_account(account).put_json(mod_address(mod, "vote"), {"value": value}, status=status).json

@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub_testing.service import Installation
+
+pytestmark = pytest.mark.slow
 
 PRIVATE = ["account/login", "mine", "account", "doc", ""]
 PREFLIGHT = {"HTTP_ORIGIN": "https://elsewhere.example", "HTTP_ACCESS_CONTROL_REQUEST_METHOD": "GET"}

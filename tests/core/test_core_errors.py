@@ -9,6 +9,8 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub_testing.running_server import RawClient, running
 
+pytestmark = pytest.mark.slow
+
 METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
 ALLOWED = {
     "/api/modhub": "GET, HEAD, POST",

@@ -22,6 +22,8 @@ from modhub.ops import migrate
 from modhub_testing import TEST_SECRET, Site, Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod
 
+pytestmark = pytest.mark.slow
+
 ACCOUNTS = "modhub_testing.accounts"
 FEATURE = "modhub_ratings"
 BOTH = f"{ACCOUNTS} {FEATURE}"

@@ -15,7 +15,7 @@ from modhub_testing import Site, Start
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, published_mod
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from modhub.security.credentials import ADDRESS_KEY_REALM, MACHINE_KEY_REALM
 from modhub.web.traversal import Resource
 from modhub_testing import Start
 
+pytestmark = pytest.mark.slow
+
 KEYS = "first-key\n\n   \nwiki-key Modhub:wiki\n  both-key   Modhub:wiki  Modhub:app\nschlüssel-ключ\n"
 ADDRESS_KEY = "the-address-key"
 

@@ -11,6 +11,8 @@ from modhub.admin import pserve as modhub_pserve
 from modhub.admin.pserve import ServeCommand, pserve_main
 from modhub_testing import TEST_SECRET
 
+pytestmark = pytest.mark.slow
+
 APP = f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = sqlite:////x/y.sqlite\nmodhub.secret = {TEST_SECRET}\n"
 SERVER = "[server:main]\nuse = egg:modhub#server\nlisten = 127.0.0.1:%(port)s\n"
 LOGGING = "[loggers]\nkeys = root\n[handlers]\nkeys =\n[formatters]\nkeys =\n[logger_root]\nlevel = LOUD\nhandlers =\n"

@@ -13,6 +13,8 @@ from modhub.declarations import Declarations
 from modhub_testing import TEST_SECRET, Start
 from modhub_testing.mods import published_mod
 
+pytestmark = pytest.mark.slow
+
 DEVELOPMENT = "development-only-secret-never-for-production"
 
 

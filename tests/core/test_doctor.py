@@ -26,6 +26,8 @@ from modhub_testing import TEST_SECRET, Site, Start, stored_files
 from modhub_testing.running_server import running
 from modhub_testing.service import free_port
 
+pytestmark = pytest.mark.slow
+
 LABELS = ["database", "schema", "storage", "clock", "secret", "keys", "proxy", "workers"]
 SERVER = "[server:main]\nuse = egg:modhub#server\n"
 Lines = dict[str, list[str]]

@@ -25,7 +25,7 @@ from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod
 from modhub_testing.pages import new_visitor
 from modhub_testing.workers import run_worker
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
 PACKAGE = "modhub_reports"

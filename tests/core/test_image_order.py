@@ -9,6 +9,8 @@ from modhub_testing import Site
 from modhub_testing.mods import OWNER, copy_damage, hide_mod, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, messages_on, new_visitor
 
+pytestmark = pytest.mark.slow
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

@@ -11,6 +11,8 @@ from modhub.content.limits import JSON_BODY, JSON_DEPTH
 from modhub.http import json_shape
 from modhub.http.json_shape import CHUNK_BYTES, check_shape
 
+pytestmark = pytest.mark.slow
+
 ASIDE = b"[]," * (JSON_DEPTH + 6)
 """Brackets enough that the body has to be looked at, none of them deep."""
 

@@ -25,6 +25,8 @@ from modhub.web.public_reads import fitting
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, published_mod
 
+pytestmark = pytest.mark.slow
+
 LONG = "\U0001f600" * 7_990
 """A description of 32 KB."""
 

@@ -30,7 +30,7 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 FEATURE = "modhub_listening"
 PUBLISHED, CHANGED, DELETED, VERSION = "ModPublished", "ModChanged", "ModsDeleted", "VersionUploaded"

@@ -10,7 +10,7 @@ from modhub.interfaces import IMods, ModSummary
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 MOD_TABLE: Any = Mod.__table__
 

@@ -14,6 +14,8 @@ from modhub_testing import Site, stored_files
 from modhub_testing.databases import TEST_SECRET
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[int, str]]
 
 

@@ -21,7 +21,7 @@ from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
 from modhub_testing import TEST_SECRET
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 FEATURE = "modhub_freshly_made"
 

@@ -13,6 +13,8 @@ from modhub.declarations import Declarations
 from modhub.ops import certificate, metrics, task_times
 from modhub_testing import Site, Start
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., int]
 
 

@@ -19,6 +19,8 @@ from modhub_testing.mods import (
 )
 from modhub_testing.pages import messages_on
 
+pytestmark = pytest.mark.slow
+
 ATOM = "{http://www.w3.org/2005/Atom}"
 BASE = "https://mods.example.org"
 HERE = f"/Modhub/by/{OWNER}"

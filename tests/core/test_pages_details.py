@@ -9,6 +9,8 @@ from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
 
+pytestmark = pytest.mark.slow
+
 ELSEWHERE = "https://elsewhere.example/Modhub/1"
 """Another site has other mods by the same numbers."""
 

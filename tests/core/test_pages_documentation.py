@@ -12,6 +12,8 @@ from modhub.ui.documentation import read_sections
 from modhub_testing import Site, Start
 from modhub_testing.reference import calls, described, example_differences, for_programs
 
+pytestmark = pytest.mark.slow
+
 PAGE = "/Modhub/doc"
 GERMAN = {"Accept-Language": "de"}
 

@@ -11,6 +11,8 @@ from modhub.ui import sitemap
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 
+pytestmark = pytest.mark.slow
+
 ATOM = "{http://www.w3.org/2005/Atom}"
 MAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 BASE = "https://mods.example.org"

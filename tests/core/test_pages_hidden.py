@@ -10,6 +10,8 @@ from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, restore_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
 
+pytestmark = pytest.mark.slow
+
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 REASON = "Looks like <b>malware</b> & worse"
 GERMAN = {"Accept-Language": "de"}

@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, new_visitor
+
+pytestmark = pytest.mark.slow
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

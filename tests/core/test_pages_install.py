@@ -9,6 +9,8 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, insert_mods, new_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on, new_visitor
 
+pytestmark = pytest.mark.slow
+
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 OTHER_ABSENT = "11234567-89ab-cdef-0123-456789abcdef"
 

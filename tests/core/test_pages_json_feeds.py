@@ -19,6 +19,8 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
+pytestmark = pytest.mark.slow
+
 ATOM = "{http://www.w3.org/2005/Atom}"
 BASE = "https://mods.example.org"
 AGENT = {"X-Api-Key": "agent"}

@@ -13,6 +13,8 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on
 
+pytestmark = pytest.mark.slow
+
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 HOSTILE_NAME = '" onerror="alert(1)"><img src=x onerror=alert(1)>.png'
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'

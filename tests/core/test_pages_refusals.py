@@ -13,6 +13,8 @@ from modhub_testing.messages import translated_texts
 from modhub_testing.mods import OWNER, new_mod, upload_asset
 from modhub_testing.pages import form_at, new_visitor
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(modhub.__file__).parent
 GERMAN = {"Accept-Language": "de"}
 PROGRAMS = {

@@ -14,6 +14,8 @@ from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upl
 from modhub_testing.mods import mod_address as api
 from modhub_testing.pages import make_mod_by_form, new_visitor, send_file_by_form
 
+pytestmark = pytest.mark.slow
+
 GERMAN = {"Accept-Language": "de"}
 PARTS = "parts of words are fine"
 WHOLE = "by its full name"

@@ -14,6 +14,8 @@ from modhub_testing import Site, Start, stored_files
 from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
 
+pytestmark = pytest.mark.slow
+
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 

@@ -35,7 +35,7 @@ from modhub_testing.mods import (
 from modhub_testing.pages import form_at, new_visitor
 from modhub_testing.workers import run_worker
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
 def photograph(size: tuple[int, int] = (900, 500)) -> bytes:

@@ -20,6 +20,8 @@ from modhub.catalogue.pictures.child import (
     check_output,
 )
 
+pytestmark = pytest.mark.slow
+
 RED, BLUE = (220, 30, 30), (30, 30, 220)
 
 

@@ -14,6 +14,8 @@ from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, uplo
 from modhub_testing.reference import calls
 from modhub_testing.running_server import RawClient, running
 
+pytestmark = pytest.mark.slow
+
 ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
 AGENT = {"X-Api-Key": "agent"}
 BASE = "https://mods.example.org"

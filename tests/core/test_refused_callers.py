@@ -17,7 +17,12 @@ from modhub_testing.mods import insert_mods
 from modhub_testing.pages import new_visitor
 from modhub_testing.reference import methods_of, served_views
 
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_ratings"
+pytestmark = pytest.mark.slow
+
+FEATURES = (
+    "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads "
+    "modhub_profiles modhub_tags modhub_ratings"
+)
 LOCK_SECONDS = 1
 PAGE_REFUSALS = {303, 401, 403, 404}
 Call = tuple[str, str]

@@ -14,6 +14,8 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, new_visitor
 
+pytestmark = pytest.mark.slow
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

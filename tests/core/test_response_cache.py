@@ -34,6 +34,8 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
+pytestmark = pytest.mark.slow
+
 PER_REQUEST = {"date", "x-request-id"}
 ADDRESSES = [
     "/api/modhub",

@@ -16,7 +16,7 @@ from modhub_testing.mods import insert_mods
 from modhub_testing.shapes import KINDS, Shape
 from modhub_wiki.read_service import WikiReader
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"

@@ -15,6 +15,8 @@ from modhub_testing import TEST_ACCOUNTS, Site
 from modhub_testing.mods import published_mod
 from modhub_testing.pages import new_visitor
 
+pytestmark = pytest.mark.slow
+
 GERMAN = {"Accept-Language": "de"}
 TEXT = """# Imprint of *Deck* mods
 

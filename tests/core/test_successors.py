@@ -9,6 +9,8 @@ from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, new_visitor
 
+pytestmark = pytest.mark.slow
+
 
 def supersede(site: Site, mod: dict[str, Any], typed: str, status: int = 303) -> Any:
     here = f"/Modhub/mine/{mod['id']}"

@@ -12,7 +12,10 @@ from modhub_testing import Start
 
 ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "deploy" / "alerts.yml"
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_metrics"
+FEATURES = (
+    "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads "
+    "modhub_profiles modhub_tags modhub_metrics"
+)
 
 
 def promtool() -> str:

@@ -10,7 +10,7 @@ from modhub_downloads.models import ModDownloads
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, published_mod
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 MODS = 25
 COUNTS = {1: 5, 4: 900, 9: 5, 12: 7, 20: 5, 24: 1}

@@ -11,6 +11,8 @@ from modhub_downloads.models import DailyDownloads
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, upload_asset
 
+pytestmark = pytest.mark.slow
+
 DEFINITION = (
     "Downloads of the mod's file, counted once per visitor, version and day (UTC) when the file is sent from its "
     "beginning; a visitor is a network address, and no address is stored."

@@ -26,7 +26,7 @@ from modhub_testing.workers import find_worker, run_worker
 
 from .conftest import FEATURES
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 GONE = 10**6
 

@@ -14,6 +14,8 @@ from modhub_testing import Site
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, new_visitor
 
+pytestmark = pytest.mark.slow
+
 Person = Any
 """A ``Person`` of conftest."""
 HERE = "/Modhub/following"

@@ -23,7 +23,7 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 CHANGES = "/api/modhub/changes"
 

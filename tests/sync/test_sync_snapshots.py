@@ -34,7 +34,7 @@ from modhub_testing.mods import (
 )
 from modhub_testing.workers import run_worker
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 POINTER = "/api/modhub/snapshot"
 KEY = b64encode(bytes(range(32))).decode()

@@ -18,6 +18,8 @@ from modhub_wiki.models import PageSearchText
 from modhub_wiki.navigation_tree import page_tree
 from modhub_wiki.response_schemas import PageDocument
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(modhub_wiki.__file__).parent
 ATOM = "{http://www.w3.org/2005/Atom}"
 

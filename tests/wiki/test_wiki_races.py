@@ -7,7 +7,7 @@ import pytest
 
 from modhub_testing import Site, Start
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 KEYS = "wiki-key Modhub:wiki"
 WRITERS = 8

@@ -8,6 +8,8 @@ import pytest
 
 from modhub_testing import Site
 
+pytestmark = pytest.mark.slow
+
 NEW, OLD = "/Modhub/api/wiki", "/api/modhub/wiki"
 MOUNTS = pytest.mark.parametrize("mount", [NEW, OLD])
 KEY = {"X-Api-Key": "wiki-key"}

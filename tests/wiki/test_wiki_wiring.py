@@ -18,6 +18,8 @@ from modhub.ops.revisions import current_revisions
 from modhub_testing import TEST_SECRET, Site, Start
 from modhub_wiki.read_service import WikiReader
 
+pytestmark = pytest.mark.slow
+
 KEY = {"X-Api-Key": "wiki-key"}
 
 
