@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from modhub.base.errors import OwnershipLost
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation
-from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement
+from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement, Vote
 from modhub.catalogue.public_copies import IS_PUBLIC
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db import bulk
@@ -62,6 +62,11 @@ class ModLookup:
         joined = select(Mod.owner, *counts).outerjoin(Asset, Asset.mod_id == Mod.id)
         statement = joined.outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id).group_by(Mod.owner)
         return {owner: AccountUse(mods, files, int(size)) for owner, mods, files, size in session.execute(statement)}
+
+    def get_votes_since(self, session: Session, moment: datetime) -> dict[int, int]:
+        """Sum them up by mod."""
+        votes = select(Vote.mod_id, func.sum(Vote.value)).where(Vote.cast_at >= moment).group_by(Vote.mod_id)
+        return {mod_id: int(number) for mod_id, number in session.execute(votes)}
 
     def hide_mods_of_accounts(self, session: Session, account_ids: Collection[int], at: datetime) -> list[int]:
         """Hide them and return their ids."""

@@ -135,13 +135,14 @@ class IdempotencyKey(Base):
 
 
 class Vote(Base):
-    """One account's vote on one mod: 1 or -1."""
+    """One account's vote on one mod: 1 or -1. ``cast_at`` is None for votes of code that did not keep the time."""
 
     __tablename__ = "core_vote"
 
     mod_id: Mapped[int] = mapped_column(ForeignKey("core_mod.id"), primary_key=True)
     account_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, index=True)
     value: Mapped[int] = mapped_column(SmallInteger)
+    cast_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
 
 
 class Game(Base):

@@ -9,7 +9,7 @@ from modhub.base.errors import ApiError, not_found
 from modhub.catalogue.models import Mod, Vote
 from modhub.catalogue.public_copies import IS_PUBLIC, mark_score_stale
 from modhub.catalogue.response_schemas import VotesDocument
-from modhub.db import bulk
+from modhub.db import bulk, now
 
 
 def check_not_owner(owner: int | None, account_id: int) -> None:
@@ -36,11 +36,11 @@ def cast_vote(session: Session, mod_id: int | None, account_id: int, value: int)
 
 def _set_vote(session: Session, mod_id: int, account_id: int, vote: Vote | None, value: int) -> None:
     if vote is None:
-        session.add(Vote(mod_id=mod_id, account_id=account_id, value=value))
+        session.add(Vote(mod_id=mod_id, account_id=account_id, value=value, cast_at=now()))
     elif value == 0:
         session.delete(vote)
     else:
-        vote.value = value
+        vote.value, vote.cast_at = value, now()
 
 
 def withdraw_votes(session: Session, account_id: int, mod_ids: Iterable[int]) -> None:

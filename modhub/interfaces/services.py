@@ -67,6 +67,9 @@ class IMods(Protocol):
     def get_use_of_accounts(self, session: Any) -> dict[int, AccountUse]:
         """What the mods of each account take up; without accounts that have none. For commands: it reads all mods."""
 
+    def get_votes_since(self, session: Any, moment: datetime) -> dict[int, int]:
+        """The votes cast since then, those against subtracted, of each mod that has any; in one statement."""
+
     def hide_mods_of_accounts(self, session: Any, account_ids: Collection[int], at: datetime) -> list[int]:
         """Hide all mods of these accounts that are not hidden yet; the ids of those, which are hidden since ``at``."""
 

@@ -1,11 +1,13 @@
 """Features look mods up through ``IMods``."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from modhub.catalogue.models import Mod
+from modhub.catalogue.models import Mod, Vote
+from modhub.db import now
 from modhub.interfaces import IMods, ModSummary
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod
@@ -13,6 +15,7 @@ from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_m
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 MOD_TABLE: Any = Mod.__table__
+VOTE_TABLE: Any = Vote.__table__
 
 
 def summary(mod: dict[str, Any], *, published: bool, owner: int = OWNER, hidden: bool = False) -> ModSummary:
@@ -88,3 +91,26 @@ def test_the_mods_of_an_account_come_with_what_depends_on_them(site: Site) -> No
         (summary(draft, published=False), 1),
         (summary(first, published=True), 2),
     ]
+
+
+def test_votes_are_summed_up_since_a_moment(site: Site) -> None:
+    # C-FRONT-3
+    liked, both, old = (published_mod(site) for _ in range(3))
+    votes = [(liked, 8, 1), (liked, 9, 1), (both, 8, -1), (both, 9, 1), (both, 10, -1), (old, 8, 1), (old, 9, 1)]
+    for mod, account, value in votes:
+        site.as_account(account).put_json(mod_address(mod, "vote"), {"value": value})
+    site.as_account(9).put_json(mod_address(liked, "vote"), {"value": 0})
+    moment = now() - timedelta(days=7)
+    with site.databases.write_session.begin() as session:
+        # The time of a vote of earlier code is unknown, another one is too old.
+        for account, cast_at in ((8, None), (9, moment - timedelta(seconds=1))):
+            casting = VOTE_TABLE.update().where(VOTE_TABLE.c.mod_id == old["id"], VOTE_TABLE.c.account_id == account)
+            session.execute(casting.values(cast_at=cast_at))
+    mods = site.find_service(IMods)
+    with site.counted() as statements, site.databases.readonly_session() as session:
+        assert mods.get_votes_since(session, moment) == {liked["id"]: 1, both["id"]: -1}
+    assert sum("core_vote" in statement for statement in statements) == 1
+    # Who changes a vote casts it again.
+    site.as_account(8).put_json(mod_address(old, "vote"), {"value": -1})
+    with site.databases.readonly_session() as session:
+        assert mods.get_votes_since(session, moment)[old["id"]] == -1
