@@ -61,6 +61,7 @@ PANEL_PLACES: Final = (
     "author",
     "account",
     "browse",
+    "front",
     "workshop",
     "workshop_script",
     "footer",
@@ -73,13 +74,15 @@ PANEL_PLACES: Final = (
 class Panel:
     """A named block at a place in the core's pages.
 
-    ``render(context, request)`` returns ``Markup``, text (which is escaped) or None for nothing.
+    ``render(context, request)`` returns ``Markup``, text (which is escaped) or None for nothing. ``replaces`` names
+    the panel at the same place that is not shown beside this one.
     """
 
     place: str
     name: str
     order: int
     render: Callable[[Any, Any], Any]
+    replaces: str = ""
 
 
 API_SORTS: Final = frozenset({"new", "top"})
@@ -129,6 +132,20 @@ class FrontExclusion:
     name: str
     mod_id: Any
     condition: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CardFigure:
+    """A number on the card of a mod: ``value`` of a table with at most one row a mod, not shown if it is 0.
+
+    ``singular`` and ``plural`` are msgids with ``%(num)s``, which are translated together.
+    """
+
+    name: str
+    singular: str
+    plural: str
+    mod_id: Any
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +253,7 @@ class Declarations:
     page_filters: dict[str, PageFilter] = field(default_factory=dict)
     """The filters of the list that only pages have, by their query parameter."""
     front_exclusions: dict[str, FrontExclusion] = field(default_factory=dict)
+    card_figures: dict[str, CardFigure] = field(default_factory=dict)
     change_kinds: set[str] = field(default_factory=set)
     """The kinds of changes, as in :mod:`modhub.db.changes`."""
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)

@@ -15,7 +15,8 @@ from modhub.interfaces import IMod, IMods
 from modhub.ui.documentation import documentation_section
 from modhub_downloads import pages, subscribers
 from modhub_downloads.counter import DownloadCounter, count_download
-from modhub_downloads.models import ModDownloads
+from modhub_downloads.models import ModDownloads, PopularMod
+from modhub_downloads.popularity import POPULAR_LOOK_SECONDS, update_popular
 from modhub_downloads.read_service import DownloadReader
 from modhub_downloads.reconciliation import find_wrong_counts
 from modhub_downloads.resources import DownloadsResource
@@ -51,11 +52,12 @@ def _add_metrics(config: Configurator) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the services, the subscribers, the address, the panels, the order, the command and the views."""
+    """Register the services, the subscribers, the address, the panels, the orders, the command and the views."""
     config.include("modhub")
     config.add_feature("modhub_downloads", "Download counts")
     config.declare_settings("modhub_downloads.", DOWNLOAD_SETTINGS)
-    config.add_migrations("modhub_downloads", "modhub_downloads:migrations", "downloads_")
+    copies = ("downloads_popular",)
+    config.add_migrations("modhub_downloads", "modhub_downloads:migrations", "downloads_", copies=copies)
     _register_services(config)
     _add_metrics(config)
     config.add_subscriber(count_download, DownloadStarted)
@@ -63,10 +65,15 @@ def includeme(config: Configurator) -> None:
     write_seconds = config.registry.settings["modhub_downloads.write_seconds"]
     config.add_worker("download counts", write_counts, write_seconds, at_stop=True)
     config.add_worker("download days", run_night, NIGHT_SECONDS, alone=True)
+    config.add_worker("popular mods", update_popular, POPULAR_LOOK_SECONDS, alone=True)
     config.add_child(IMod, "downloads", DownloadsResource)
     config.add_page_order("downloads", pages.ORDER_TITLE, ModDownloads.mod_id, ModDownloads.downloads)
+    config.add_page_order("popular", pages.POPULAR_TITLE, PopularMod.mod_id, PopularMod.weight)
+    config.add_panel("front", "popular", pages.popular_row, order=10, replaces="top")
+    config.add_card_figure("downloads", *pages.FIGURE, mod_id=ModDownloads.mod_id, value=ModDownloads.downloads)
     config.add_panel("mod", "downloads", pages.mod_panel, order=50)
     config.add_panel("workshop", "downloads", pages.workshop_panel, order=50)
+    config.add_demo("download counts", "modhub_downloads.demo.fill_download_counts", order=60)
     config.add_maintenance("downloads", partial(verify_counts, config.registry))
     documentation = documentation_section("modhub_downloads:templates/documentation.jinja2")
     config.add_panel("documentation", "downloads", documentation, order=25)

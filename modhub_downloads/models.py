@@ -1,10 +1,12 @@
 """The tables. Days are numbers: whole days since 1 January 1970, UTC."""
 
+from datetime import datetime
+
 from sqlalchemy import BigInteger, Index, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from modhub.content.limits import VERSION
-from modhub.db import Base, Id
+from modhub.db import Base, Id, Timestamp
 
 
 class CountingState(Base):
@@ -45,6 +47,7 @@ class DailyDownloads(Base):
     """The downloads of one version of a mod on one day."""
 
     __tablename__ = "downloads_day"
+    __table_args__ = (Index("ix_downloads_day_day", "day", "mod_id"),)
 
     mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
     version: Mapped[str] = mapped_column(String(VERSION), primary_key=True)
@@ -60,3 +63,23 @@ class ModDownloads(Base):
 
     mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
     downloads: Mapped[int] = mapped_column(BigInteger)
+
+
+class PopularMod(Base):
+    """A mod that was downloaded or voted for in the last days; computed again and again, so in no backup."""
+
+    __tablename__ = "downloads_popular"
+    __table_args__ = (Index("ix_downloads_popular_most", "weight", "mod_id"), {"info": {"in_backup": False}})
+
+    mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    weight: Mapped[int] = mapped_column(BigInteger)
+
+
+class PopularState(Base):
+    """One row: when :class:`PopularMod` was last computed, by whichever process."""
+
+    __tablename__ = "downloads_popular_state"
+    __table_args__ = {"info": {"in_backup": False}}
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    computed_at: Mapped[datetime] = mapped_column(Timestamp)

@@ -9,7 +9,7 @@ from pyramid.renderers import render
 from modhub.content.text import N_
 from modhub.db import now
 from modhub.http.request import Request
-from modhub.interfaces import IMod, IMods, IOwnMod, ModSummary
+from modhub.interfaces import IMod, IModCards, IMods, IOwnMod, ModSummary
 from modhub_downloads.days import date_of, day_of
 from modhub_downloads.read_service import DownloadReader
 
@@ -18,6 +18,10 @@ DEFINITION: Final = N_(
     "beginning; a visitor is a network address, and no address is stored."
 )
 ORDER_TITLE: Final = N_("Most downloaded")
+POPULAR_TITLE: Final = N_("Popular this week")
+POPULAR_DEFINITION: Final = N_("Most downloads in the last seven days, then most votes. Updated every ten minutes.")
+FIGURE: Final = ("%(num)s download", "%(num)s downloads")
+"""What the templates say, too, so it is translated."""
 DAYS_SHOWN: Final = 30
 VERSIONS_SHOWN: Final = 20
 
@@ -30,14 +34,21 @@ class DayRow:
     downloads: int
 
 
+def popular_row(_context: Any, request: Request) -> Any:
+    """The row of the front."""
+    return request.find_service(IModCards).get_row(request, "popular", POPULAR_TITLE, POPULAR_DEFINITION)
+
+
 def mod_panel(context: Any, request: Request) -> Markup | None:
-    """All downloads of a published mod, and those of its version."""
+    """All downloads of a published mod, and those of its version; nothing before the first."""
     mod = _public_mod(context, request, IMod)
     if mod is None:
         return None
     counts = request.find_service(DownloadReader).versions(mod.id)
     of_version = next((count.downloads for count in counts if count.version == mod.version), 0)
     total = sum(count.downloads for count in counts)
+    if not total:
+        return None
     values = {"total": total, "version": mod.version, "of_version": of_version, "definition": DEFINITION}
     return Markup(render("modhub_downloads:templates/mod.jinja2", values, request=request))  # noqa: S704 - a template
 

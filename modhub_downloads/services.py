@@ -16,7 +16,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from modhub.db import bulk
 from modhub.interfaces import IMods
 from modhub_downloads.counter import CountedDownload
-from modhub_downloads.models import CountingState, DailyDownloads, DaySalt, ModDownloads, SeenDownload
+from modhub_downloads.models import CountingState, DailyDownloads, DaySalt, ModDownloads, PopularMod, SeenDownload
 
 SALT_BYTES: Final = 32
 DIGEST_BYTES: Final = 16
@@ -112,7 +112,7 @@ def _add_counts(session: Session, counts: Counter[tuple[int, str, int]]) -> None
 def delete_counts(session: Session, mod_ids: Sequence[int]) -> None:
     """Delete the counts of mods. With the lock, no other process adds to them before the mods are gone."""
     lock_counts(session)
-    for table in (DailyDownloads, ModDownloads):
+    for table in (DailyDownloads, ModDownloads, PopularMod):
         bulk.execute_bulk(session, delete(table).where(table.mod_id.in_(mod_ids)))
 
 

@@ -30,6 +30,7 @@ from modhub.directives.operation import (
 )
 from modhub.directives.web import (
     add_body_limit,
+    add_card_figure,
     add_cross_origin,
     add_front_exclusion,
     add_page_filter,
@@ -57,6 +58,7 @@ def includeme(config: Configurator) -> None:
         add_page_order,
         add_page_filter,
         add_front_exclusion,
+        add_card_figure,
         add_health_check,
         add_doctor_check,
         add_maintenance,

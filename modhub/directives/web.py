@@ -11,6 +11,7 @@ from modhub.declarations import (
     API_SORTS,
     LIST_PARAMETERS,
     PANEL_PLACES,
+    CardFigure,
     FrontExclusion,
     PageFilter,
     PageOrder,
@@ -24,18 +25,24 @@ _PARAMETER: Final = re.compile("[a-z]{1,20}")
 
 
 def add_panel(
-    config: Configurator, place: str, name: str, render: Callable[[Any, Any], Any], *, order: int = 100
+    config: Configurator,
+    place: str,
+    name: str,
+    render: Callable[[Any, Any], Any],
+    *,
+    order: int = 100,
+    replaces: str = "",
 ) -> None:
     """Show ``render(context, request)`` at ``place``, one of `PANEL_PLACES` (docs/writing-a-feature.md).
 
     It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
-    ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
+    ``/Modhub/doc`` (:mod:`modhub.ui.documentation`). ``replaces`` names a panel there in whose stead it is shown.
     """
     if place not in PANEL_PLACES:
         raise StartRefused(f"no page has a place {place} for the panel {name}; places are {', '.join(PANEL_PLACES)}")
 
     def register() -> None:
-        find_declarations(config).panels.append(Panel(place, name, order, render))
+        find_declarations(config).panels.append(Panel(place, name, order, render, replaces))
 
     config.action(("modhub panel", place, name), register)
 
@@ -93,6 +100,19 @@ def add_front_exclusion(config: Configurator, name: str, mod_id: Any, condition:
         find_declarations(config).front_exclusions[name] = exclusion
 
     config.action(("modhub front exclusion", name), register)
+
+
+def add_card_figure(config: Configurator, name: str, singular: str, plural: str, *, mod_id: Any, value: Any) -> None:
+    """Show a number on the cards of mods, unless it is 0 (:class:`modhub.declarations.CardFigure`).
+
+    The statements of the cards read it, so the table needs an index on ``mod_id``.
+    """
+    figure = CardFigure(name, singular, plural, mod_id, value)
+
+    def register() -> None:
+        find_declarations(config).card_figures[name] = figure
+
+    config.action(("modhub card figure", name), register)
 
 
 def add_body_limit(

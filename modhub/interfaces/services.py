@@ -220,6 +220,12 @@ class IModCards(Protocol):
     def get_page(self, request: Any, selection: ModSelection, page: int, size: int) -> CardPage:
         """One page of the selected mods, last changed first."""
 
+    def get_row(self, request: Any, sort: str, title: str, note: str) -> Any:
+        """The first mods in an order of the list as a row of the front (``Markup``); None if there are too few.
+
+        ``title`` and ``note``, a sentence that says what the order is, are msgids.
+        """
+
     def get_feed(self, request: Any, selection: ModSelection, head: FeedHead, size: int) -> Any:
         """The Atom feed of the newest versions of the selected mods, a public response."""
 

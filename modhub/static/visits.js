@@ -22,20 +22,27 @@
     const line = document.querySelector("[data-since]");
     if (!line || line.dataset.done) return;
     line.dataset.done = "yes";
-    const cards = [...document.querySelectorAll(".card[data-changed]")];
+    const lists = [...document.querySelectorAll(".cards")].map((list) => [...list.querySelectorAll(".card[data-changed]")]);
+    // Above the list the front has rows of some of its mods.
+    const cards = lists.at(-1) || [];
     const newest = cards.reduce((latest, card) => (card.dataset.changed > latest ? card.dataset.changed : latest), "");
     const isWhole = "whole" in line.dataset;
     const since = visit(newest, isWhole);
-    const fresh = cards.filter((card) => card.dataset.changed > since);
-    const isAll = fresh.length === cards.length;
-    // Marks on all cards would mark none.
-    for (const card of isAll && cards.length > 1 ? [] : fresh) {
-      const badge = document.createElement("span");
-      badge.className = "badge";
-      badge.textContent = card.dataset.published > since ? line.dataset.new : line.dataset.updated;
-      card.querySelector("h3").append(" ", badge);
+    const freshOf = (list) => list.filter((card) => card.dataset.changed > since);
+    for (const list of lists) {
+      const marked = freshOf(list);
+      // Marks on all cards would mark none.
+      if (list.length > 1 && marked.length === list.length) continue;
+      for (const card of marked) {
+        const badge = document.createElement("span");
+        badge.className = "badge";
+        badge.textContent = card.dataset.published > since ? line.dataset.new : line.dataset.updated;
+        card.querySelector("h3").append(" ", badge);
+      }
     }
+    const fresh = freshOf(cards);
     if (!fresh.length || !isWhole) return;
+    const isAll = fresh.length === cards.length;
     const count = String(fresh.length) + (isAll && "more" in line.dataset ? "+" : "");
     line.textContent = line.dataset.since.replace("{count}", count);
   };

@@ -1,4 +1,6 @@
-"""Theme and language of the pages, chosen in the footer; cookies that exist only after a choice (C-PAGE-31).
+"""Theme and language of the pages, and whether the first steps are shown: cookies that exist only after a choice.
+
+C-PAGE-31, C-FRONT-2. Theme and language are chosen in the footer.
 
 They are harmless: a form of another site could change no more than what a page looks like. So the form has no token,
 and pages that everybody shares stay the same for everybody. The way back is the path of ``Referer``, so that no page
@@ -17,6 +19,8 @@ from modhub.web.views import OPEN, page
 
 THEME_COOKIE: Final = "modhub-theme"
 THEMES: Final = ("light", "dark")
+STEPS_COOKIE: Final = "modhub-steps"
+AWAY: Final = "away"
 SYSTEM: Final = "system"
 """What removes the choice of a theme."""
 _YEAR: Final = 365 * 86400
@@ -28,9 +32,14 @@ def chosen_theme(request: Request) -> str:
     return theme if theme in THEMES else ""
 
 
+def shows_steps(request: Request) -> bool:
+    """Whether the front has the first steps: until a visitor puts them away."""
+    return bool(request.cookies.get(STEPS_COOKIE) != AWAY)
+
+
 @page(context=ISite, name="preferences", request_method="POST", permission=OPEN, require_csrf=False)
 def preferences_submit(_context: Any, request: Request) -> Redirect:
-    """``POST /Modhub/preferences``: ``theme`` or ``language``; unknown values change nothing."""
+    """``POST /Modhub/preferences``: ``theme``, ``language`` or ``steps``; unknown values change nothing."""
     response = Redirect(previous_page(request))
     response.headers["Cache-Control"] = "no-store"
     theme, language = request.POST.get("theme", ""), request.POST.get("language", "")
@@ -40,6 +49,8 @@ def preferences_submit(_context: Any, request: Request) -> Redirect:
         response.delete_cookie(THEME_COOKIE)
     if language in request.find_service(Catalogs).translations:
         _set_cookie(request, response, LANGUAGE_COOKIE, language)
+    if request.POST.get("steps") == AWAY:
+        _set_cookie(request, response, STEPS_COOKIE, AWAY)
     return response
 
 

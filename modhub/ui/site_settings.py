@@ -24,6 +24,7 @@ from modhub.web.views import OPEN, page
 MAX_SITE_NAME: Final = 40
 MAX_MARK: Final = 256 * KB
 MARK_ASSET: Final = "modhub:site-mark"
+FRONT_ASSET: Final = "modhub:site-front"
 ACCENT_ASSET: Final = "modhub:site-accent"
 _BEGINNINGS: Final = {
     ".png": b"\x89PNG\r\n\x1a\n",
@@ -43,7 +44,7 @@ SITE_PAGES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ImageFile:
-    """The operator's mark."""
+    """An image of the operator."""
 
     suffix: str
     content: bytes
@@ -58,7 +59,7 @@ def site_name(value: str) -> str:
 
 
 def image_file(value: str) -> ImageFile | None:
-    """The kind of the mark: a PNG, JPEG, WebP or SVG file by its absolute path; None without one."""
+    """The kind of an image: a PNG, JPEG, WebP or SVG file by its absolute path; None without one."""
     if not value:
         return None
     content = read_small_file(value, MAX_MARK)
@@ -73,6 +74,8 @@ SITE: Final = (
     Setting("modhub.site_mark", image_file, "", "image file beside the name: PNG, JPEG, WebP or SVG, at most 256 KB"),
     Setting("modhub.accent", colour, "", "colour of links and buttons, such as #0a5c62; adjusted until it is readable"),
     Setting("modhub.welcome", operator_text, "", "Markdown file above the search, for visitors; empty: one sentence"),
+    Setting("modhub.front_picture", image_file, "", "image file on top of the front, as site_mark; it is cut to fit"),
+    Setting("modhub.front_text", operator_text, "", "Markdown file on top of the front; empty: the welcome line"),
     *(
         Setting(f"modhub.{name}", operator_text, "", f"Markdown file of the page /Modhub/{name}; empty: no such page")
         for name in SITE_PAGES
@@ -120,9 +123,10 @@ for _name in SITE_PAGES:
 
 def _add_files(config: Configurator) -> None:
     files, settings = find_service(config.registry, StaticFiles), config.registry.settings
-    mark: ImageFile | None = settings["modhub.site_mark"]
-    if mark is not None:
-        files.add_content(MARK_ASSET, mark.suffix, mark.content)
+    for asset, setting in ((MARK_ASSET, "modhub.site_mark"), (FRONT_ASSET, "modhub.front_picture")):
+        image: ImageFile | None = settings[setting]
+        if image is not None:
+            files.add_content(asset, image.suffix, image.content)
     if settings["modhub.accent"]:
         files.add_content(ACCENT_ASSET, ".css", accent_sheet(settings["modhub.accent"]))
 

@@ -57,7 +57,8 @@ def test_anonymous_reads(site: Site, many: bool) -> None:
 
 
 PAGES = {
-    "/Modhub": 3,
+    "/Modhub": 9,  # one a row, the number of mods for the first, and whether the games have changed
+    "/Modhub?page=1": 3,
     "/Modhub?q=mod&game=Portal&sort=top&size=100": 5,
     "/Modhub?page=1000": 2,
     "/Modhub/{id}": 10,
@@ -79,7 +80,8 @@ PAGES = {
     "/Modhub/doc": 0,
 }
 OWN_PAGES = {
-    "/Modhub": 3,
+    "/Modhub": 8,  # the games have not changed
+    "/Modhub?page=1": 3,
     "/Modhub/{id}": 11,
     "/Modhub/mine": 4,
     "/Modhub/mine/new": 1,

@@ -123,6 +123,9 @@ def test_its_requests(feature: Path, start: Start) -> None:
     works = site.get("/Modhub?state=works")
     assert [link["href"] for link in works.html.select(".card h3 a")] == [f"/Modhub/{mod['id']}"]
     assert [option.text for option in works.html.select("#state option")] == ["All states", "Works", "Broken"]
+    assert [figure.text for figure in site.get("/Modhub?page=1").html.select(".figure")] == ["1 check"]
+    published_mod(site), published_mod(site)
+    assert site.get("/Modhub").html.find(id="row-checked").find_next("h3").text == mod["title"]
 
 
 def test_its_pages(feature: Path, start: Start) -> None:

@@ -27,7 +27,7 @@ def test_the_button_says_what_else_a_mod_takes(site: Site) -> None:
     assert beside == ["Requires 2 other mods (4.9 KB)", "1 required mod is not on this site", "Conflicts with 2 mods"]
     assert page.html.find(id="install")
     assert page.html.find(id="how-to-install").find_parent("details").has_attr("open")
-    assert page.html.select_one(".download-help a[href='#how-to-install']").text == "How do I install a mod?"
+    assert page.text.count("How do I install a mod?") == 1
     german = site.get(race["url"], headers={"Accept-Language": "de"})
     label = german.html.select_one(".download-help a[href='#install']").text.replace("\u00a0", " ")
     assert label == "Benötigt 2 weitere Mods (4,9 KB)"

@@ -128,15 +128,17 @@ def test_the_welcome_line_is_for_visitors_without_a_filter(start: Any, tmp_path:
     # C-PAGE-34
     site = start(f"{TEST_ACCOUNTS} modhub_builds")
     ours = "Free, no account needed."
-    assert f'{ours}</span> <a href="/Modhub/App">Get the app</a></p>' in site.get("/Modhub").text
-    assert "Kostenlos" in site.get("/Modhub", headers=GERMAN).text
+    assert f'{ours}</span> <a href="/Modhub/App">Get the app</a></p>' in site.get("/Modhub?sort=top").text
+    for address in ("/Modhub", "/Modhub?sort=top"):
+        assert "Kostenlos" in site.get(address, headers=GERMAN).text
     for query in ("q=x", "game=x", "page=2"):
         assert ours not in site.get(f"/Modhub?{query}").text
     assert ours not in new_visitor(site, 7).get("/Modhub").text
-    assert "Get the app" not in start("").get("/Modhub").text
+    assert "Get the app" not in start("").get("/Modhub?sort=top").text
     welcoming = start("modhub_builds", modhub__welcome=write(tmp_path, "w.md", "Hello **you**"))
-    assert "<p>Hello <strong>you</strong></p>" in welcoming.get("/Modhub").text
-    assert ours not in welcoming.get("/Modhub").text
+    for address in ("/Modhub", "/Modhub?sort=top"):
+        assert "<p>Hello <strong>you</strong></p>" in welcoming.get(address).text
+        assert ours not in welcoming.get(address).text
 
 
 def test_the_app_is_introduced(start: Any, tmp_path: Path) -> None:

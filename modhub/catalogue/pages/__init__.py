@@ -7,9 +7,10 @@ from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
 from modhub.catalogue.pages.queries.page_queries import PageReader
-from modhub.catalogue.pages.views import author, everything, feeds, found
+from modhub.catalogue.pages.views import author, everything, feeds, found, front
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.content import limits
+from modhub.declarations import Declarations
 from modhub.http.request import Request
 from modhub.interfaces import IModCards
 from modhub.ui.documentation import documentation_section
@@ -24,12 +25,14 @@ def _workshop_link(_context: Any, request: Request) -> Markup | None:
 
 def includeme(config: Configurator) -> None:
     """Register the pages; included after the catalogue's services."""
-    config.add_service(PageReader, PageReader(find_service(config.registry, CatalogueReader)))
+    figures = find_service(config.registry, Declarations).card_figures
+    config.add_service(PageReader, PageReader(find_service(config.registry, CatalogueReader), figures))
     config.add_service(IModCards, author.ModCards())
     config.include(feeds)
     config.include(found)
     config.include(author)
     config.include(everything)
+    config.include(front)
     config.add_panel("navigation", "workshop", _workshop_link, order=800)
     render_section = documentation_section("modhub.catalogue:templates/documentation.jinja2", limits=limits)
     config.add_panel("documentation", "mods", render_section, order=20)

@@ -32,8 +32,9 @@ def render_card(
     assert card.changed is not None
     # As part of the cache key, the age makes the card be rendered again as time passes.
     age = ui.ago(card.changed)
-    values: dict[str, Any] = {"owner": card.owner, "ups": card.ups, "changed": card.changed, "age": age}
-    return ui.cached_fragment(CARD, loading=loading, games=games, fold_game=fold_game, **_shown(card, author), **values)
+    values: dict[str, Any] = {"owner": card.owner, "ups": card.ups, "downs": card.downs, "figures": card.figures}
+    shown = {**_shown(card, author), **values, "changed": card.changed, "age": age}
+    return ui.cached_fragment(CARD, loading=loading, games=games, fold_game=fold_game, **shown)
 
 
 def render_feed_entry(ui: PageHelpers, card: ModPresenter, author: Profile | None, entry: FeedEntry) -> Markup:

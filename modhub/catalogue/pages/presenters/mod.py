@@ -17,6 +17,8 @@ from modhub.ui.share_images import ShareImage
 
 HUES: Final = 6
 """Colours of tiles in the style sheet."""
+Figure = tuple[str, str, int]
+"""A number of a feature: its two msgids and its value, which is not 0."""
 _decode = msgspec.json.Decoder(ModDocument).decode
 
 
@@ -31,6 +33,7 @@ class ModPresenter:
         owner: int = 0,
         votes: tuple[int, int] = (0, 0),
         changed: datetime | None = None,
+        figures: tuple[Figure, ...] = (),
     ) -> None:
         self.document = document
         self.image_facts = image_facts
@@ -39,6 +42,8 @@ class ModPresenter:
         self.ups, self.downs = votes
         self.changed = changed
         """The time of the last change, for lists that need it without decoding the document."""
+        self.figures = figures
+        """What features count, for cards."""
 
     @cached_property
     def mod(self) -> ModDocument:

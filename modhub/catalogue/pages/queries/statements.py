@@ -1,5 +1,6 @@
 """Statements of the pages, besides those of the API; each starts from a public table."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Text, and_, bindparam, func, select
@@ -13,11 +14,14 @@ from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
 from modhub.content.limits import GUIDS
 from modhub.db.changes import MOD, PublicChange, What
+from modhub.declarations import CardFigure
 
 VERSIONS_IN_FEED: Final = 5
 """Versions of one mod in the feed of a list: as many as an author releases between two visits of a feed reader."""
 _CONSIDERED: Final = 1000
 """The latest changes of the service among which deletions are looked for: the time does not grow with the catalogue."""
+_LATEST: Final = 100
+"""The mods changed last among which those with a new version are looked for."""
 _TOMBSTONES: Final = 100
 """Deletions in the feed of the list."""
 _NEWEST = (PublicMod.updated_at.desc(), PublicMod.id.desc())
@@ -44,7 +48,7 @@ def _of_mod(column: Any) -> ColumnElement[Any]:
     return select(column).where(Mod.id == PublicMod.id).correlate(PublicMod).scalar_subquery()
 
 
-def _image_facts() -> ColumnElement[Any]:
+def image_facts() -> ColumnElement[Any]:
     """What the document does not say about the images: rows of ``ImageFacts``."""
     columns = (Asset.id, Asset.content_type, Asset.caption, PictureSet.digest, PictureSet.sizes)
     facts = select(_JsonRows(*columns)).select_from(Asset).outerjoin(PictureSet, PictureSet.asset_id == Asset.id)
@@ -58,8 +62,17 @@ CARD_COLUMNS: Final = (
     _of_mod(Mod.ups),
     _of_mod(Mod.downs),
     PublicMod.updated_at,
-    _image_facts(),
+    image_facts(),
 )
+
+
+def card_columns(figures: Iterable[CardFigure]) -> tuple[Any, ...]:
+    """`CARD_COLUMNS`, then the figures that features show on cards, NULL without one."""
+    return (*CARD_COLUMNS, *map(_figure_of, figures))
+
+
+def _figure_of(figure: CardFigure) -> ColumnElement[Any]:
+    return select(figure.value).where(figure.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
 
 
 def _newest_notes() -> ColumnElement[Any]:
@@ -74,13 +87,13 @@ UPDATE_COLUMNS: Final = (*CARD_COLUMNS, _newest_notes())
 
 
 def updates_statement(variant: ListVariant) -> AnySelect:
-    """As :func:`cards_statement`, plus the newest changelog entries."""
+    """The columns of the cards of one page of a list, plus the newest changelog entries."""
     return page_statement(variant, UPDATE_COLUMNS)
 
 
-def cards_statement(variant: ListVariant) -> AnySelect:
-    """(document, owner, ups, downs, time of change, facts of the images) of one page of a list."""
-    return page_statement(variant, CARD_COLUMNS)
+def cards_statement(columns: tuple[Any, ...], variant: ListVariant) -> AnySelect:
+    """The ``columns`` of the cards of one page of a list."""
+    return page_statement(variant, columns)
 
 
 def facts_statement() -> AnySelect:
@@ -90,7 +103,7 @@ def facts_statement() -> AnySelect:
     """
     code = and_(Asset.mod_id == PublicMod.id, Asset.kind == AssetKind.CODE.value)
     notes = select(func.count()).where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
-    columns = (PublicMod.document, PublicMod.owner, Mod.ups, Mod.downs, _image_facts(), notes, StoredBlob.sha256)
+    columns = (PublicMod.document, PublicMod.owner, Mod.ups, Mod.downs, image_facts(), notes, StoredBlob.sha256)
     joined = select(*columns).select_from(PublicMod).join(Mod, Mod.id == PublicMod.id)
     joined = joined.outerjoin(Asset, code).outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id)
     return joined.where(PublicMod.id == bindparam("id"))
@@ -117,15 +130,32 @@ def _users() -> Any:
     return select(PublicRequirement.mod_id).where(PublicRequirement.guid == bindparam("guid")).limit(bindparam("most"))
 
 
-def _documents(ids: AnySelect, *order: Any) -> AnySelect:
-    """The documents of the first ``size`` of ``ids`` in this order; no other documents are read."""
+def _first(columns: tuple[Any, ...], ids: AnySelect, *order: Any) -> AnySelect:
+    """The ``columns`` of the first ``size`` of ``ids`` in this order; no other documents are read."""
     page = ids.order_by(*order).limit(bindparam("size")).subquery()
-    return select(PublicMod.document).join(page, page.c.id == PublicMod.id).order_by(*order)
+    return select(*columns).join(page, page.c.id == PublicMod.id).order_by(*order)
 
 
-def users_statement() -> AnySelect:
-    """The documents of the ``size`` top-rated of at most ``most`` mods that directly require ``guid``."""
-    return _documents(select(PublicMod.id).where(PublicMod.id.in_(_users())), PublicMod.score.desc(), *_NEWEST)
+def newest_statement(columns: tuple[Any, ...]) -> AnySelect:
+    """The ``columns`` of the ``size`` mods that were created last."""
+    return _first(columns, select(PublicMod.id), PublicMod.id.desc())
+
+
+def updated_statement(columns: tuple[Any, ...]) -> AnySelect:
+    """The ``columns`` of ``size`` of the mods changed last that have more than one version.
+
+    The ``newest`` that were created last are left out.
+    """
+    latest = select(PublicMod.id).order_by(*_NEWEST).limit(_LATEST).subquery()
+    newest = select(PublicMod.id).order_by(PublicMod.id.desc()).limit(bindparam("newest")).subquery()
+    versions = select(func.count()).where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
+    ids = select(PublicMod.id).where(PublicMod.id.in_(select(latest.c.id)), PublicMod.id.not_in(select(newest.c.id)))
+    return _first(columns, ids.where(versions > 1), *_NEWEST)
+
+
+def users_statement(columns: tuple[Any, ...]) -> AnySelect:
+    """The ``columns`` of the ``size`` top-rated of at most ``most`` mods that directly require ``guid``."""
+    return _first(columns, select(PublicMod.id).where(PublicMod.id.in_(_users())), PublicMod.score.desc(), *_NEWEST)
 
 
 def users_total_statement() -> AnySelect:
@@ -133,10 +163,10 @@ def users_total_statement() -> AnySelect:
     return select(func.count()).select_from(_users().subquery())
 
 
-def others_statement() -> AnySelect:
-    """The documents of the ``size`` most recently changed mods of ``owner``, except ``id``."""
+def others_statement(columns: tuple[Any, ...]) -> AnySelect:
+    """The ``columns`` of the ``size`` most recently changed mods of ``owner``, except ``id``."""
     ids = select(PublicMod.id).where(PublicMod.owner == bindparam("owner"), PublicMod.id != bindparam("id"))
-    return _documents(ids, *_NEWEST)
+    return _first(columns, ids, *_NEWEST)
 
 
 def sitemap_statement() -> AnySelect:

@@ -5,7 +5,7 @@ from uuid import UUID, uuid5
 
 import msgspec
 
-from modhub.catalogue.pages.presenters.mod import ModPresenter
+from modhub.catalogue.pages.presenters.mod import Figure, ModPresenter
 from modhub.catalogue.read_service import ListParams
 from modhub.content.markup import summarize
 from modhub.db import from_micros, iso
@@ -48,10 +48,11 @@ ModUpdate = tuple[ModPresenter, FeedEntry]
 """A mod with one of its versions."""
 
 
-def card_of(row: Row) -> ModPresenter:
+def card_of(row: Row, figures: tuple[Figure, ...] = ()) -> ModPresenter:
     """Return the card in a row of :data:`modhub.catalogue.pages.queries.statements.CARD_COLUMNS`."""
     document, owner, ups, downs, changed, image_facts = row[:6]
-    return ModPresenter(bytes(document), image_facts, owner=owner, votes=(ups, downs), changed=from_micros(changed))
+    moment, votes = from_micros(changed), (ups, downs)
+    return ModPresenter(bytes(document), image_facts, owner=owner, votes=votes, changed=moment, figures=figures)
 
 
 def newest_updates(rows: list[Row], params: ListParams) -> list[ModUpdate]:

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from markupsafe import Markup
 from pyramid.config import Configurator
 from pyramid.response import Response
 
@@ -11,8 +12,9 @@ from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.games import CuratedGames
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.queries.selections import changed_total_statement
-from modhub.catalogue.pages.views.browse import page_numbers, page_reader, render_cards
+from modhub.catalogue.pages.views.browse import page_games, page_numbers, page_reader, render_cards
 from modhub.catalogue.pages.views.feeds import update_items, updates_feed
+from modhub.catalogue.pages.views.front import render_sorted_row
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import AuthorResource
@@ -36,7 +38,11 @@ class ModCards:
         """Two statements for the mods, one each for the names of authors and for the games."""
         reader = page_reader(request)
         listing = reader.selected(selection, ListParams(page=page, size=size))
-        return CardPage(render_cards(request, listing.cards, reader.games()), listing.total)
+        return CardPage(render_cards(request, listing.cards, page_games(request)), listing.total)
+
+    def get_row(self, request: Request, sort: str, title: str, note: str) -> Markup | None:
+        """Two or three statements for the mods, one each for the names of authors and for the games."""
+        return render_sorted_row(request, sort, title, note)
 
     def get_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
         """Two statements for the mods, one for the names of authors."""
@@ -75,7 +81,7 @@ def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
     profile, query_params = _profile(context), list_params(request)
     params = ListParams(page=query_params.page)
     reader = page_reader(request)
-    listing, games = reader.selected(context.selection, params), reader.games()
+    listing, games = reader.selected(context.selection, params), page_games(request)
     return {
         "author": profile,
         "account": context.id,

@@ -9,9 +9,11 @@ from urllib.parse import quote_plus
 from modhub.catalogue.pages.presenters.card import render_card
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
+from modhub.catalogue.pages.queries.card_queries import Listing
 from modhub.catalogue.pages.queries.games import CuratedGame, CuratedGames
-from modhub.catalogue.pages.queries.page_queries import Listing, PageReader
+from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.queries.search_groups import GroupReader, SearchGroups
+from modhub.catalogue.pages.views.front_head import is_front, render_head
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
 from modhub.content import text
@@ -26,7 +28,8 @@ from modhub.ui.share_images import ShareImage
 from modhub.ui.template_helpers import PageHelpers
 from modhub.web.views import OPEN, page
 
-_DEFAULT = ListParams()
+DEFAULT = ListParams()
+"""The list without a filter."""
 SORTS = {"new": N_("Recently updated"), "top": N_("Top rated")}
 """The orders to choose from and their labels, the default first."""
 STRIP = 12
@@ -37,6 +40,7 @@ SUGGESTED = 5
 """Games that an empty list suggests."""
 EAGER = 6
 """Cards whose images are loaded eagerly."""
+_GAMES = "modhub.games"
 GAMES_TEMPLATE = "modhub.catalogue:templates/games.jinja2"
 OPTIONS = "modhub.catalogue:templates/options.jinja2"
 
@@ -44,6 +48,15 @@ OPTIONS = "modhub.catalogue:templates/options.jinja2"
 def page_reader(request: Request) -> PageReader:
     """Return the reader of the pages."""
     return request.find_service(PageReader)
+
+
+def page_games(request: Request) -> CuratedGames:
+    """Return the curated games, which each request reads once."""
+    environ = request.environ
+    if _GAMES not in environ:
+        environ[_GAMES] = page_reader(request).games()
+    games: CuratedGames = environ[_GAMES]
+    return games
 
 
 def _sorts(request: Request) -> dict[str, str]:
@@ -61,7 +74,7 @@ def page_list_params(request: Request) -> ListParams:
 
 def _query_params(params: ListParams) -> dict[str, str]:
     """Return the encoded query parameters in order; defaults are empty strings."""
-    default = _DEFAULT
+    default = DEFAULT
     return {
         "q": quote_plus(params.q),
         "game": quote_plus(params.game),
@@ -179,11 +192,12 @@ def card_loading(index: int) -> str:
     return "first" if index == 0 else "eager" if index < EAGER else "lazy"
 
 
-def render_cards(request: Request, cards: list[ModPresenter], games: CuratedGames) -> list[Any]:
-    """Return the cards with the names of their authors."""
+def render_cards(request: Request, cards: list[ModPresenter], games: CuratedGames, loading: str = "") -> list[Any]:
+    """Return the cards with the names of their authors; ``loading`` of all images, by default by their place."""
     ui, authors = PageHelpers(request), find_authors(request, cards)
     return [
-        render_card(ui, card, authors.get(card.owner), games, card_loading(index)) for index, card in enumerate(cards)
+        render_card(ui, card, authors.get(card.owner), games, loading or card_loading(index))
+        for index, card in enumerate(cards)
     ]
 
 
@@ -196,11 +210,15 @@ def search_groups(request: Request, params: ListParams, *, has_hits: bool) -> Se
 
 @page(context=ISite, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/browse.jinja2")
 def browse_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub``: ``q``, ``game``, ``sort``, ``page``, ``size`` as in the JSON list, and filters of features."""
+    """``GET /Modhub``: ``q``, ``game``, ``sort``, ``page``, ``size`` as in the JSON list, and filters of features.
+
+    Without a query it is the front.
+    """
+    front = is_front(request)
     params = page_list_params(request)
     reader = page_reader(request)
     listing: Listing = reader.listing(params)
-    games = reader.games()
+    games = page_games(request)
     chosen = games.get(fold_game(params.game)) if params.game else None
     ui = PageHelpers(request)
     choices = filter_choices(request, params)
@@ -210,19 +228,22 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     filters = Filters(replace(params, page=1, game=""))
     feed_query = query_of(replace(params, page=1, size=PAGE_SIZE))
     return {
+        "front": front,
+        "head": render_head(request) if front else None,
+        "is_game": bool(params.game and not params.q),
         "listing": listing,
-        "cards": render_cards(request, listing.cards, games),
+        "cards": render_cards(request, listing.cards, games, "lazy" if front else ""),
         "options": ui.cached_fragment(OPTIONS, games=games, chosen=chosen),
         "game_links": links(
             GAMES_TEMPLATE, games=games, strip=tuple(games_in_strip(games, chosen)), chosen=chosen, filters=filters
         ),
         "groups": search_groups(request, params, has_hits=listing.total > 0),
-        "similar": [] if listing.total else list(Filters(_DEFAULT).games(similar_games(games, params))),
+        "similar": [] if listing.total else list(Filters(DEFAULT).games(similar_games(games, params))),
         "params": params,
         "filters": Filters(params),
         "choices": choices,
         "chosen_values": [choice for choice in choices if choice.value],
-        "query": query_of(params if params.sort in API_SORTS else replace(params, sort=_DEFAULT.sort)),
+        "query": query_of(params if params.sort in API_SORTS else replace(params, sort=DEFAULT.sort)),
         "games": games,
         "chosen": chosen,
         "game_name": chosen.display_name if chosen else params.game,

@@ -20,7 +20,7 @@ from modhub.catalogue.owner_views import locked_account_id
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
 from modhub.catalogue.pages.queries.page_queries import ModPage
-from modhub.catalogue.pages.views.browse import page_reader
+from modhub.catalogue.pages.views.browse import page_games, page_reader, render_cards
 from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
 from modhub.content.folding import fold_game
@@ -61,9 +61,9 @@ def notes_page_number(request: Request) -> int:
 
 def page_values(request: Request, shown: ModPage, author: Profile | None, preview: str = "") -> dict[str, Any]:
     """Return the values for the template of a mod's page. ``preview``: for a draft, its path in the workshop."""
-    ui, mod, notes, related = PageHelpers(request), shown.mod, shown.notes, shown.relations
+    ui, mod, notes, relations = PageHelpers(request), shown.mod, shown.notes, shown.relations
     fragment = partial(ui.cached_fragment, presenter=ModPresenter, document=mod.document, image_facts=mod.image_facts)
-    base, games, name = ui.absolute(""), page_reader(request).games(), author and author.name
+    base, games, name = ui.absolute(""), page_games(request), author and author.name
     installing = {"preview": bool(preview), "install_scheme": request.registry.settings["modhub.install_scheme"]}
     # As parts of the cache key, ages make fragments be rendered again as time passes.
     entries = tuple((note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
@@ -84,18 +84,18 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
         ),
         "download": fragment(
             MOD_FRAGMENTS + "download.jinja2",
-            chain=related.chain,
-            hidden=related.chain_hidden,
-            missing=len(related.missing),
-            conflicts=len(related.conflicts),
-            archive=not preview and related.fit_one_archive,
+            chain=relations.chain,
+            hidden=relations.chain_hidden,
+            missing=len(relations.missing),
+            conflicts=len(relations.conflicts),
+            archive=not preview and relations.fit_one_archive,
             **installing,
         ),
         "facts": fragment(MOD_FRAGMENTS + "facts.jinja2", ups=mod.ups, downs=mod.downs),
         "technical": fragment(MOD_FRAGMENTS + "technical.jinja2", sha256=shown.sha256, preview=bool(preview)),
         "main": fragment(
             MOD_FRAGMENTS + "main.jinja2",
-            related=related,
+            related=relations,
             author=name,
             app_links=tuple(ui.panels("mod_install")),
             entries=entries,
@@ -105,8 +105,19 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
             **installing,
         ),
     }
-    state = {"own_vote": None, "is_owner": False, "preview": preview}
-    return {"mod": mod.mod, "fragments": fragments, "contact": contact_about(request.registry, mod.mod.id), **state}
+    related = shown.related
+    return {
+        "mod": mod.mod,
+        "fragments": fragments,
+        "related": related,
+        "users": render_cards(request, related.users, games, "lazy"),
+        "others": render_cards(request, related.others, games, "lazy"),
+        "author": name,
+        "contact": contact_about(request.registry, mod.mod.id),
+        "own_vote": None,
+        "is_owner": False,
+        "preview": preview,
+    }
 
 
 def _age(ui: PageHelpers, stamp: str | None) -> str:
@@ -119,7 +130,7 @@ def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
     shown = page_reader(request).detail(context.id, notes_page_number(request))
     if shown is None:
         raise not_found()
-    author, owner = find_authors(request, [shown.mod]).get(shown.mod.owner), shown.mod.owner
+    author, owner = find_authors(request, [shown.mod, *shown.related.users]).get(shown.mod.owner), shown.mod.owner
     superseded = catalogue_reader(request).superseded(context.id)
     values = page_values(request, shown, author) | {"successor": superseded and superseded.superseded_by}
     account = request.identify(CredentialKind.ACCOUNT).account_id

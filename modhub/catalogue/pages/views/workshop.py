@@ -32,7 +32,7 @@ from modhub.catalogue.pages.presenters.form_errors import FIELD_LABELS, field_me
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.presenters.steps import steps_of
 from modhub.catalogue.pages.presenters.truncation import clean_unlimited_line
-from modhub.catalogue.pages.queries.page_queries import MAX_DEPENDENTS_COUNTED
+from modhub.catalogue.pages.queries.card_queries import MAX_DEPENDENTS_COUNTED
 from modhub.catalogue.pages.typed_details import (
     reference_lines,
 )
@@ -101,7 +101,7 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
         "notes": notes,
         "steps": steps_of(draft, notes, reader, games),
         "titles": titles,
-        "users": list(map(ModPresenter, users)),
+        "users": users,
         "users_total": users_total,
         "superseded": superseded,
         "many_users": users_total > MAX_DEPENDENTS_COUNTED,

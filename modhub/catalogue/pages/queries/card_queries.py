@@ -1,0 +1,135 @@
+"""Reads mods as cards, in a constant number of statements."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Final
+
+from modhub.catalogue.pages.presenters.mod import ModPresenter
+from modhub.catalogue.pages.queries import selections, statements
+from modhub.catalogue.pages.queries.updates import card_of
+from modhub.catalogue.read_service import CatalogueReader, ListParams, ListStatement
+from modhub.db.raw_queries import PreparedQuery, Row
+from modhub.declarations import CardFigure
+from modhub.http.payload import encode
+from modhub.interfaces import ModSelection
+
+MAX_DEPENDENTS_COUNTED: Final = 200
+"""Maximum number of dependent mods that are counted and sorted, to bound the time for popular mods."""
+DEPENDENTS_SHOWN: Final = 8
+"""Dependent mods listed on a mod's page."""
+OTHER_MODS_SHOWN: Final = 5
+"""Other mods of the author listed on a mod's page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A page of a list."""
+
+    cards: list[ModPresenter]
+    total: int
+    params: ListParams
+
+    @property
+    def pages(self) -> int:
+        """The number of pages, at least one."""
+        return max(1, -(-self.total // self.params.size))
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedCards:
+    """The mods that a mod's page shows as cards: some that require it, and some of its author."""
+
+    users: list[ModPresenter]
+    users_total: int
+    others: list[ModPresenter]
+
+    @property
+    def many_users(self) -> bool:
+        """Whether there are more dependent mods than are counted."""
+        return self.users_total > MAX_DEPENDENTS_COUNTED
+
+
+class CardReader:
+    """Reads cards; the part of :class:`PageReader` for them."""
+
+    def __init__(self, catalogue: CatalogueReader, figures: Mapping[str, CardFigure]) -> None:
+        """``figures`` are filled until the configuration is complete, so the statements of cards are made later."""
+        self.catalogue = catalogue
+        self.reader = reader = catalogue.reader
+        self._figures = figures
+        self._users_total = reader.prepare(statements.users_total_statement())
+        self._selected_total = reader.prepare(selections.selected_total_statement(reader.dialect))
+
+    @cached_property
+    def _card_columns(self) -> tuple[Any, ...]:
+        return statements.card_columns(self._figures.values())
+
+    @cached_property
+    def _cards_statement(self) -> ListStatement:
+        return partial(statements.cards_statement, self._card_columns)
+
+    @cached_property
+    def _selected_cards(self) -> PreparedQuery:
+        return self.reader.prepare(selections.selected_page_statement(self.reader.dialect, self._card_columns))
+
+    @cached_property
+    def _users(self) -> PreparedQuery:
+        return self.reader.prepare(statements.users_statement(self._card_columns))
+
+    @cached_property
+    def _newest(self) -> PreparedQuery:
+        return self.reader.prepare(statements.newest_statement(self._card_columns))
+
+    @cached_property
+    def _updated(self) -> PreparedQuery:
+        return self.reader.prepare(statements.updated_statement(self._card_columns))
+
+    @cached_property
+    def _others(self) -> PreparedQuery:
+        return self.reader.prepare(statements.others_statement(self._card_columns))
+
+    def _cards(self, rows: Iterable[Row]) -> list[ModPresenter]:
+        first = len(statements.CARD_COLUMNS)
+        texts = [(figure.singular, figure.plural) for figure in self._figures.values()]
+        return [
+            card_of(row, tuple((*text, value) for text, value in zip(texts, row[first:], strict=True) if value))
+            for row in rows
+        ]
+
+    def listing(self, params: ListParams) -> Listing:
+        """Return one page of published mods as cards."""
+        total, rows = self.catalogue.rows(params, self._cards_statement)
+        return Listing(self._cards(rows), total, params)
+
+    def selected(self, selection: ModSelection, params: ListParams) -> Listing:
+        """Return one page of the selected mods as cards; of ``params`` only ``page`` and ``size`` count."""
+        total, rows = self._selected_rows(self._selected_cards, selection, params)
+        return Listing(self._cards(rows), total, params)
+
+    def _selected_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams) -> tuple[int, list[Row]]:
+        values = {name: encode(list(ids)).decode() for name, ids in selection._asdict().items()}
+        total, offset = self.reader.rows(self._selected_total, **values)[0][0], (params.page - 1) * params.size
+        if offset >= total:
+            return total, []
+        return total, self.reader.rows(page, **values, size=params.size, offset=offset)
+
+    def others(self, owner: int, mod_id: int | None) -> list[ModPresenter]:
+        """Return other mods of an author, last changed first."""
+        return self._cards(self.reader.rows(self._others, owner=owner, id=mod_id, size=OTHER_MODS_SHOWN))
+
+    def users(self, guid: str) -> tuple[list[ModPresenter], int]:
+        """Return (some published mods that directly require this one, number of such mods)."""
+        total: int = self.reader.rows(self._users_total, guid=guid, most=MAX_DEPENDENTS_COUNTED + 1)[0][0]
+        if not total:
+            return [], 0
+        rows = self.reader.rows(self._users, guid=guid, most=MAX_DEPENDENTS_COUNTED, size=DEPENDENTS_SHOWN)
+        return self._cards(rows), total
+
+    def newest(self, size: int) -> list[ModPresenter]:
+        """Return the mods that were created last."""
+        return self._cards(self.reader.rows(self._newest, size=size))
+
+    def updated(self, size: int, newest: int) -> list[ModPresenter]:
+        """Return the mods with a new version, last changed first, without the ``newest`` that were created last."""
+        return self._cards(self.reader.rows(self._updated, size=size, newest=newest))

@@ -1,0 +1,31 @@
+"""The front is ``/Modhub`` without a query; this is what it begins with."""
+
+from typing import Final
+
+from markupsafe import Markup
+
+from modhub.http.request import Request
+from modhub.ui.preferences import shows_steps
+from modhub.ui.site_settings import FRONT_ASSET
+from modhub.ui.template_helpers import PageHelpers
+
+HEAD_TEMPLATE: Final = "modhub.catalogue:templates/front_head.jinja2"
+
+
+def is_front(request: Request) -> bool:
+    """Whether the page is the front: any query is a list alone."""
+    return not request.environ.get("QUERY_STRING")
+
+
+def render_head(request: Request) -> Markup:
+    """Return the operator's picture and text, and the first steps for visitors who have not put them away."""
+    ui, settings = PageHelpers(request), request.registry.settings
+    is_visitor = ui.account is None
+    return ui.cached_fragment(
+        HEAD_TEMPLATE,
+        picture=ui.site_file(FRONT_ASSET),
+        text=settings["modhub.front_text"] or (settings["modhub.welcome"] if is_visitor else None),
+        is_visitor=is_visitor,
+        has_steps=is_visitor and shows_steps(request),
+        links=tuple(ui.panels("welcome")) if is_visitor else (),
+    )

@@ -1,0 +1,248 @@
+"""The front: ``/Modhub`` without a query begins with rows; with one it is the list alone."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from modhub.admin.program import Admin
+from modhub.base.settings import StartRefused
+from modhub.catalogue.commands import add_game
+from modhub.catalogue.models import PublicMod
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.pages import new_visitor
+
+GERMAN = {"Accept-Language": "de"}
+PICTURE = b"\x89PNG\r\n\x1a\n a picture"
+
+
+def row(page: Any, name: str) -> list[str] | None:
+    """The titles of a row of the front, None if there is no such row."""
+    heading = page.html.find(id=f"row-{name}")
+    return heading and [link.text for link in heading.find_parent("section").select(".card h3 a")]
+
+
+def rows(page: Any) -> list[str]:
+    return [heading["id"].removeprefix("row-") for heading in page.html.select("main .row h2")]
+
+
+def vote(site: Site, mod: Any, *accounts: int) -> None:
+    for account in accounts:
+        site.as_account(account).put_json(mod_address(mod, "vote"), {"value": 1})
+
+
+@pytest.fixture
+def mods(site: Site) -> list[Any]:
+    """Seven mods; the first two have a second version."""
+    made = [published_mod(site, title=f"Mod {number}", games=["Portal"]) for number in range(7)]
+    for mod in made[:2]:
+        upload_asset(site, mod, "code", version="2", name="a.zip")
+    vote(site, made[3], 8, 9)
+    vote(site, made[5], 8)
+    return made
+
+
+@pytest.mark.postgres
+def test_the_front_has_rows_and_the_list_beneath_them(site: Site, mods: list[Any]) -> None:
+    # C-FRONT-1, C-FRONT-3
+    for mod in mods[2:4]:
+        upload_asset(site, mod, "code", version="2", name="a.zip")
+    page = site.get("/Modhub")
+    # Five of those created last, and of the others those with a new version: too few for a row.
+    assert rows(page) == ["top", "new"]
+    assert row(page, "top") == ["Mod 3", "Mod 5", "Mod 2", "Mod 1", "Mod 0"]
+    assert row(page, "new") == ["Mod 6", "Mod 5", "Mod 4", "Mod 3", "Mod 2"]
+    assert page.html.find(id="row-top").find_next("a")["href"] == "/Modhub?sort=top"
+    assert page.html.find(id="row-top").find_next("p").text == "By votes for a mod, less those against it."
+    for number in range(7, 12):
+        published_mod(site, title=f"Mod {number}")
+    page = site.get("/Modhub")
+    assert rows(page) == ["top", "new", "updated"]
+    assert row(page, "updated") == ["Mod 3", "Mod 2", "Mod 1", "Mod 0"]
+    listed = [card.h3.a.text for card in page.html.select(".browse > .cards > .card")]
+    assert listed == [f"Mod {number}" for number in (*range(11, 6, -1), 3, 2, 1, 0, 6, 5, 4)]
+    assert page.html.select_one("main h1, main h2").name == "h1"
+    assert len(page.html.select("h1")) == 1
+
+
+def test_a_query_is_the_list_alone(site: Site, mods: list[Any]) -> None:
+    # C-FRONT-1
+    for query in ("q=mod", "game=portal", "sort=top", "sort=new", "page=1", "page=2", "tag=x", "q="):
+        page = site.get(f"/Modhub?{query}")
+        assert rows(page) == [], query
+        assert not page.html.select(".front-head, .first-steps, .game-tiles"), query
+    assert rows(site.get("/Modhub/")) == rows(site.get("/Modhub")) == ["top", "new"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4])
+def test_few_mods_are_a_list(site: Site, count: int) -> None:
+    # C-FRONT-1
+    insert_mods(site, [{"title": f"Mod {number}"} for number in range(count)])
+    page = site.get("/Modhub")
+    assert rows(page) == (["top", "new"] if count == 4 else [])
+    assert len(page.html.select(".browse > .cards > .card")) == count
+    assert page.html.find(id="results").text == ("1 mod" if count == 1 else f"{count} mods")
+    assert bool(page.html.select(".empty")) == (count == 0)
+
+
+@pytest.mark.postgres
+def test_nothing_is_on_the_front_that_not_everybody_sees(site: Site, mods: list[Any], tmp_path: Path) -> None:
+    # C-FRONT-4
+    add_game(Admin(site.config), "Portal", None, None)
+    draft, hidden, deleted = new_mod(site, title="Canary", games=["Portal"]), mods[3], mods[5]
+    upload_asset(site, draft, "code", version="1")
+    upload_asset(site, draft, "images", b"x", content_type="image/png", name="canary.png")
+    changed = upload_asset(site, hidden, "images", b"x", content_type="image/png", name="hidden.png")
+    shot = changed["assets"][-1]["url"]
+    before = site.get("/Modhub")
+    assert "Canary" not in before.text
+    assert before.html.select_one(".game-tiles img")["src"] == shot
+    assert before.html.select_one(".game-tiles a").text.split() == ["Portal", "7", "mods"]
+    hide_mod(site, hidden)
+    site.as_account(7).delete(mod_address(deleted), status=204)
+    after = site.get("/Modhub")
+    for mod in (hidden, deleted, draft):
+        assert mod["title"] not in after.text
+        assert f'"/Modhub/{mod["id"]}"' not in after.text
+    assert shot not in after.text
+    assert after.html.select_one(".game-tiles a").text.split() == ["Portal", "5", "mods"]
+    assert row(after, "top") == ["Mod 1", "Mod 0", "Mod 6", "Mod 4", "Mod 2"]
+
+
+def test_games_are_tiles_and_the_rest_is_behind_them(site: Site, tmp_path: Path) -> None:
+    # C-FRONT-5
+    icon = tmp_path / "portal.svg"
+    icon.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    add_game(Admin(site.config), "Portal", "Portal <i>", icon)
+    add_game(Admin(site.config), "Empty", None, None)
+    assert not site.get("/Modhub").html.select(".game-tiles li")
+    for number in range(13):
+        add_game(Admin(site.config), f"Game {number:02}", None, None)
+        published_mod(site, games=[f"game {number:02}", *(["PORTAL"] if number < 3 else [])])
+    section = site.get("/Modhub").html.find(id="row-games").find_parent("section")
+    links = section.select(".game-tiles a")
+    assert [" ".join(link.text.split()) for link in links[:2]] == ["Portal <i> 3 mods", "Game 00 1 mod"]
+    assert (len(links), links[0]["href"]) == (12, "/Modhub?game=Portal")
+    assert links[0].img["src"].startswith("/Modhub/game-icon/")
+    assert not section.select("i")
+    # Each of them is reached, also those without a mod.
+    assert len(section.select("details a")) == 15
+
+
+def test_the_first_steps_are_put_away_by_a_form(start: Start) -> None:
+    # C-FRONT-2, C-HTTP-13
+    site = start(f"{TEST_ACCOUNTS} modhub_builds")
+    visitor = new_visitor(site)
+    page = visitor.get("/Modhub")
+    steps = page.html.select_one(".first-steps")
+    assert len(steps.select("ol > li")) == 3
+    assert steps.select_one("a")["href"] == "/Modhub/App"
+    assert "Set-Cookie" not in page.headers
+    form = next(form for form in page.forms.values() if "steps" in form.fields)
+    assert (form.action, form.method, "csrf_token" in form.fields) == ("/Modhub/preferences", "post", False)
+    answer = form.submit("steps", headers={"Referer": "http://localhost/Modhub"}, status=303)
+    assert answer.headers["Location"] == "/Modhub"
+    assert answer.headers["Set-Cookie"].startswith("modhub-steps=away; Max-Age=31536000; Path=/;")
+    without = visitor.get("/Modhub", headers={"If-None-Match": page.headers["ETag"]}, status=200)
+    assert not without.html.select(".first-steps")
+    assert without.headers["ETag"] != page.headers["ETag"]
+    # Others have them still, whoever asked first; they need no account, and who has one has seen them.
+    assert site.get("/Modhub").html.select(".first-steps")
+    assert "Neu hier?" in site.get("/Modhub", headers=GERMAN).text
+    assert not new_visitor(site, 8).get("/Modhub").html.select(".first-steps")
+    assert "Set-Cookie" not in site.post("/Modhub/preferences", {"steps": "back"}, status=303).headers
+
+
+def test_the_operator_has_a_picture_and_a_text(start: Any, tmp_path: Path) -> None:
+    # C-FRONT-6
+    picture, text = tmp_path / "front.png", tmp_path / "front.md"
+    picture.write_bytes(PICTURE)
+    text.write_text("# Deck <mods>\n\nFor *everybody*.\n\n<script>alert(1)</script>")
+    site = start(TEST_ACCOUNTS, modhub__front_picture=str(picture), modhub__front_text=str(text))
+    for page in (site.get("/Modhub"), new_visitor(site, 8).get("/Modhub")):
+        head = page.html.select_one(".front-head")
+        assert head.h1.text == "Deck <mods>"
+        assert head.em.text == "everybody"
+        assert not head.select("script")
+        assert (head.img["alt"], site.get(head.img["src"]).body) == ("", PICTURE)
+    assert not site.get("/Modhub?page=1").html.select(".front-head")
+    text.write_text("Only words.")
+    plain = start(TEST_ACCOUNTS, modhub__front_text=str(text))
+    assert plain.get("/Modhub").html.h1.text == "Mods"
+    with pytest.raises(StartRefused, match="front_picture"):
+        start(TEST_ACCOUNTS, modhub__front_picture=str(text))
+
+
+def test_the_front_asks_no_more_when_there_is_more(site: Site) -> None:
+    # C-FRONT-1
+    def statements() -> int:
+        with site.counted() as counted:
+            site.get("/Modhub", status=200)
+        return len(counted)
+
+    add_game(Admin(site.config), "Portal", None, None)
+    published_mod(site)
+    before = statements()
+    for number in range(12):
+        mod = published_mod(site, owner=20 + number, games=["Portal", f"Game {number}"])
+        upload_asset(site, mod, "code", version="2", owner=20 + number)
+    assert statements() == before
+    # What the games have is kept until something changes.
+    assert statements() == before - 1
+
+
+def test_no_row_changes_an_order_of_the_api(site: Site, mods: list[Any]) -> None:
+    # C-FRONT-7
+    expected = site.get("/api/modhub").json
+    assert site.get("/api/modhub?sort=popular").json == expected
+    assert [mod["title"] for mod in expected["mods"]][:2] == ["Mod 1", "Mod 0"]
+    assert site.get("/Modhub").html.select_one('link[type="application/feed+json"]')["href"] == "/Modhub/feed.json"
+
+
+def test_a_game_has_a_head(site: Site, tmp_path: Path, mods: list[Any]) -> None:
+    # C-FRONT-8
+    icon = tmp_path / "portal.svg"
+    icon.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    add_game(Admin(site.config), "Portal", None, icon)
+    page = site.get("/Modhub?game=portal")
+    assert page.html.select_one(".results .game-icon")["src"].startswith("/Modhub/game-icon/")
+    assert (page.html.h1.text, page.html.find(id="results").text) == ("Mods for Portal", "7 mods")
+    orders = page.html.select(".orders a")
+    assert [(link.text.strip(), link["href"]) for link in orders] == [
+        ("Recently updated", "/Modhub?game=portal#results"),
+        ("Top rated", "/Modhub?game=portal&sort=top#results"),
+        ("Feed of this game", "/Modhub/feed?game=portal"),
+    ]
+    assert [link.get("aria-current") for link in orders] == ["true", None, None]
+    # A game that the operator does not list has no icon; a search within a game is a search.
+    published_mod(site, games=["Another"])
+    assert site.get("/Modhub?game=another").html.select(".orders")
+    assert not site.get("/Modhub?game=another").html.select(".game-icon")
+    assert not site.get("/Modhub?game=portal&q=mod").html.select(".orders, .game-icon")
+    assert not site.get("/Modhub?game=nothing").html.select(".orders")
+
+
+def test_a_mod_page_shows_related_mods_as_cards(site: Site) -> None:
+    # C-FRONT-9
+    base = published_mod(site, title="Base", games=["Portal"])
+    published_mod(site, 9, "User", requires=[base["guid"]])
+    published_mod(site, title="Sibling")
+    hidden = published_mod(site, title="Gone", requires=[base["guid"]])
+    hide_mod(site, hidden)
+    page = site.get(base["url"]).html
+    shown = {
+        name: [card.h3.a.text for card in page.find(id=name).find_parent("section").select(".card")]
+        for name in ("users", "others")
+    }
+    assert shown == {"users": ["User"], "others": ["Sibling"]}
+
+
+def test_rows_do_not_hold_back_votes(site: Site, mods: list[Any]) -> None:
+    # A vote changes the order at once, in every process: nothing is kept but fragments.
+    with site.databases.write_session.begin() as session:
+        session.execute(update(PublicMod).where(PublicMod.id == mods[0]["id"]).values(score=99))
+    shown = row(site.get("/Modhub"), "top")
+    assert shown
+    assert shown[0] == "Mod 0"

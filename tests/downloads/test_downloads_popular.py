@@ -1,0 +1,206 @@
+"""Popular this week: an order and a row of pages, computed into a table; and the figure on cards."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, func, insert, select, update
+
+from modhub.admin.program import Admin
+from modhub.catalogue.models import Vote
+from modhub.db import now
+from modhub.interfaces import IMods
+from modhub.ops import downgrade, migrate
+from modhub_downloads import popularity
+from modhub_downloads.days import day_of
+from modhub_downloads.demo import fill_download_counts
+from modhub_downloads.models import DailyDownloads, ModDownloads, PopularMod, PopularState
+from modhub_downloads.popularity import update_popular, weight_of
+from modhub_downloads.reconciliation import find_wrong_counts
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.workers import find_worker
+
+pytestmark = pytest.mark.postgres
+
+FEATURES = f"{TEST_ACCOUNTS} modhub_downloads"
+TODAY = day_of(datetime.now(UTC))
+
+
+def count(site: Site, mod_id: int, *rows: tuple[int, int]) -> None:
+    """Rows of (days ago, downloads)."""
+    values = [{"mod_id": mod_id, "version": "1", "day": TODAY - ago, "downloads": number} for ago, number in rows]
+    with site.databases.write_session.begin() as session:
+        session.execute(insert(DailyDownloads).values(values))
+
+
+def vote(site: Site, mod: Any, *votes: tuple[int, int]) -> None:
+    for account, value in votes:
+        site.as_account(account).put_json(mod_address(mod, "vote"), {"value": value})
+
+
+def compute(site: Site) -> None:
+    """As if the last time was long ago."""
+    with site.databases.write_session.begin() as session:
+        session.execute(delete(PopularState))
+    assert update_popular(site.registry)
+
+
+def popular(site: Site, query: str = "") -> list[str]:
+    page = site.get(f"/Modhub?sort=popular{query}").html
+    return [link.text for link in page.select(".cards h3 a")]
+
+
+def weights(site: Site) -> dict[int, int]:
+    with site.databases.readonly_session() as session:
+        return {row.mod_id: row.weight for row in session.scalars(select(PopularMod))}
+
+
+def test_downloads_of_the_week_come_first_then_its_votes_then_the_newest(site: Site) -> None:
+    # C-FRONT-3
+    mods = {name: published_mod(site, title=name, games=["Portal"]) for name in "abcdefgh"}
+    count(site, mods["a"]["id"], (0, 2), (6, 3), (7, 900))
+    count(site, mods["b"]["id"], (1, 6))
+    count(site, mods["c"]["id"], (3, 5))
+    count(site, mods["d"]["id"], (8, 500))
+    vote(site, mods["c"], (8, 1), (9, 1), (10, 1))
+    vote(site, mods["e"], (8, 1), (9, 1))
+    vote(site, mods["f"], (8, -1), (9, 1), (10, 1), (11, 1), (12, -1))
+    vote(site, mods["g"], (8, -1))
+    vote(site, mods["d"], (8, 1), (9, 1), (10, 1))
+    with site.databases.write_session.begin() as session:
+        old = now() - timedelta(days=7, seconds=5)
+        session.execute(update(Vote).where(Vote.mod_id == mods["d"]["id"]).values(cast_at=old))
+    compute(site)
+    # More downloads, then more votes; votes against alone are no reason; the others by their last change.
+    assert popular(site) == ["b", "c", "a", "e", "f", "h", "g", "d"]
+    assert set(weights(site)) == {mods[name]["id"] for name in "abcef"}
+    assert popular(site, "&game=portal&q=b") == ["b"]
+    row = site.get("/Modhub").html.find(id="row-popular").find_parent("section")
+    assert [link.text for link in row.select("h3 a")] == ["b", "c", "a", "e", "f"]
+    assert row.select_one(".row-head a")["href"] == "/Modhub?sort=popular"
+    sentence = "Most downloads in the last seven days, then most votes. Updated every ten minutes."
+    assert row.p.text == sentence
+    assert not site.get("/Modhub").html.find(id="row-top"), "it stands in the place of the core's row"
+    german = site.get("/Modhub", headers={"Accept-Language": "de"}).html
+    assert german.find(id="row-popular").text == "Diese Woche beliebt"
+
+
+def test_it_is_computed_every_ten_minutes_at_most_by_one_process(site: Site, start: Start) -> None:
+    # C-FRONT-3
+    other = start(FEATURES, url=str(site.registry.settings["sqlalchemy.url"]))
+    mod = published_mod(site)
+    assert update_popular(site.registry)
+    count(site, mod["id"], (0, 1))
+    for process in (site, other):
+        assert not update_popular(process.registry)
+    assert weights(site) == {}
+
+    def computed(ago: timedelta) -> bool:
+        with site.databases.write_session.begin() as session:
+            session.execute(update(PopularState).values(computed_at=now() - ago))
+        return update_popular(other.registry)
+
+    assert not computed(timedelta(minutes=9, seconds=50))
+    assert computed(timedelta(minutes=10))
+    assert weights(site) == {mod["id"]: weight_of(1, 0)}
+    # A clock that ran ahead does not stop it.
+    assert computed(timedelta(minutes=-30))
+    worker = find_worker(site.registry, "popular mods")
+    assert (worker.alone, worker.every) == (True, 60)
+
+
+def test_only_what_has_changed_is_written(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = insert_mods(site, [{"title": f"Mod {at}"} for at in range(6)])
+    monkeypatch.setattr(popularity.bulk, "BATCH", 2)
+    for at, mod_id in enumerate(ids):
+        count(site, mod_id, (6, 10 + at))
+    compute(site)
+    expected = {mod_id: weight_of(10 + at, 0) for at, mod_id in enumerate(ids)}
+    assert weights(site) == expected
+    count(site, ids[3], (0, 5))
+    with site.databases.write_session.begin() as session:
+        session.execute(delete(DailyDownloads).where(DailyDownloads.mod_id == ids[1]))
+    with site.counted() as statements:
+        compute(site)
+    del expected[ids[1]]
+    assert weights(site) == {**expected, ids[3]: weight_of(18, 0)}
+    assert sum(statement.startswith("DELETE FROM downloads_popular WHERE") for statement in statements) == 1
+
+
+def test_one_download_outweighs_all_votes() -> None:
+    assert weight_of(1, -(10**9)) > weight_of(0, 10**9)
+    assert weight_of(0, 2) > weight_of(0, 1) > weight_of(0, 0) > weight_of(0, -1)
+    assert weight_of(10**12, 0) < 2**63
+
+
+def test_hidden_and_deleted_mods_leave_at_once_and_drafts_never_appear(site: Site) -> None:
+    # C-FRONT-4
+    shown, hidden, deleted, draft = (published_mod(site, title=name) for name in ("a", "b", "c", "x"))
+    draft = new_mod(site, title="Canary")
+    upload_asset(site, draft, "code", version="1")
+    for mod in (shown, hidden, deleted, draft):
+        count(site, mod["id"], (0, 9))
+    compute(site)
+    assert "Canary" not in popular(site)
+    hide_mod(site, hidden)
+    site.as_account(7).delete(mod_address(deleted), status=204)
+    assert popular(site) == ["a", "x"]
+    assert deleted["id"] not in weights(site)
+    for address in ("/Modhub", "/Modhub/feed?sort=popular", "/Modhub/feed.json?sort=popular"):
+        assert "Canary" not in site.get(address).text
+
+
+def test_programs_have_the_orders_that_they_had(site: Site) -> None:
+    # C-FRONT-7
+    first, _second = published_mod(site), published_mod(site)
+    count(site, first["id"], (0, 9))
+    compute(site)
+    assert site.get("/api/modhub?sort=popular").json == site.get("/api/modhub").json
+    links = site.get("/Modhub?sort=popular&q=mod").html.select('a[href^="/api/modhub?"]')
+    assert [link["href"] for link in links] == ["/api/modhub?q=mod"]
+
+
+def test_cards_say_how_often_a_mod_was_downloaded_in_no_further_statement(site: Site, start: Start) -> None:
+    # C-FRONT-10
+    mods = [published_mod(site, title=f"Mod {at}") for at in range(3)]
+    with site.databases.write_session.begin() as session:
+        rows = [{"mod_id": mods[0]["id"], "downloads": 1204}, {"mod_id": mods[1]["id"], "downloads": 0}]
+        session.execute(insert(ModDownloads), rows)
+    for address in ("/Modhub", "/Modhub?page=1", "/Modhub?q=mod", "/Modhub/by/7", mods[2]["url"]):
+        cards = {card.h3.text: card.select(".figure") for card in site.get(address).html.select(".card")}
+        assert [figure.text for figure in cards["Mod 0"]] == ["1,204 downloads"], address
+        assert cards["Mod 1"] == [], address
+    without = start(TEST_ACCOUNTS, url=str(site.registry.settings["sqlalchemy.url"]))
+    counts = []
+    for process in (site, without):
+        with process.counted() as statements:
+            process.get("/Modhub?page=1")
+        counts.append(len(statements))
+    assert counts[0] == counts[1]
+    assert not without.get("/Modhub").html.select(".figure, #row-popular")
+
+
+def test_the_table_can_be_filled_again(site: Site) -> None:
+    # C-RUN-13
+    package = next(package for package in site.declarations.migrations if package.package == "modhub_downloads")
+    mod = published_mod(site)
+    count(site, mod["id"], (0, 3))
+    compute(site)
+    assert downgrade.downgrade(site.databases, package, "downloads_0003")
+    migrate.upgrade(site.databases, [package])
+    assert weights(site) == {}
+    assert update_popular(site.registry)
+    assert weights(site) == {mod["id"]: weight_of(3, 0)}
+
+
+def test_the_samples_have_downloads(site: Site) -> None:
+    mods = {title: published_mod(site, title=title) for title in ("Overlay Kit", "Tide Table", "Another")}
+    admin = Admin(site.config)
+    for _ in range(2):
+        fill_download_counts(admin)
+    with site.databases.readonly_session() as session:
+        counted = dict(session.execute(select(ModDownloads.mod_id, ModDownloads.downloads)).all())
+        assert set(counted) == {mods["Overlay Kit"]["id"], mods["Tide Table"]["id"]}
+        assert find_wrong_counts(session, site.find_service(IMods)) == []
+        assert session.scalar(select(func.count()).select_from(PopularMod)) == 2
