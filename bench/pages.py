@@ -19,7 +19,8 @@ TIMES = 40
 UNCACHED = 101
 """Pages and mods from this number on are requested only once."""
 PAGES = {
-    "browse": "/Modhub",
+    "front": "/Modhub",
+    "browse": "/Modhub?page=1",
     "browse, a word": "/Modhub?q=4711",
     "browse, two words": "/Modhub?q=amber+basalt",
     "browse, one game": "/Modhub?game=portal",
@@ -59,7 +60,8 @@ JSON = {
 }
 """The same content as JSON, for comparison."""
 SIGNED_IN = {
-    "browse, signed in": "/Modhub",
+    "front, signed in": "/Modhub",
+    "browse, signed in": "/Modhub?page=1",
     "mod, signed in": f"/Modhub/{fuller.PLAIN}",
     "workshop": "/Modhub/mine",
     "workshop, a mod": f"/Modhub/mine/{fuller.PLAIN + 1}",

@@ -32,7 +32,7 @@ def serve_samples(folder: Path) -> Installation:
     while not shown or time.monotonic() - last < QUIET_SECONDS:
         assert time.monotonic() - began < PICTURE_SECONDS, "the pictures were not made"
         time.sleep(0.2)
-        count = service.caller().ask("GET", "/Modhub").body.count(b"<picture>")
+        count = service.caller().ask("GET", "/Modhub?page=1").body.count(b"<picture>")
         if count != shown:
             shown, last = count, time.monotonic()
     return service

@@ -9,7 +9,9 @@ MIRA = 900_000_001
 Visit = Callable[..., Page]
 Look = Callable[[Page, str], None]
 PAGES = {
-    "browse": "/Modhub",
+    "front": "/Modhub",
+    "browse": "/Modhub?page=1",
+    "game": "/Modhub?game=starfall+rally",
     "search": "/Modhub?q=overlay&game=starfall+rally&sort=top&size=1",
     "nothing": "/Modhub?q=zzzz",
     "mod": "/Modhub/3",
@@ -38,7 +40,7 @@ def test_every_page_is_accessible_valid_and_fits(visit: Visit, look: Look, width
 def test_the_first_screen_of_a_phone_has_a_mod(visit: Visit, locale: str) -> None:
     # C-PAGE-19
     page = visit(viewport={"width": 360, "height": 740}, locale=locale, java_script_enabled=False)
-    page.goto("/Modhub")
+    page.goto("/Modhub?page=1")
     box = page.locator(".card").first.bounding_box()
     assert box
     assert box["y"] <= 320

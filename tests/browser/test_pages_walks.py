@@ -30,7 +30,7 @@ def test_a_visitor_searches_filters_opens_and_downloads(
     page.get_by_role("navigation", name="Games").get_by_role("link", name="Starfall Rally").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Mods for Starfall Rally")
     page.go_back()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Mods")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Mods for the capture overlay")
     page.go_forward()
     page.get_by_role("link", name="Ghost Racer").click()
     expect(page.locator(".chain li")).to_have_count(4)

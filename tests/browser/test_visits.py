@@ -27,7 +27,7 @@ LOOKS = [
 
 
 def changes(page: Page) -> list[str]:
-    return page.locator(".card").evaluate_all("(cards) => cards.map((card) => card.dataset.changed)")
+    return page.locator(".browse > .cards .card").evaluate_all("(cards) => cards.map((card) => card.dataset.changed)")
 
 
 @pytest.mark.parametrize("looks", LOOKS[:2])
@@ -36,7 +36,7 @@ def test_browse_says_what_is_new_since_the_last_visit(visit: Visit, look: Look, 
     language, width = looks["locale"], looks["viewport"]["width"]
     page = visit(**looks)
     page.goto("/Modhub")
-    line, badges = page.locator("[data-since]"), page.locator(".card .badge")
+    line, badges = page.locator("[data-since]"), page.locator(".browse > .cards .badge")
     # Nothing is new to somebody who was never here.
     expect(line).to_be_empty()
     expect(badges).to_have_count(0)

@@ -54,7 +54,7 @@ def test_the_front_has_rows_and_the_list_beneath_them(site: Site, mods: list[Any
     assert rows(page) == ["top", "new"]
     assert row(page, "top") == ["Mod 3", "Mod 5", "Mod 2", "Mod 1", "Mod 0"]
     assert row(page, "new") == ["Mod 6", "Mod 5", "Mod 4", "Mod 3", "Mod 2"]
-    assert page.html.find(id="row-top").find_next("a")["href"] == "/Modhub?sort=top"
+    assert page.html.select_one(".row > .all")["href"] == "/Modhub?sort=top"
     assert page.html.find(id="row-top").find_next("p").text == "By votes for a mod, less those against it."
     for number in range(7, 12):
         published_mod(site, title=f"Mod {number}")
@@ -121,7 +121,7 @@ def test_games_are_tiles_and_the_rest_is_behind_them(site: Site, tmp_path: Path)
     for number in range(13):
         add_game(Admin(site.config), f"Game {number:02}", None, None)
         published_mod(site, games=[f"game {number:02}", *(["PORTAL"] if number < 3 else [])])
-    section = site.get("/Modhub").html.find(id="row-games").find_parent("section")
+    section = site.get("/Modhub").html.find(id="row-games").find_parent("nav")
     links = section.select(".game-tiles a")
     assert [" ".join(link.text.split()) for link in links[:2]] == ["Portal <i> 3 mods", "Game 00 1 mod"]
     assert (len(links), links[0]["href"]) == (12, "/Modhub?game=Portal")

@@ -78,7 +78,7 @@ def test_downloads_of_the_week_come_first_then_its_votes_then_the_newest(site: S
     assert popular(site, "&game=portal&q=b") == ["b"]
     row = site.get("/Modhub").html.find(id="row-popular").find_parent("section")
     assert [link.text for link in row.select("h3 a")] == ["b", "c", "a", "e", "f"]
-    assert row.select_one(".row-head a")["href"] == "/Modhub?sort=popular"
+    assert row.select_one(".all")["href"] == "/Modhub?sort=popular"
     sentence = "Most downloads in the last seven days, then most votes. Updated every ten minutes."
     assert row.p.text == sentence
     assert not site.get("/Modhub").html.find(id="row-top"), "it stands in the place of the core's row"

@@ -92,7 +92,7 @@ def _send_build(caller: Caller, system: str) -> None:
 
 def _wait_for_pictures(caller: Caller, began: float) -> None:
     """Wait until every card has its small pictures: until then the originals are shown."""
-    while caller.ask("GET", "/Modhub").body.count(b"<picture>") < MODS:
+    while caller.ask("GET", "/Modhub?page=1").body.count(b"<picture>") < MODS:
         assert time.monotonic() - began < PICTURE_SECONDS, "the pictures were not made"
         time.sleep(0.2)
 

@@ -1,0 +1,138 @@
+"""The front in a real browser: who is new, who comes back, on a phone, by keyboard, on the widest screens."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from modhub_testing.caller import Caller
+
+MIRA = 900_000_001
+CHANGED = 72
+FIRST_RESULT_STOPS = 8
+Visit = Callable[..., Page]
+Look = Callable[[Page, str], None]
+PHONE = {"width": 360, "height": 740}
+SHIFTS = """() => new Promise((done) => {
+    let sum = 0;
+    new PerformanceObserver((list) => { for (const one of list.getEntries()) sum += one.value; })
+        .observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => done(sum), 300);
+})"""
+SAME_LINE = "(links) => new Set(links.map((link) => link.getBoundingClientRect().top)).size"
+
+
+def first_card(page: Page) -> float:
+    box = page.locator(".card").first.bounding_box()
+    assert box
+    return box["y"]
+
+
+@pytest.mark.parametrize("java_script_enabled", [True, False], ids=["scripts", "no scripts"])
+def test_who_is_new_comes_by_a_link_to_a_game(visit: Visit, look: Look, java_script_enabled: bool) -> None:
+    # C-FRONT-2, C-FRONT-8, C-PAGE-5
+    page = visit(java_script_enabled=java_script_enabled, viewport={"width": 1280, "height": 900})
+    page.goto("/Modhub?game=Starfall+Rally")
+    expect(page.locator(".game-icon")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Mods for Starfall Rally")
+    page.locator(".orders").get_by_role("link", name="Top rated").click()
+    expect(page.locator('.orders [aria-current="true"]')).to_have_text("Top rated")
+    page.locator(".brand").click()
+    expect(page.locator(".first-steps ol > li")).to_have_count(3)
+    # Nothing is new to somebody who was never here.
+    expect(page.locator(".badge")).to_have_count(0)
+    page.get_by_role("button", name="Hide these steps").click()
+    expect(page.locator("#row-top")).to_be_visible()
+    expect(page.locator(".first-steps")).to_have_count(0)
+    page.reload()
+    expect(page.locator(".first-steps")).to_have_count(0)
+    page.get_by_role("navigation", name="Games").get_by_role("link", name="Harbour Nine").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Mods for Harbour Nine")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280, 2560])
+def test_the_front_looks_right(visit: Visit, look: Look, width: int, scheme: str) -> None:
+    # C-FRONT-1
+    page = visit(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto("/Modhub")
+    look(page, f"front {width} {scheme}")
+    assert page.evaluate(SHIFTS) == 0
+    lefts = page.locator(".browse > .cards .card").evaluate_all("(all) => all.map((one) => one.offsetLeft)")
+    assert len(set(lefts)) == {360: 1, 1280: 3, 2560: 5}[width]
+    page.set_viewport_size({"width": 1600, "height": 900})
+    lefts = page.locator(".browse > .cards .card").evaluate_all("(all) => all.map((one) => one.offsetLeft)")
+    assert len(set(lefts)) == 5
+
+
+@pytest.mark.parametrize("account", [None, MIRA], ids=["visitor", "signed in"])
+@pytest.mark.parametrize("locale", ["en", "de"])
+def test_a_phone_begins_with_mods(visit: Visit, look: Look, locale: str, account: int | None) -> None:
+    # C-PAGE-19, C-FRONT-8
+    page = visit(account=account, viewport=PHONE, locale=locale)
+    for query in ("page=1", "game=Starfall+Rally", "sort=top"):
+        page.goto(f"/Modhub?{query}")
+        assert first_card(page) <= 320, query
+        assert page.locator(".site-head nav a").evaluate_all(SAME_LINE) == 1
+    page.goto("/Modhub")
+    look(page, f"front {locale} {account}")
+    if account is None:
+        expect(page.locator("h1")).to_have_text(
+            "Mods für das Overlay" if locale == "de" else "Mods for the capture overlay"
+        )
+    assert page.locator(".site-head nav a").evaluate_all(SAME_LINE) == 1
+    authors = page.locator(".browse .author a").evaluate_all(
+        "(all) => all.map((one) => one.getBoundingClientRect().height)"
+    )
+    assert min(authors) >= 24
+
+
+def test_a_keyboard_is_soon_at_the_first_result(visit: Visit) -> None:
+    page = visit()
+    page.goto("/Modhub")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    stops = 1
+    while not page.evaluate("document.activeElement.matches('.card h3 a')"):
+        page.keyboard.press("Tab")
+        stops += 1
+        assert stops <= FIRST_RESULT_STOPS
+    size = page.locator(".card").first.locator(".size")
+    expect(size).to_have_css("opacity", "1")
+    # The row scrolls to what has the focus.
+    for _ in range(9):
+        page.keyboard.press("Tab")
+    expect(page.locator(".row").first.locator(".card").last).to_be_in_viewport()
+
+
+@pytest.fixture(scope="module")
+def busy(serve_with: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A service on which 72 mods have changed, and its first mod before all of them."""
+    with serve_with(tmp_path_factory.mktemp("busy"), "modhub_testing.accounts") as running:
+        caller = Caller([int(running.address.rpartition(":")[2])], "account-7")
+        caller.published("Known since long")
+        for number in range(CHANGED):
+            caller.published(f"Mod {number}")
+        yield running
+
+
+def test_a_week_later_there_are_72_changes(browser: Browser, busy: Any) -> None:
+    # C-PAGE-41
+    context = browser.new_context(base_url=busy.address)
+    page = context.new_page()
+    page.goto("/Modhub?page=4")
+    before = page.locator(".card").last.get_attribute("data-changed")
+    looked = {"since": before, "seen": before}
+    page.evaluate(
+        "(looked) => localStorage.setItem('modhub-visit', JSON.stringify({ ...looked, at: Date.now() - 6048e5 }))",
+        looked,
+    )
+    page.goto("/Modhub")
+    expect(page.locator("[data-since]")).to_have_text("20+ new or updated since your last visit")
+    # All that is shown is new: marks would mark none.
+    expect(page.locator(".badge")).to_have_count(0)
+    page.goto("/Modhub?page=4")
+    expect(page.locator(".badge")).to_have_count(12)
+    expect(page.locator(".card").last.locator(".badge")).to_have_count(0)
+    context.close()
