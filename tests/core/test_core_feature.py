@@ -68,7 +68,7 @@ def test_it_brings_a_language_with_three_plural_forms(installed: None, start: St
         page = site.get("/Modhub", headers=polish).html
         counted.append(page.find(id="results").text)
     assert counted == ["1 mod", "2 mody", "3 mody", "4 mody", "5 modów"]
-    assert (page.html["lang"], page.select_one(".search button, form button").text.strip()) == ("pl", "Szukaj")
+    assert (page.html["lang"], page.select_one("form.finder button").text.strip()) == ("pl", "Szukaj")
     # What it does not translate is English.
     assert "Recently updated" in page.text
     without = start(ACCOUNTS, url=str(site.registry.settings["sqlalchemy.url"]))

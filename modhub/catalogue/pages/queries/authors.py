@@ -11,7 +11,7 @@ from modhub.interfaces import IProfiles, Profile
 _FOUND: Final = "modhub.authors"
 
 
-def find_authors(request: Request, mods: Iterable[ModPresenter]) -> Mapping[int, Profile]:
+def find_authors(request: Request, mods: Iterable[ModPresenter]) -> Mapping[int, Profile | None]:
     """Return at least the authors of these mods by account; none without :class:`IProfiles`.
 
     One lookup of those that the request has not asked for yet: the rows of a page have many in common.
@@ -24,4 +24,4 @@ def find_authors(request: Request, mods: Iterable[ModPresenter]) -> Mapping[int,
     if unknown:
         authors.update(dict.fromkeys(unknown))
         authors.update(profiles.get_profiles(unknown))
-    return {account: profile for account, profile in authors.items() if profile is not None}
+    return authors

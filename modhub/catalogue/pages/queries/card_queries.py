@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final
 
-from modhub.catalogue.pages.presenters.mod import ModPresenter
+from modhub.catalogue.pages.presenters.mod import Figure, ModPresenter
 from modhub.catalogue.pages.queries import selections, statements
 from modhub.catalogue.pages.queries.updates import card_of
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ListStatement
@@ -90,12 +90,14 @@ class CardReader:
         return self.reader.prepare(statements.others_statement(self._card_columns))
 
     def _cards(self, rows: Iterable[Row]) -> list[ModPresenter]:
-        first = len(statements.CARD_COLUMNS)
-        texts = [(figure.singular, figure.plural) for figure in self._figures.values()]
-        return [
-            card_of(row, tuple((*text, value) for text, value in zip(texts, row[first:], strict=True) if value))
-            for row in rows
-        ]
+        return [card_of(row, self._figures_of(row)) for row in rows]
+
+    def _figures_of(self, row: Row) -> tuple[Figure, ...]:
+        numbers = row[len(statements.CARD_COLUMNS) :]
+        if not any(numbers):
+            return ()
+        both = zip(self._figures.values(), numbers, strict=True)
+        return tuple((figure.singular, figure.plural, number) for figure, number in both if number)
 
     def listing(self, params: ListParams) -> Listing:
         """Return one page of published mods as cards."""

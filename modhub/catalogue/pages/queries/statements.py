@@ -20,7 +20,7 @@ VERSIONS_IN_FEED: Final = 5
 """Versions of one mod in the feed of a list: as many as an author releases between two visits of a feed reader."""
 _CONSIDERED: Final = 1000
 """The latest changes of the service among which deletions are looked for: the time does not grow with the catalogue."""
-_LATEST: Final = 100
+_LATEST: Final = 50
 """The mods changed last among which those with a new version are looked for."""
 _TOMBSTONES: Final = 100
 """Deletions in the feed of the list."""

@@ -6,7 +6,9 @@ from itertools import islice
 from typing import Any
 from urllib.parse import quote_plus
 
-from modhub.catalogue.pages.presenters.card import render_card
+from markupsafe import Markup
+
+from modhub.catalogue.pages.presenters.card import render_card, render_cards_together
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
 from modhub.catalogue.pages.queries.card_queries import Listing
@@ -192,13 +194,18 @@ def card_loading(index: int) -> str:
     return "first" if index == 0 else "eager" if index < EAGER else "lazy"
 
 
-def render_cards(request: Request, cards: list[ModPresenter], games: CuratedGames, loading: str = "") -> list[Any]:
-    """Return the cards with the names of their authors; ``loading`` of all images, by default by their place."""
+def render_cards(request: Request, cards: list[ModPresenter], games: CuratedGames) -> list[Any]:
+    """Return the cards with the names of their authors."""
     ui, authors = PageHelpers(request), find_authors(request, cards)
     return [
-        render_card(ui, card, authors.get(card.owner), games, loading or card_loading(index))
-        for index, card in enumerate(cards)
+        render_card(ui, card, authors.get(card.owner), games, card_loading(index)) for index, card in enumerate(cards)
     ]
+
+
+def join_cards(request: Request, cards: list[ModPresenter], loading: str = "lazy") -> Markup:
+    """Return the cards of a row, or of another list that many visitors see, as one fragment."""
+    games, authors = page_games(request), find_authors(request, cards)
+    return render_cards_together(PageHelpers(request), cards, authors, games, loading)
 
 
 def search_groups(request: Request, params: ListParams, *, has_hits: bool) -> SearchGroups | None:
@@ -218,7 +225,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     params = page_list_params(request)
     reader = page_reader(request)
     listing: Listing = reader.listing(params)
-    games = page_games(request)
+    games, shown = page_games(request), listing.cards
     chosen = games.get(fold_game(params.game)) if params.game else None
     ui = PageHelpers(request)
     choices = filter_choices(request, params)
@@ -232,7 +239,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
         "head": render_head(request) if front else None,
         "is_game": bool(params.game and not params.q),
         "listing": listing,
-        "cards": render_cards(request, listing.cards, games, "lazy" if front else ""),
+        "cards": [join_cards(request, shown)] if front and shown else render_cards(request, shown, games),
         "options": ui.cached_fragment(OPTIONS, games=games, chosen=chosen),
         "game_links": links(
             GAMES_TEMPLATE, games=games, strip=tuple(games_in_strip(games, chosen)), chosen=chosen, filters=filters

@@ -13,7 +13,7 @@ from modhub.base.public_cache import PublicCache
 from modhub.base.service_registry import find_service
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.game_tiles import GameTiles
-from modhub.catalogue.pages.views.browse import DEFAULT, address_of, page_games, page_reader, render_cards
+from modhub.catalogue.pages.views.browse import DEFAULT, address_of, join_cards, page_games, page_reader
 from modhub.catalogue.read_service import CatalogueReader, ListParams
 from modhub.content.text import N_
 from modhub.http.request import Request
@@ -34,7 +34,7 @@ def render_row(
     if len(cards) < LEAST_MODS_IN_ROW:
         return None
     # The first row may be seen at once; it is the one with an order of its own.
-    shown = tuple(render_cards(request, cards, page_games(request), "eager" if note else "lazy"))
+    shown = join_cards(request, cards, "eager" if note else "lazy")
     values = {"name": name, "title": title, "note": note, "address": address, "cards": shown}
     return PageHelpers(request).cached_fragment(ROW_TEMPLATE, **values)
 

@@ -20,7 +20,7 @@ from modhub.catalogue.owner_views import locked_account_id
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
 from modhub.catalogue.pages.queries.page_queries import ModPage
-from modhub.catalogue.pages.views.browse import page_games, page_reader, render_cards
+from modhub.catalogue.pages.views.browse import join_cards, page_games, page_reader
 from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
 from modhub.content.folding import fold_game
@@ -110,8 +110,8 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
         "mod": mod.mod,
         "fragments": fragments,
         "related": related,
-        "users": render_cards(request, related.users, games, "lazy"),
-        "others": render_cards(request, related.others, games, "lazy"),
+        "users": join_cards(request, related.users),
+        "others": join_cards(request, related.others),
         "author": name,
         "contact": contact_about(request.registry, mod.mod.id),
         "own_vote": None,
