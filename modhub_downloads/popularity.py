@@ -54,7 +54,7 @@ def update_popular(registry: Any) -> bool:
         if last is not None and timedelta() <= now() - last < POPULAR_PAUSE:
             return False
         weights = find_weights(session, find_service(registry, IMods))
-        known = dict(session.execute(select(PopularMod.mod_id, PopularMod.weight)).tuples().all())
+        known = {row.mod_id: row.weight for row in session.execute(select(PopularMod.mod_id, PopularMod.weight))}
     changed = sorted(mod_id for mod_id in weights.keys() | known.keys() if weights.get(mod_id) != known.get(mod_id))
     for batch in bulk.batches(changed):
         raise_if_stopping(registry)
