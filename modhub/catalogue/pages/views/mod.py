@@ -17,6 +17,7 @@ from modhub.base.errors import invalid, not_found
 from modhub.base.identity import CredentialKind
 from modhub.catalogue import voting
 from modhub.catalogue.owner_views import locked_account_id
+from modhub.catalogue.pages.presenters.changelog import AgedNote, fold_bare
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
 from modhub.catalogue.pages.queries.page_queries import ModPage
@@ -65,8 +66,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
     fragment = partial(ui.cached_fragment, presenter=ModPresenter, document=mod.document, image_facts=mod.image_facts)
     base, games, name = ui.absolute(""), page_games(request), author and author.name
     installing = {"preview": bool(preview), "install_scheme": request.registry.settings["modhub.install_scheme"]}
-    # As parts of the cache key, ages make fragments be rendered again as time passes.
-    entries = tuple((note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
+    aged = (AgedNote(note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
     fragments = {
         "head": fragment(
             MOD_FRAGMENTS + "head.jinja2", base=base, site_name=ui.site_name, site_image=ui.site_image, games=games
@@ -98,7 +98,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
             related=relations,
             author=name,
             app_links=tuple(ui.panels("mod_install")),
-            entries=entries,
+            entries=fold_bare(aged),
             page=notes.page,
             pages=notes.pages,
             html=shift_headings,
