@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.content.limits import PAGE_SIZE_MOST
-from modhub.content.markup import to_text
+from modhub.content.markup import summarize
 from modhub.db import bulk
 from modhub.interfaces import IMods, IProfiles, IPublicMods
 from modhub.ui.i18n import Catalogs
@@ -66,7 +66,7 @@ def listed_versions(session: Session, registry: Any, pending: Sequence[tuple[int
             if note is not None:
                 mod = visible[mod_id]
                 author = names[mod.owner].name if mod.owner in names else ""
-                yield NewVersion(mod_id, mod.title, version, author, to_text(note.document.text, CHANGE))
+                yield NewVersion(mod_id, mod.title, version, author, summarize(note.document.text, CHANGE))
 
 
 def compose_digest(

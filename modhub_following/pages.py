@@ -97,7 +97,7 @@ def following_page(_context: Any, request: Request) -> dict[str, Any]:
     follows = services.follows_of(session, account_id)
     number = _page_number(request)
     selection = selection_of(follows)
-    cards = find_service(request.registry, IModCards).get_page(request, selection, number, PAGE_SIZE)
+    cards = find_service(request.registry, IModCards).get_page(request, selection, number, PAGE_SIZE, with_changes=True)
     return {
         "cards": cards.cards,
         "page": number,

@@ -19,6 +19,8 @@ from modhub.content import limits, text
 
 SUMMARY = 160
 """Characters of a summary."""
+SUMMARIZED = 12 * SUMMARY
+"""Characters of cleaned HTML that a summary of this length is made from."""
 Check = Callable[[str], str | None]
 
 
@@ -156,22 +158,22 @@ def _shorten(line: str, limit: int) -> str:
     return (whole_words if space and len(whole_words) > limit // 2 else cut).rstrip(" .,;:") + "…"
 
 
-def summarize(cleaned: str) -> str:
-    """The beginning of cleaned HTML as a short line, without reading the rest. The result is text, not HTML.
+def summarize(cleaned: str, limit: int = SUMMARY) -> str:
+    """The beginning of cleaned HTML as a line of at most ``limit`` characters, without reading the rest.
 
-    It skips the first heading and ends before the next one.
+    It skips the first heading and ends before the next one. The result is text, not HTML.
     """
-    start = cleaned[: 12 * SUMMARY]
+    start = cleaned[: 12 * limit]
     last_tag = start.rfind("<")
     is_tag_cut = len(cleaned) > len(start) and last_tag > start.rfind(">")
     start = start[:last_tag] if is_tag_cut else start
     first_section = _HEADING.split(_FIRST_HEADINGS.sub("", start))[0]
-    blocks = [line for block in _BLOCK_END.split(first_section) if (line := to_text(block, 2 * SUMMARY))]
+    blocks = [line for block in _BLOCK_END.split(first_section) if (line := to_text(block, 2 * limit))]
     if not blocks:
-        return to_text(start, SUMMARY)
+        return to_text(start, limit)
     # A list's items are seldom sentences.
     sentences = [f"{block}." if block[-1].isalnum() else block for block in blocks[:-1]]
-    return _shorten(" ".join([*sentences, *blocks[-1:]]), SUMMARY)
+    return _shorten(" ".join([*sentences, *blocks[-1:]]), limit)
 
 
 def _without_unknown(source: str, allow: Allowlist) -> str:

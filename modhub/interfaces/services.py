@@ -217,8 +217,10 @@ class CardPage(NamedTuple):
 class IModCards(Protocol):
     """The service that shows published mods on pages of features; the cards are those of browse."""
 
-    def get_page(self, request: Any, selection: ModSelection, page: int, size: int) -> CardPage:
-        """One page of the selected mods, last changed first."""
+    def get_page(
+        self, request: Any, selection: ModSelection, page: int, size: int, *, with_changes: bool = False
+    ) -> CardPage:
+        """One page of the selected mods, last changed first; ``with_changes``: with what is new in each."""
 
     def get_row(self, request: Any, sort: str, title: str, note: str) -> Any:
         """The first mods in an order of the list as a row of the front (``Markup``); None if there are too few.

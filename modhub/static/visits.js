@@ -31,6 +31,12 @@
     const freshOf = (list) => list.filter((card) => card.dataset.changed > since);
     for (const list of lists) {
       const marked = freshOf(list);
+      // What is new in a version stands in place of what the mod is; of a mod that is new as a whole, beneath it.
+      for (const card of marked) {
+        const [changes, summary] = [card.querySelector(".changes"), card.querySelector(".summary")];
+        if (changes) changes.hidden = false;
+        if (changes && summary) summary.hidden = card.dataset.published <= since;
+      }
       // Marks on all cards would mark none.
       if (list.length > 1 && marked.length === list.length) continue;
       for (const card of marked) {

@@ -39,6 +39,28 @@ def test_models_and_migrations_agree(site: Site) -> None:
     assert migrate.schema_differences(site.databases, package) == []
 
 
+def test_the_page_says_what_is_new(site: Site, ada: Person, bob: Person) -> None:
+    # C-FOL-3
+    mod = ada.publish("Tool")
+    bob.press(mod["url"], f"{mod['url']}/follow")
+    ada.upload(mod, "2", "<p>Counts <b>laps</b> &lt;i&gt;</p>")
+
+    def said() -> list[str]:
+        lines = bob.pages.get(HERE).html.select(".card .changes")
+        assert not any(line.has_attr("hidden") for line in lines)
+        return [line.select_one("span").text for line in lines]
+
+    assert said() == ["Counts laps <i>"]
+    hide_mod(site, mod)
+    assert said() == []
+    restore_mod(site, mod)
+    note = site.get(f"/api/modhub/{mod['id']}/changelog").json["notes"][0]["id"]
+    ada.call("put_json", f"/api/modhub/{mod['id']}/changelog/{note}", params={"text": "<p>Laps</p>"})
+    assert said() == ["Laps"]
+    ada.upload(mod, "3")
+    assert said() == []
+
+
 def test_a_reader_follows_a_mod_an_author_and_a_game(site: Site, ada: Person, bob: Person) -> None:
     # C-FOL-1, C-FOL-2, C-FOL-3
     mod = ada.publish("Tool")

@@ -27,14 +27,24 @@ def _shown(card: ModPresenter, author: Profile | None) -> dict[str, Any]:
 
 
 def render_card(
-    ui: PageHelpers, card: ModPresenter, author: Profile | None, games: CuratedGames, loading: str = "lazy"
+    ui: PageHelpers,
+    card: ModPresenter,
+    author: Profile | None,
+    games: CuratedGames,
+    loading: str = "lazy",
+    *,
+    with_changes: bool = False,
 ) -> Markup:
-    """Render a card; ``loading`` of its image: ``lazy``, ``eager`` (visible at once) or ``first`` (before others)."""
+    """Render a card; ``loading`` of its image: ``lazy``, ``eager`` (visible at once) or ``first`` (before others).
+
+    ``with_changes``: what is new in the current version is seen; otherwise a script shows it to who has not seen it.
+    """
     assert card.changed is not None
     # As part of the cache key, the age makes the card be rendered again as time passes.
     age = ui.ago(card.changed)
     values: dict[str, Any] = {"owner": card.owner, "ups": card.ups, "downs": card.downs, "figures": card.figures}
-    shown = {**_shown(card, author), **values, "changed": card.changed, "age": age}
+    values |= {"changed": card.changed, "age": age, "changes": card.changes, "with_changes": with_changes}
+    shown = {**_shown(card, author), **values}
     return ui.cached_fragment(CARD, loading=loading, games=games, fold_game=fold_game, **shown)
 
 
@@ -51,7 +61,8 @@ def render_cards_together(
         assert card.changed is not None
         author = authors.get(card.owner)
         numbers = (card.owner, card.ups, card.downs, card.figures)
-        return card.document, card.image_facts, author and author.name, numbers, card.changed, ui.ago(card.changed)
+        texts = (card.document, card.image_facts, author and author.name, card.changes)
+        return *texts, numbers, card.changed, ui.ago(card.changed)
 
     def make() -> Markup:
         return Markup("\n").join(render_card(ui, card, authors.get(card.owner), games, loading) for card in cards)

@@ -34,6 +34,7 @@ class ModPresenter:
         votes: tuple[int, int] = (0, 0),
         changed: datetime | None = None,
         figures: tuple[Figure, ...] = (),
+        told: str = "",
     ) -> None:
         self.document = document
         self.image_facts = image_facts
@@ -44,6 +45,7 @@ class ModPresenter:
         """The time of the last change, for lists that need it without decoding the document."""
         self.figures = figures
         """What features count, for cards."""
+        self._told = told
 
     @cached_property
     def mod(self) -> ModDocument:
@@ -54,6 +56,11 @@ class ModPresenter:
     def summary(self) -> str:
         """The description as one plain line."""
         return summarize(self.mod.description)
+
+    @cached_property
+    def changes(self) -> str:
+        """What is new in the current version as one plain line; empty if nobody has said it, or if it was not read."""
+        return summarize(self._told)
 
     @cached_property
     def code(self) -> AssetDocument | None:

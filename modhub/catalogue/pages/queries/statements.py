@@ -13,6 +13,7 @@ from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod, Publ
 from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
 from modhub.content.limits import GUIDS
+from modhub.content.markup import SUMMARIZED
 from modhub.db.changes import MOD, PublicChange, What
 from modhub.declarations import CardFigure
 
@@ -56,6 +57,13 @@ def image_facts() -> ColumnElement[Any]:
     return facts.correlate(PublicMod).scalar_subquery()
 
 
+def _told_changes() -> ColumnElement[Any]:
+    """The beginning of what the entry of the current version says; NULL without an entry."""
+    current = select(func.substr(Note.text, 1, SUMMARIZED + 1)).join(Mod, Mod.id == Note.mod_id)
+    current = current.where(Note.mod_id == PublicMod.id, Note.version == Mod.version)
+    return current.correlate(PublicMod).scalar_subquery()
+
+
 CARD_COLUMNS: Final = (
     PublicMod.document,
     PublicMod.owner,
@@ -63,6 +71,7 @@ CARD_COLUMNS: Final = (
     _of_mod(Mod.downs),
     PublicMod.updated_at,
     image_facts(),
+    _told_changes(),
 )
 
 

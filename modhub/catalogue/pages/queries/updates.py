@@ -50,9 +50,15 @@ ModUpdate = tuple[ModPresenter, FeedEntry]
 
 def card_of(row: Row, figures: tuple[Figure, ...] = ()) -> ModPresenter:
     """Return the card in a row of :data:`modhub.catalogue.pages.queries.statements.CARD_COLUMNS`."""
-    document, owner, ups, downs, changed, image_facts = row[:6]
-    moment, votes = from_micros(changed), (ups, downs)
-    return ModPresenter(bytes(document), image_facts, owner=owner, votes=votes, changed=moment, figures=figures)
+    document, owner, ups, downs, changed, image_facts, told = row[:7]
+    values = {
+        "owner": owner,
+        "votes": (ups, downs),
+        "changed": from_micros(changed),
+        "told": told or "",
+        "figures": figures,
+    }
+    return ModPresenter(bytes(document), image_facts, **values)
 
 
 def newest_updates(rows: list[Row], params: ListParams) -> list[ModUpdate]:
@@ -72,7 +78,7 @@ def _last_change(update: ModUpdate) -> Any:
 def _entries(row: Row) -> tuple[ModPresenter, list[FeedEntry]]:
     """The current version first. An older one is listed as long as its changelog entry is."""
     card = card_of(row)
-    notes = sorted(_decode(row[6] or "[]"), key=lambda note: -note.id)
+    notes = sorted(_decode(row[7] or "[]"), key=lambda note: -note.id)
     current = next((note for note in notes if note.version == card.mod.version), None)
     older = [_entry(card, note.version, note, "") for note in notes if note.version != card.mod.version]
     return card, [_entry(card, card.mod.version, current, card.mod.updated_at), *older]

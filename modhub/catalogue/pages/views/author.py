@@ -34,11 +34,14 @@ NAMED_IN_SUMMARY: Final = 5
 class ModCards:
     """See :class:`modhub.interfaces.IModCards`."""
 
-    def get_page(self, request: Request, selection: ModSelection, page: int, size: int) -> CardPage:
+    def get_page(
+        self, request: Request, selection: ModSelection, page: int, size: int, *, with_changes: bool = False
+    ) -> CardPage:
         """Two statements for the mods, one each for the names of authors and for the games."""
         reader = page_reader(request)
         listing = reader.selected(selection, ListParams(page=page, size=size))
-        return CardPage(render_cards(request, listing.cards, page_games(request)), listing.total)
+        cards = render_cards(request, listing.cards, page_games(request), with_changes=with_changes)
+        return CardPage(cards, listing.total)
 
     def get_row(self, request: Request, sort: str, title: str, note: str) -> Markup | None:
         """Two or three statements for the mods, one each for the names of authors and for the games."""

@@ -194,11 +194,14 @@ def card_loading(index: int) -> str:
     return "first" if index == 0 else "eager" if index < EAGER else "lazy"
 
 
-def render_cards(request: Request, cards: list[ModPresenter], games: CuratedGames) -> list[Any]:
-    """Return the cards with the names of their authors."""
+def render_cards(
+    request: Request, cards: list[ModPresenter], games: CuratedGames, *, with_changes: bool = False
+) -> list[Any]:
+    """Return the cards with the names of their authors; ``with_changes`` as in `render_card`."""
     ui, authors = PageHelpers(request), find_authors(request, cards)
     return [
-        render_card(ui, card, authors.get(card.owner), games, card_loading(index)) for index, card in enumerate(cards)
+        render_card(ui, card, authors.get(card.owner), games, card_loading(index), with_changes=with_changes)
+        for index, card in enumerate(cards)
     ]
 
 
