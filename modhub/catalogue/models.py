@@ -97,7 +97,7 @@ class Note(Base):
 
 
 class DescriptionSource(Base):
-    """What a description was written from, if not HTML (`modhub.catalogue.descriptions`).
+    """What a description was written from, if not HTML (`modhub.catalogue.written_texts`).
 
     ``sha256`` is that of the description: code of the previous version changes one without knowing this table, which is
     also why there is no foreign key.
@@ -106,6 +106,17 @@ class DescriptionSource(Base):
     __tablename__ = "core_description_source"
 
     mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    text_format: Mapped[str] = mapped_column(String(10))
+    source: Mapped[str] = mapped_column(Text)
+    sha256: Mapped[str] = mapped_column(String(64))
+
+
+class NoteSource(Base):
+    """What the text of a changelog entry was written from, if not HTML; as `DescriptionSource`."""
+
+    __tablename__ = "core_note_source"
+
+    note_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
     text_format: Mapped[str] = mapped_column(String(10))
     source: Mapped[str] = mapped_column(Text)
     sha256: Mapped[str] = mapped_column(String(64))

@@ -5,17 +5,17 @@ and nobody waits for the lock of writers to read.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload, subqueryload
 
 from modhub.base.errors import not_found
-from modhub.catalogue.descriptions import digest_of
-from modhub.catalogue.models import Asset, AssetKind, DescriptionSource, Mod, Note
+from modhub.catalogue.models import Asset, AssetKind, DescriptionSource, Mod, Note, NoteSource
 from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import NoteDocument, is_image_type, note_document
+from modhub.catalogue.written_texts import written_source
 from modhub.http.downloads import StoredFile
 
 WORKSHOP_PAGE_SIZE: Final = 20
@@ -71,12 +71,32 @@ def read_notes(session: Session, mod_id: int | None, owner: int) -> list[NoteDoc
     return [note_document(note) for note in session.scalars(notes)]
 
 
+class OwnNote(NamedTuple):
+    """A changelog entry for its owner: with the version that it reserves, and the source of its text."""
+
+    document: NoteDocument
+    version: str
+    source: str
+    text_format: str
+
+
+def read_own_notes(session: Session, mod_id: int | None, owner: int) -> list[OwnNote]:
+    """Return the changelog of the owner's mod as the owner writes it, newest first; sources as of `written_source`."""
+    joined = select(Note, NoteSource).outerjoin(NoteSource, NoteSource.note_id == Note.id)
+    rows = session.execute(joined.where(Note.mod_id.in_(_is_own(mod_id, owner))).order_by(Note.id.desc()))
+    return [OwnNote(note_document(note), note.version, *written_source(stored, note.text)) for note, stored in rows]
+
+
+def read_untold(session: Session, mods: Iterable[Mod]) -> dict[int, int]:
+    """Return the entries of the current versions of these mods that have no text, by the id of the mod."""
+    is_untold = Note.mod_id.in_([mod.id for mod in mods]), Note.version == Mod.version, Note.text == ""
+    rows = session.execute(select(Note.mod_id, Note.id).join(Mod, Mod.id == Note.mod_id).where(*is_untold))
+    return {row.mod_id: row.id for row in rows}
+
+
 def read_source(session: Session, mod: Mod) -> tuple[str, str]:
     """Return (source, chosen format) of the description; itself if it is HTML, or if it was changed by other means."""
-    stored = session.get(DescriptionSource, mod.id)
-    if stored is None or stored.sha256 != digest_of(mod.description):
-        return mod.description, ""
-    return stored.source, stored.text_format
+    return written_source(session.get(DescriptionSource, mod.id), mod.description)
 
 
 def code_of(mod: Mod) -> StoredFile | None:

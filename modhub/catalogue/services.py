@@ -16,13 +16,13 @@ from modhub.audit import record
 from modhub.base.errors import ApiError, OwnershipLost, conflict
 from modhub.blobs.models import trash_blob
 from modhub.catalogue.copy_changes import mark_changelog_edited
-from modhub.catalogue.descriptions import WrittenDescription, keep_source
 from modhub.catalogue.mod_events import notify_changed, notify_deleted, notify_published
-from modhub.catalogue.models import Asset, DescriptionSource, Mod, Note, Successor, Vote
+from modhub.catalogue.models import Asset, DescriptionSource, Mod, Note, NoteSource, Successor, Vote
 from modhub.catalogue.pictures.services import forget_pictures
 from modhub.catalogue.public_copies import mark_stale
 from modhub.catalogue.references import Lists, check_references
 from modhub.catalogue.request_schemas import CleanedMod, CleanedNote
+from modhub.catalogue.written_texts import WrittenText, keep_source
 from modhub.db import bulk, iso, now
 from modhub.http.conditions import if_match_names
 
@@ -65,7 +65,7 @@ def record_change(session: Session, mod: Mod) -> None:
     notify_changed(session, mod.id)
 
 
-def create_mod(session: Session, owner: int, cleaned: CleanedMod, written: WrittenDescription | None = None) -> Mod:
+def create_mod(session: Session, owner: int, cleaned: CleanedMod, written: WrittenText | None = None) -> Mod:
     """Create an unpublished mod; the title is required. The lists are checked first.
 
     ``written``: what the description was written from.
@@ -89,7 +89,7 @@ def create_mod(session: Session, owner: int, cleaned: CleanedMod, written: Writt
     session.add(mod)
     session.flush()
     if written is not None:
-        keep_source(session, mod.id, mod.description, written)
+        keep_source(session, DescriptionSource, mod.id, mod.description, written)
     record(session, "mod created", "mod", mod.id, guid=mod.guid)
     return mod
 
@@ -99,7 +99,7 @@ def edit_mod(
     mod_id: int | None,
     owner: int,
     cleaned: CleanedMod,
-    written: WrittenDescription | None = None,
+    written: WrittenText | None = None,
     *,
     if_match: str = "*",
 ) -> Mod:
@@ -123,7 +123,7 @@ def edit_mod(
     for name, value in changes.items():
         setattr(mod, name, value)
     if written is not None or "description" in changes:
-        keep_source(session, mod.id, mod.description, written)
+        keep_source(session, DescriptionSource, mod.id, mod.description, written)
     if changes:
         record(session, "mod edited", "mod", mod.id, fields=" ".join(changes))
         record_change(session, mod)
@@ -159,6 +159,8 @@ def erase_mods(session: Session, mod_ids: Iterable[int]) -> None:
         notify_deleted(session, batch)
         trash_blob(session, select(Asset.blob_id).where(Asset.mod_id.in_(batch)))
         forget_pictures(session, select(Asset.id).where(Asset.mod_id.in_(batch)))
+        notes = select(Note.id).where(Note.mod_id.in_(batch))
+        bulk.execute_bulk(session, delete(NoteSource).where(NoteSource.note_id.in_(notes)))
         for model in (Asset, Note, Vote, DescriptionSource, Successor):
             bulk.execute_bulk(session, delete(model).where(model.mod_id.in_(batch)))
         bulk.execute_bulk(session, delete(Mod).where(Mod.id.in_(batch)))
@@ -174,12 +176,25 @@ def _own_note(session: Session, mod_id: int | None, note_id: int | None, owner: 
     return note
 
 
-def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: int, cleaned: CleanedNote) -> Note:
-    """Edit an entry, which is then no longer automatic (C-NOTE-3). The mod's ``updated_at`` does not change."""
+def edit_note(
+    session: Session,
+    mod_id: int | None,
+    note_id: int | None,
+    owner: int,
+    cleaned: CleanedNote,
+    *,
+    written: WrittenText | None = None,
+) -> Note:
+    """Edit an entry, which is then no longer automatic (C-NOTE-3). The mod's ``updated_at`` does not change.
+
+    ``written``: what the text was written from; without it, an earlier source is dropped with its text.
+    """
     note = _own_note(session, mod_id, note_id, owner)
     if cleaned.title is not UNSET:
         note.title = cleaned.title
     if cleaned.text is not UNSET:
+        if written is not None or cleaned.text != note.text:
+            keep_source(session, NoteSource, note.id, cleaned.text, written)
         note.text = cleaned.text
     note.edited_at = now()
     note.automatic = False
@@ -190,9 +205,18 @@ def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: 
     return note
 
 
+def describe_version(
+    session: Session, mod_id: int | None, version: str, owner: int, cleaned: CleanedNote, *, written: WrittenText
+) -> Note:
+    """Edit the entry of a version in the transaction that uploads it: nobody sees the version without its text."""
+    note_id = session.scalar(select(Note.id).where(Note.mod_id == mod_id, Note.version == version))
+    return edit_note(session, mod_id, note_id, owner, cleaned, written=written)
+
+
 def remove_note(session: Session, mod_id: int | None, note_id: int | None, owner: int) -> None:
     """Remove an entry; its version can be used again."""
     note = _own_note(session, mod_id, note_id, owner)
+    keep_source(session, NoteSource, note.id, "", None)
     session.delete(note)
     record(session, "changelog entry deleted", "mod", note.mod_id, entry=note.id, version=note.version)
     session.flush()

@@ -171,6 +171,8 @@
     const sent = document.querySelector(`[data-fresh="${name}"]`);
     const done = document.querySelector(".note.good");
     if (done) hint(sent, done.textContent);
+    const [from, to] = [sent.closest(".part"), page.querySelector(".part.current")];
+    if (from && to) document.dispatchEvent(new CustomEvent("settled", { detail: [from, to].map((part) => part.dataset.part) }));
     sent.elements.file.focus();
   };
 
@@ -199,6 +201,7 @@
     asking.addEventListener("load", () => {
       const answer = asking.response;
       if (asking.status < 400 && answer && answer.querySelector(`[data-fresh="${form.dataset.fresh}"]`)) {
+        unsent.delete(form);
         settle(form, answer);
         return;
       }
@@ -222,6 +225,7 @@
 
   document.addEventListener("submit", (event) => {
     const form = event.target;
+    if (event.submitter && event.submitter.name === "preview" && form.matches(".upload")) return;
     if (form.matches(".upload")) {
       const files = [...form.elements.file.files];
       if (!files.length) return;

@@ -148,3 +148,60 @@
     give(form, files);
   });
 })();
+
+// The part that the address names stays when something outside of the parts is named, such as the main content.
+(() => {
+  const show = (name) => {
+    if (!name) return;
+    for (const part of document.querySelectorAll(".part")) part.classList.toggle("current", part.dataset.part === name);
+    for (const link of document.querySelectorAll(".steps a")) {
+      if (link.hash === `#${name}`) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  };
+  const named = () => {
+    const target = location.hash && document.getElementById(location.hash.slice(1));
+    const part = target && target.closest(".part");
+    return part && part.dataset.part;
+  };
+  addEventListener("hashchange", () => show(named()));
+  show(named());
+  // After an upload the page that answers says with which part to go on, unless another one was opened meanwhile.
+  document.addEventListener("settled", (event) => {
+    const [from, to] = event.detail;
+    const shown = document.querySelector(".part.current").dataset.part;
+    show(shown);
+    if (shown === from && to !== from) location.replace(`#${to}`);
+  });
+})();
+
+// A preview beside a chosen file: without this the file has to be chosen again.
+document.addEventListener("submit", (event) => {
+  const [form, button] = [event.target, event.submitter];
+  if (!form.matches(".upload") || !button || button.name !== "preview" || button.dataset.plain) return;
+  event.preventDefault();
+  const fields = new FormData(form, button);
+  fields.delete("file");
+  const asking = new XMLHttpRequest();
+  asking.open("POST", button.formAction);
+  asking.responseType = "document";
+  // Who has to sign in again sees so on the page that the form itself leads to.
+  const plainly = () => {
+    button.dataset.plain = "yes";
+    form.requestSubmit(button);
+  };
+  asking.addEventListener("error", plainly);
+  asking.addEventListener("load", () => {
+    const id = new URL(button.formAction).hash.slice(1);
+    const [old, found] = [document.getElementById(id), asking.response && asking.response.getElementById(id)];
+    if (!found) {
+      plainly();
+      return;
+    }
+    if (old) old.remove();
+    button.closest(".format").after(document.adoptNode(found));
+    found.tabIndex = -1;
+    found.focus();
+  });
+  asking.send(new URLSearchParams(fields));
+});

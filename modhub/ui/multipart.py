@@ -13,9 +13,9 @@ from modhub.http.request import Request
 from modhub.ui.forms import CSRF_FIELD, check_token
 
 HEAD_BYTES: Final = 1024
-FIELD: Final = 8 * 1024
+FIELD: Final = 32 * 1024
 """Bytes read of each field before the file; longer text is truncated, not rejected (C-UP-11)."""
-MAX_FIELDS: Final = 8 * FIELD
+MAX_FIELDS: Final = 2 * FIELD
 """Bytes read of all these fields together."""
 OVERHEAD: Final = 2 * MAX_FIELDS
 """Bytes that a body may have besides its files."""

@@ -20,7 +20,10 @@ PAGES = {
     "mine": "/Modhub/mine",
     "new": "/Modhub/mine/new",
     "draft": "/Modhub/mine/13",
-    "edit": "/Modhub/mine/1",
+    "new version": "/Modhub/mine/1",
+    **{
+        f"edit {part}": f"/Modhub/mine/1?part={part}" for part in ("details", "files", "images", "changelog", "publish")
+    },
     "preview": "/Modhub/mine/13/preview",
     "reference": "/Modhub/doc",
 }

@@ -114,13 +114,15 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     page.locator("#image-file").set_input_files(image)
     page.get_by_role("button", name="Upload images").click()
     expect(page.locator(".gallery img")).to_have_count(1)
+    page.locator(".steps").get_by_role("link", name="Files").click()
     page.get_by_label("Version").fill("1.0")
     page.locator("#code-file").set_input_files(code)
     page.get_by_role("button", name="Upload code").click()
-    expect(page.locator("#version-error")).to_contain_text("already exists; choose another.")
+    expect(page.locator("#version-error")).to_contain_text("already exists. Choose another.")
     page.get_by_role("link", name="Preview as visitors see it").click()
     expect(page.locator(".prose")).to_contain_text("Words")
     page.get_by_role("link", name="Back to editing").click()
+    page.locator(".steps").get_by_role("link", name="Publish").click()
     page.get_by_role("button", name="this can't be undone").click()
     expect(page.locator(".note.good")).to_contain_text("Everyone can see your mod")
     page.locator(".note.good").get_by_role("link", name="View page").click()
@@ -130,6 +132,7 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     assert page.title() == "Mods · modhub"
     page.goto("/Modhub/mine")
     page.get_by_role("link", name=title, exact=True).click()
+    page.locator(".steps").get_by_role("link", name="Publish").click()
     page.get_by_text("Delete this mod").click()
     page.get_by_label("Type the title to confirm").fill(title)
     page.get_by_role("button", name="Delete permanently").click()
@@ -186,7 +189,7 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
 
 def test_a_file_that_is_too_large_is_not_even_sent(visit: Visit) -> None:
     page = visit(account=MIRA)
-    page.goto("/Modhub/mine/1")
+    page.goto("/Modhub/mine/1#images")
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.method))
     large = {"name": "large.png", "mimeType": "image/png", "buffer": b"x" * (2 * 1024 * 1024 + 1)}
@@ -198,7 +201,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(visit: Visit) -> None:
 
 def test_without_scripts_a_file_that_is_too_large_is_refused_on_the_page(visit: Visit) -> None:
     page = visit(account=MIRA, java_script_enabled=False)
-    page.goto("/Modhub/mine/1")
+    page.goto("/Modhub/mine/1#images")
     large = {"name": "large.png", "mimeType": "image/png", "buffer": b"x" * (3 * 1024 * 1024)}
     page.locator("#image-file").set_input_files(large)
     page.get_by_role("button", name="Upload images").click()

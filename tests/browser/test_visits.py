@@ -56,6 +56,10 @@ def test_browse_says_what_is_new_since_the_last_visit(visit: Visit, look: Look, 
         else "3 neu oder aktualisiert seit deinem letzten Besuch"
     )
     expect(line).to_have_text(text)
+    # C-PAGE-75
+    marked = page.locator(".card:has(.badge)")
+    assert marked.locator(".changes").count() == marked.locator(".changes").locator("visible=true").count() > 0
+    assert page.locator(".card:not(:has(.badge)) .changes").locator("visible=true").count() == 0
     assert set(badges.all_text_contents()) <= {"New", "Updated", "Neu", "Aktualisiert"}
     assert page.evaluate(SHIFTS) == 0
     assert not {"xhr", "fetch"} & set(resource_types)

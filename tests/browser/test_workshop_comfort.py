@@ -53,18 +53,25 @@ def test_a_session_that_ends_during_an_edit(visit: Visit, look: Look, java_scrip
     expect(page.get_by_label("Description", exact=True)).to_have_value("<p>An hour of work</p>")
 
 
+def open_part(page: Page, name: str) -> None:
+    page.locator(".steps").get_by_role("link", name=name, exact=True).click()
+
+
 def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visit) -> None:
     page = visit(account=AUTHOR)
     address = draft(page, "Typing")
     expect(page, "a reload would say again what was done").to_have_url(address)
     page.get_by_label("Description", exact=True).fill("Not saved yet")
+    open_part(page, "Images")
     file = page.locator("#image-file")
     file.set_input_files([PNG, {**PNG, "name": "two.png"}])
     page.get_by_role("button", name="Upload images").click()
     expect(page.locator(".gallery img")).to_have_count(2)
     expect(page.locator("form[data-fresh=images] .done")).to_have_text("The images are stored.")
     expect(file).to_be_focused()
+    open_part(page, "Details")
     expect(page.get_by_label("Description", exact=True)).to_have_value("Not saved yet")
+    open_part(page, "Files")
     page.get_by_label("Version").fill("1.0")
     code = page.locator("#code-file")
     code.set_input_files({**PNG, "name": "a.zip"})
@@ -75,15 +82,21 @@ def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visi
     expect(error.get_by_role("link")).to_have_attribute("target", "_blank")
     expect(code).to_be_focused()
     expect(code).to_have_attribute("aria-describedby", "code-file-hint code-file-error")
-    assert page.url == address
+    assert page.url == f"{address}#files"
     sign_in(page, AUTHOR)
     page.get_by_role("button", name="Upload code").click()
-    expect(page.locator("#note-1, .notes > li")).to_have_count(1)
+    # The description is still to do: the page goes on with it, and what was typed is there.
+    expect(page.locator(".part").locator("visible=true")).to_have_attribute("data-part", "details")
+    expect(page.get_by_label("Description", exact=True)).to_have_value("Not saved yet")
+    open_part(page, "Changelog")
+    expect(page.locator(".notes > li")).to_have_count(1)
+    open_part(page, "Publish")
     expect(page.get_by_role("button", name="this can't be undone")).to_be_visible()
+    open_part(page, "Files")
     page.get_by_label("Version").fill("1.0")
     code.set_input_files({**PNG, "name": "a.zip"})
     page.get_by_role("button", name="Upload code").click()
-    expect(page.locator("#version-error")).to_contain_text("already exists; choose another.")
+    expect(page.locator("#version-error")).to_contain_text("already exists. Choose another.")
     expect(page.get_by_label("Version")).to_be_focused()
     dialogs: list[Any] = []
     page.once("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
@@ -108,9 +121,11 @@ def test_images_are_dropped_and_pasted(visit: Visit) -> None:
     page = visit(account=AUTHOR)
     draft(page, "Dropped")
     page.get_by_label("Description", exact=True).fill("Not saved yet")
+    open_part(page, "Images")
     for count, kind in enumerate(("drop", "paste"), 1):
         page.evaluate(GIVE, kind)
         expect(page.locator(".workshop .gallery > li")).to_have_count(count)
+    open_part(page, "Details")
     expect(page.get_by_label("Description", exact=True)).to_have_value("Not saved yet")
 
 
@@ -139,27 +154,103 @@ def test_from_a_new_mod_to_a_published_one(visit: Visit, java_script_enabled: bo
     page.get_by_label("Version").fill("1.0")
     choose("#code-file", {**PNG, "name": "a.zip"})
     press("button", "Upload code")
-    expect(page.locator(".notes > li")).to_have_count(1)
     choose("#image-file", PNG)
     press("button", "Upload images")
     expect(page.locator(".workshop .gallery > li")).to_have_count(1)
+    press("link", "Publish")
     press("button", "Publish – this can't be undone")
     expect(page.locator(".note.good")).to_contain_text("Published")
     assert interactions + 3 < 12
 
 
+@scripts
+def test_a_weekly_release_is_three_interactions(visit: Visit, look: Look, java_script_enabled: bool) -> None:
+    # C-PAGE-70, C-PAGE-72: choose the file, type what changed, press the button.
+    page = visit(account=AUTHOR, java_script_enabled=java_script_enabled)
+    page.goto(draft(page, f"Weekly {java_script_enabled}") + "#files")
+    page.get_by_label("Version").fill("3.1")
+    page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
+    page.get_by_role("button", name="Upload code").click()
+    expect(page.locator(".part").locator("visible=true")).to_have_attribute("data-part", "details")
+    open_part(page, "Publish")
+    page.get_by_role("button", name="Publish – this can't be undone").click()
+    expect(page.locator(".note.good")).to_contain_text("Published")
+    page.goto(page.url.partition("?")[0])
+
+    page.locator("#code-file").set_input_files({**PNG, "name": "b.zip"})
+    page.get_by_label("What changed").locator("visible=true").fill("- ghosts\n- laps\n\nThank **you**")
+    page.get_by_role("button", name="Publish this version").click()
+
+    expect(page.locator(".note.good")).to_have_text("The new version is published.")
+    expect(page.locator("#version"), "the next one is proposed").to_have_value("3.3")
+    expect(page.locator("#changes")).to_have_value("")
+    if java_script_enabled:
+        look(page, "released")
+    page.get_by_role("link", name="View page").first.click()
+    newest = page.locator(".notes > li").first
+    expect(newest.get_by_role("heading")).to_have_text("3.2")
+    expect(newest.locator(".prose li")).to_have_text(["ghosts", "laps"])
+
+
+def test_a_preview_keeps_the_chosen_file(visit: Visit, look: Look) -> None:
+    # C-PAGE-70
+    page = visit(account=AUTHOR)
+    page.goto(draft(page, "Previewed") + "#files")
+    page.get_by_label("Version").fill("1.0")
+    page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
+    words = page.get_by_label("What changed").locator("visible=true")
+    for text, shown in (("**bold**", "bold"), ("*other*\n\n## Heading", "other")):
+        words.fill(text)
+        page.get_by_role("button", name="Preview the text").locator("visible=true").click()
+        expect(page.locator("#changes-shown .prose :is(strong, em)")).to_have_text(shown)
+    expect(page.locator("#changes-shown")).to_be_focused()
+    assert page.locator("#code-file").evaluate("(input) => input.files[0].name") == "a.zip"
+    look(page, "preview")
+    page.get_by_role("button", name="Upload code").click()
+    open_part(page, "Changelog")
+    expect(page.locator(".part").locator("visible=true")).to_have_attribute("data-part", "changelog")
+    expect(page.locator(".notes > li em")).to_have_text("other")
+
+
+@scripts
+def test_old_addresses_lead_to_their_part(visit: Visit, java_script_enabled: bool) -> None:
+    # C-PAGE-25
+    page = visit(account=900_000_001, java_script_enabled=java_script_enabled)
+    parts = {
+        "details": "details",
+        "changelog": "changelog",
+        "superseded": "publish",
+        "delete": "publish",
+        "script": "files",
+    }
+    for anchor, part in parts.items():
+        page.goto("about:blank")
+        page.goto(f"/Modhub/mine/1#{anchor}")
+        expect(page.locator(".part").locator("visible=true")).to_have_count(1)
+        expect(page.locator(f".part[data-part={part}]")).to_be_visible()
+    if java_script_enabled:
+        expect(page.locator(".steps [aria-current]")).to_have_text("Files")
+        page.evaluate("location.hash = 'main_content'")
+        expect(page.locator(".part[data-part=files]")).to_be_visible()
+        page.go_back()
+    open_part(page, "Images")
+    assert page.locator(".steps").bounding_box() is not None
+    assert (page.locator(".steps").bounding_box() or {})["y"] >= 0, "the steps stay in view"
+
+
 def test_a_cancelled_upload_says_so_and_others_wait(visit: Visit) -> None:
     page = visit(account=AUTHOR)
     draft(page, "Cancelled")
+    open_part(page, "Images")
     held: list[Any] = []
     page.route("**/images", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
     page.locator("#image-file").set_input_files(PNG)
     page.get_by_role("button", name="Upload images").click()
-    expect(page.get_by_role("button", name="Upload code")).to_be_disabled()
+    expect(page.locator("form[data-fresh=code] button").last).to_be_disabled()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("form[data-fresh=images] .done")).to_have_text("Upload cancelled; nothing was saved.")
     expect(page.locator("#image-file")).to_be_focused()
-    expect(page.get_by_role("button", name="Upload code")).to_be_enabled()
+    expect(page.locator("form[data-fresh=code] button").last).to_be_enabled()
 
 
 def test_going_back_closes_the_images_and_the_games_follow_the_words(visit: Visit) -> None:

@@ -196,7 +196,9 @@ def test_every_address_for_large_bodies_names_its_credential(start):
     open_to_all = {entry.segments for entry in large if entry.rule.credential is None}
     # Forms of text, which are kept for who has to sign in again; plans and locks of thousands of mods.
     mine, plan = ("Modhub", "mine"), ("api", "modhub", "plan")
-    assert open_to_all == {(*mine, "new"), (*mine, None), (*mine, None, "changelog", None), plan, (*plan, "check")}
+    own = (*mine, None)
+    forms = {(*mine, "new"), own, (*own, "changelog", None), (*own, "what-changed")}
+    assert open_to_all == {*forms, plan, (*plan, "check")}
 
 
 @pytest.mark.parametrize("chunked", [False, True])

@@ -83,7 +83,7 @@ OWN_PAGES = {
     "/Modhub": 8,  # the games have not changed
     "/Modhub?page=1": 3,
     "/Modhub/{id}": 11,
-    "/Modhub/mine": 4,
+    "/Modhub/mine": 5,
     "/Modhub/mine/new": 1,
     "/Modhub/mine/{id}": 14,
     "/Modhub/mine/{id}/preview": 4,

@@ -100,7 +100,7 @@ def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) ->
     form["description"] = '<h2>Hello</h2><marquee>you</marquee><script>alert(1)</script><p onclick="x">there</p>'
     page = form.submit("preview", value="yes", status=200)
     shown = page.html.select_one(".preview .prose")
-    assert (page.html.find(id="preview").name, shown.find(["h2", "h3", "h4"]).name) == ("h3", "h4")
+    assert (page.html.find(id="shown-heading").name, shown.find(["h2", "h3", "h4"]).name) == ("h3", "h4")
     assert "".join(shown.text.split()) == "Helloyouthere"
     assert not shown.find_all(["script", "marquee"])
     assert [code.text for code in page.html.select(".preview .note code")] == ["marquee", "script", "onclick"]
@@ -111,5 +111,5 @@ def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) ->
     new = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
     new["description"] = "One\n\nTwo"
     page = new.submit("preview", value="yes", status=200)
-    assert page.html.find(id="preview").name == "h2"
+    assert page.html.find(id="shown-heading").name == "h2"
     assert [paragraph.text for paragraph in page.html.select(".preview .prose p")] == ["One", "Two"]

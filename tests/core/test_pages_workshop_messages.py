@@ -104,8 +104,10 @@ def test_the_address_of_a_form_leads_back_to_its_page(site: Site, author: Site) 
     here = f"/Modhub/mine/{mod['id']}"
     entry = f"changelog/{note['id']}"
     image = upload_asset(site, mod, "images", PNG, content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
-    for tail in ("code", "css", "images", f"images/{image}/remove", "publish", "delete", entry, f"{entry}/remove"):
-        assert author.get(f"{here}/{tail}", status=303).headers["Location"] == here
+    parts = {"images": "images", f"images/{image}/remove": "images", entry: "changelog", f"{entry}/remove": "changelog"}
+    for tail in ("code", "css", "publish", "delete", "what-changed", *parts):
+        back = f"{here}?part={parts[tail]}" if tail in parts else here
+        assert author.get(f"{here}/{tail}", status=303).headers["Location"] == back
         assert new_visitor(site, 8).get(f"{here}/{tail}", status=404)
         assert "login" in new_visitor(site).get(f"{here}/{tail}", status=303).headers["Location"]
 
@@ -146,8 +148,8 @@ def test_the_steps_say_what_is_done_and_what_is_left(site: Site, author: Site) -
     def done(page):
         steps = page.html.select(".steps > ol > li")
         assert [page.html.find(id=step.a["href"].removeprefix("#")).name for step in steps] == ["h2"] * 5
-        sections = page.html.select(".workshop section.step")  # a number each; a feature's panel has none
-        assert [f"#{section['aria-labelledby']}" for section in sections] == [step.a["href"] for step in steps]
+        parts = [f"#{part['data-part']}" for part in page.html.select(".workshop > .part")]
+        assert [part for part in parts if part != "#new-version"] == [step.a["href"] for step in steps]
         return [step.a.text for step in steps if "done" in (step.get("class") or [])]
 
     assert done(page) == []

@@ -24,7 +24,7 @@ from modhub_following.email_text import unlinked
 from modhub_following.models import Follow, Pending, Reader, UploadedVersion
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod
-from modhub_testing.pages import messages_on, new_visitor
+from modhub_testing.pages import form_at, messages_on, new_visitor
 from modhub_testing.workers import run_worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
@@ -117,6 +117,31 @@ def test_followers_of_mods_and_games_hear_too(site: Site, ada: Person, bob: Pers
     ada.publish("Other", games=["portal"])
     # Nobody is told of their own mods.
     assert sorted(make(site)) == [(bob.id, 1), (eve.id, 2)]
+
+
+def test_a_digest_says_what_is_new_as_it_is_now(site: Site, ada: Person, follower: Person) -> None:
+    # C-FOL-7, C-PAGE-70: the words are there as soon as the version is, and not after their entry is gone.
+    mod = ada.publish("Second")
+    here = f"/Modhub/mine/{mod['id']}"
+    make(site)
+    follower.digests()
+    let_pass(site, days=1)
+    form = form_at(ada.pages.get(here), f"{here}/code")
+    assert form["version"].value == "2"
+    form["file"], form["text"] = (
+        ("a.zip", b"x", "application/zip"),
+        "## Fixed\n\n- laps\n- <i>ghosts</i>\n\n" + "word " * 90,
+    )
+    form["format"] = "markdown"
+    form.submit(status=303)
+    ada.upload(mod, "3", "<p>Taken back</p>")
+    (note, *_) = site.get(f"/api/modhub/{mod['id']}/changelog").json["notes"]
+    ada.call("put_json", f"/api/modhub/{mod['id']}/changelog/{note['id']}", params={"text": ""})
+    assert make(site) == [(follower.id, 2)]
+    said = text_of(follower.digests()[-1])
+    assert "laps. ghosts. word word" in " ".join(said.split())
+    assert max(map(len, said.split("http")[0].split("Second"))) < 500
+    assert "Taken back" not in said
 
 
 def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site: Site, ada: Person, follower: Person) -> None:

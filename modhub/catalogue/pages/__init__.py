@@ -40,6 +40,6 @@ def includeme(config: Configurator) -> None:
     # Users who are signed in on pages have a cookie.
     for kind, limit in (("code", limits.CODE), ("css", limits.CSS), ("images", limits.IMAGES)):
         config.add_body_limit("POST", f"/Modhub/mine/{{id}}/{kind}", limit + OVERHEAD, credential="Cookie")
-    for address in ("/Modhub/mine/new", "/Modhub/mine/{id}", "/Modhub/mine/{id}/changelog/{noteId}"):
-        config.add_body_limit("POST", address, LONG_FIELDS)
+    for address in ("new", "{id}", "{id}/changelog/{noteId}", "{id}/what-changed"):
+        config.add_body_limit("POST", f"/Modhub/mine/{address}", LONG_FIELDS)
     config.scan("modhub.catalogue.pages")

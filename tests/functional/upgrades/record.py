@@ -19,7 +19,7 @@ import transaction
 import modhub
 from modhub import db
 from modhub.blobs.holds import FileHold, HoldPurpose
-from modhub.catalogue.models import DescriptionSource, Successor
+from modhub.catalogue.models import DescriptionSource, NoteSource, Successor
 from modhub.catalogue.pictures.models import PictureTask
 from modhub.db import Databases
 from modhub.service_registry import find_service
@@ -110,6 +110,7 @@ def rest(url: str) -> None:
         create_key(session, 1, "release job", 2, 365)
         session.add(Successor(mod_id=1, guid=ABSENT.lower()))
         session.add(DescriptionSource(mod_id=3, text_format="text", source="not yet", sha256="2" * 64))
+        session.add(NoteSource(note_id=1, text_format="markdown", source="**not yet**", sha256="3" * 64))
         follow(session, 2, Target(TargetKind.AUTHOR, "1"), 10, "en")
         choose_frequency(session, 2, Frequency.DAILY, "en")
         session.add(Pending(account_id=2, mod_id=2, version="1.1", at=login.created_at))

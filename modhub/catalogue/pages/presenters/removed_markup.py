@@ -1,10 +1,11 @@
-"""What the allowlist removes from a description, for its preview."""
+"""Previews of what owners type, with what the allowlist removes."""
 
 from collections import Counter
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
 
 from modhub.content import limits
+from modhub.content.markup import clean
 
 
 class RemovedMarkup(NamedTuple):
@@ -39,3 +40,9 @@ def find_removed_markup(submitted: str, cleaned: str) -> RemovedMarkup:
     ]
     lost = [name for tag, name in before.attributes if after.tags[tag] and (tag, name) not in after.attributes]
     return RemovedMarkup(tags, list(dict.fromkeys(lost)))
+
+
+def preview_text(submitted: str, limit: int) -> dict[str, Any]:
+    """Return the values for the preview of HTML: what would be stored, and what cleaning removed."""
+    cleaned = clean(submitted, limit)
+    return {"shown": cleaned, "removed": find_removed_markup(submitted, cleaned)}

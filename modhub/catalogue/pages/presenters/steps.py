@@ -1,4 +1,4 @@
-"""The steps of the workshop: what is done, and what is left to do."""
+"""The parts of the workshop's page, which are the steps of a mod: what is done, and what is left to do."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from modhub.content.text import N_
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is left to do in a step. ``names`` are the GUIDs, games or titles that it is about.
+    """What is left to do in a step. ``names`` are the GUIDs, games or titles that it is about; ``name`` is in its text.
 
     ``must``: required before publishing. ``is_note``: for information only.
     """
@@ -21,6 +21,7 @@ class Task:
     anchor: str
     text: str
     names: tuple[str, ...] = ()
+    name: str = ""
     must: bool = False
     is_note: bool = False
 
@@ -42,6 +43,17 @@ _LABELS: Final = {
     "changelog": "Changelog",
     "publish": "Publish",
 }
+NEW_VERSION: Final = "new-version"
+"""The part with the form of a code file: of a draft it is within the files."""
+
+
+def chosen_part(part: str, steps: Sequence[Step], *, is_published: bool) -> str:
+    """Return the part of the page that is shown: this one, else a new version, and of a draft what is to do."""
+    if part in _LABELS:
+        return part
+    if is_published or part == NEW_VERSION:
+        return NEW_VERSION if is_published else "files"
+    return next((step.anchor for step in steps if not step.is_done), "publish")
 
 
 def steps_of(
@@ -67,7 +79,7 @@ def _open_tasks(
     conflicts = tuple(rival.mod.title for _, rival in reader.named(mod.conflicts_with) if rival is not None)
     unlisted = tuple(game for game in mod.games if fold_game(game) not in games)
     broken = tuple(image.name for image in draft.own_images if image.is_broken or not image.is_image)
-    undescribed = tuple(note.title or mod.version for note in notes[:1] if not note.text)
+    untold = next((note.title or mod.version for note in notes[:1] if not note.text), "")
     candidates = [
         (not mod.description, Task("details", N_("Write a description."))),
         (bool(missing), Task("details", N_("Required mods that are not on this site:"), missing)),
@@ -87,7 +99,7 @@ def _open_tasks(
         ),
         (not draft.images, Task("images", N_("Add an image. The first one appears in lists."))),
         (bool(broken), Task("images", N_("Browsers cannot show these files as images:"), broken)),
-        (bool(undescribed), Task("changelog", N_("Describe what's new in this version:"), undescribed)),
+        (bool(untold), Task("changelog", N_("Describe what's new in %(name)s."), name=untold)),
         (draft.code is not None and not mod.published, Task("publish", N_("Check the preview, then publish."))),
     ]
     return [task for is_open, task in candidates if is_open]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from modhub.catalogue.request_schemas import MAX_GAMES_EXAMINED, CleanedMod, CleanedNote, NoteChange
+from modhub.catalogue.written_texts import WrittenText
 from modhub.content import limits, text
 from modhub.content.folding import fold_game
 from modhub.content.markup import clean
@@ -53,10 +54,12 @@ def truncated_details(submitted: Mapping[str, Any], cleaned: CleanedMod) -> list
     return [name for name, is_lost in truncated.items() if is_lost]
 
 
-def truncated_note_fields(submitted: NoteChange, cleaned: CleanedNote) -> list[str]:
-    """Return the names of the fields of a changelog entry that cleaning truncated."""
+def truncated_note_fields(submitted: NoteChange, cleaned: CleanedNote, written: WrittenText | None) -> list[str]:
+    """Return the names of the fields of a changelog entry that cleaning truncated; ``written``: what it is made of."""
+    is_cut = written is not None and written.is_cut
     truncated = {
         "title": isinstance(submitted.title, str) and is_line_truncated(submitted.title, cleaned.title or None),
-        "text": isinstance(submitted.text, str) and is_html_truncated(submitted.text, cleaned.text or "", limits.NOTE),
+        "text": is_cut
+        or (isinstance(submitted.text, str) and is_html_truncated(submitted.text, cleaned.text or "", limits.NOTE)),
     }
     return [name for name, is_lost in truncated.items() if is_lost]

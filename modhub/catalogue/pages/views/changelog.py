@@ -12,37 +12,59 @@ from modhub.catalogue.owner_queries import read_mod, read_notes, read_pictures
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.draft import OwnModPresenter
 from modhub.catalogue.pages.presenters.form_errors import NOTE_FIELDS
+from modhub.catalogue.pages.presenters.removed_markup import preview_text
+from modhub.catalogue.pages.presenters.steps import NEW_VERSION
 from modhub.catalogue.pages.presenters.truncation import truncated_note_fields
 from modhub.catalogue.pages.queries.authors import find_authors
 from modhub.catalogue.pages.queries.page_queries import paginate_notes
 from modhub.catalogue.pages.views.browse import page_reader
+from modhub.catalogue.pages.views.files import TYPED_WITH_CODE
 from modhub.catalogue.pages.views.mod import MOD_TEMPLATE, notes_page_number, page_values
-from modhub.catalogue.pages.views.workshop import form, workshop_done
+from modhub.catalogue.pages.views.workshop import edit_page_context, form, workshop_done
 from modhub.catalogue.request_schemas import NoteChange
-from modhub.catalogue.resources import ImageResource, ModChild, ModPermission, ModResource, NoteResource
+from modhub.catalogue.resources import ImageResource, ImagesResource, ModChild, ModPermission, ModResource, NoteResource
 from modhub.catalogue.successors import read_successor
+from modhub.catalogue.written_texts import write_text
+from modhub.content import limits
 from modhub.http.request import Request
 from modhub.interfaces import IImages, IMine, INote, IOwnMod
 from modhub.ui.xml_responses import Redirect
 from modhub.web.views import page
 
 
-@form(context=INote, preserve_fields=NOTE_FIELDS)
-def edit_note_page(context: NoteResource, request: Request) -> Response:
+@form(context=INote, preserve_fields={**NOTE_FIELDS, "format": ""})
+def edit_note_page(context: NoteResource, request: Request) -> Any:
     """``POST /Modhub/mine/{id}/changelog/{noteId}``: too long text is truncated, not rejected."""
-    title, text = request.POST.get("title"), request.POST.get("text")
-    change = NoteChange(UNSET if title is None else title, UNSET if text is None else text)
+    title, typed, chosen = request.POST.get("title"), request.POST.get("text"), request.POST.get("format", "")
+    written = None if typed is None else write_text(typed, chosen, limits.NOTE)
+    if "preview" in request.POST:
+        shown = preview_text(written.uncleaned if written else "", limits.NOTE)
+        kept = {context.id: (title or "", typed or "", chosen)}
+        previews = {context.id: shown}
+        return edit_page_context(request, context.mod.id, "changelog", typed_notes=kept, previews=previews)
+    change = NoteChange(UNSET if title is None else title, UNSET if written is None else written.uncleaned)
     cleaned = change.cleaned()
-    truncated = truncated_note_fields(change, cleaned)
-    services.edit_note(request.dbsession, context.mod.id, context.id, account_id_of(request), cleaned)
-    return workshop_done(context.mod.id or 0, "note", truncated, "#changelog")
+    truncated = truncated_note_fields(change, cleaned, written)
+    services.edit_note(request.dbsession, context.mod.id, context.id, account_id_of(request), cleaned, written=written)
+    return workshop_done(context.mod.id or 0, "note", truncated, "changelog", f"#note-{context.id}")
 
 
 @form(context=INote, name="remove")
 def delete_note_page(context: NoteResource, request: Request) -> Response:
     """``POST /Modhub/mine/{id}/changelog/{noteId}/remove``: its version can be used again."""
     services.remove_note(request.dbsession, context.mod.id, context.id, account_id_of(request))
-    return workshop_done(context.mod.id or 0, "note-removed", anchor="#changelog")
+    return workshop_done(context.mod.id or 0, "note-removed", part="changelog")
+
+
+@form(
+    context=IOwnMod, name="what-changed", preserve_fields={"version": "Version", "text": "What changed", "format": ""}
+)
+def preview_version_page(context: ModResource, request: Request) -> Any:
+    """``POST /Modhub/mine/{id}/what-changed``: the preview of a text that is sent with the next version's file."""
+    typed = {name: request.POST.get(field, "") for name, field in TYPED_WITH_CODE.items()}
+    written = write_text(typed["text"], typed["textFormat"], limits.NOTE)
+    previews = {"version": preview_text(written.uncleaned, limits.NOTE)}
+    return edit_page_context(request, context.id, NEW_VERSION, typed=typed, previews=previews)
 
 
 @page(context=IOwnMod, name="preview", request_method="GET", permission=ModPermission.EDIT, renderer=MOD_TEMPLATE)
@@ -65,6 +87,7 @@ form_address = partial(page, containment=IMine, request_method="GET", permission
 
 
 @form_address(context=IOwnMod, name="code")
+@form_address(context=IOwnMod, name="what-changed")
 @form_address(context=IOwnMod, name="css")
 @form_address(context=IOwnMod, name="publish")
 @form_address(context=IOwnMod, name="superseded")
@@ -81,5 +104,7 @@ def redirect_to_workshop(context: ModResource | ModChild, _request: Request) -> 
 
     Registered for the class of an image: public files are ``IAsset`` too, but have no children.
     """
-    mod = context if isinstance(context, ModResource) else context.mod
-    return Redirect(f"/Modhub/mine/{mod.id}")
+    if isinstance(context, ModResource):
+        return Redirect(f"/Modhub/mine/{context.id}")
+    part = "images" if isinstance(context, ImagesResource | ImageResource) else "changelog"
+    return Redirect(f"/Modhub/mine/{context.mod.id}?part={part}")

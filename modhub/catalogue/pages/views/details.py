@@ -6,11 +6,10 @@ from typing import Any, Final
 
 from modhub.base.errors import ApiError, conflict
 from modhub.catalogue import services
-from modhub.catalogue.descriptions import WrittenDescription, write_description
 from modhub.catalogue.owner_queries import read_mod
 from modhub.catalogue.owner_views import account_id_of, locked_account_id
 from modhub.catalogue.pages.presenters.form_errors import DETAIL_FIELDS, detail_errors
-from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
+from modhub.catalogue.pages.presenters.removed_markup import preview_text
 from modhub.catalogue.pages.presenters.truncation import truncated_details
 from modhub.catalogue.pages.typed_details import resolve_references, split_games
 from modhub.catalogue.pages.views.browse import page_reader
@@ -19,8 +18,8 @@ from modhub.catalogue.pages.views.workshop import details_fingerprint, edit_page
 from modhub.catalogue.references import remove_duplicates
 from modhub.catalogue.request_schemas import CleanedMod, ModChange, NewMod
 from modhub.catalogue.resources import ModPermission, ModResource
+from modhub.catalogue.written_texts import WrittenText, write_text
 from modhub.content import limits
-from modhub.content.markup import clean
 from modhub.content.text import N_
 from modhub.http.request import Request
 from modhub.interfaces import IMine, IOwnMod
@@ -40,7 +39,7 @@ class SubmittedDetails:
 
     fields: dict[str, Any]
     typed: dict[str, str]
-    written: WrittenDescription | None
+    written: WrittenText | None
 
     def truncated(self, cleaned: CleanedMod) -> list[str]:
         """Return the names of the fields of which something was cut off."""
@@ -50,9 +49,7 @@ class SubmittedDetails:
 
     def preview(self) -> dict[str, Any]:
         """Return the values for the preview of the description: cleaned, and what cleaning removed."""
-        submitted = self.fields.get("description", "")
-        cleaned = clean(submitted, limits.DESCRIPTION)
-        return {"shown": cleaned, "removed": find_removed_markup(submitted, cleaned)}
+        return preview_text(self.fields.get("description", ""), limits.DESCRIPTION)
 
 
 def read_details(request: Request, games: Iterable[str] = ()) -> SubmittedDetails:
@@ -77,8 +74,8 @@ def read_details(request: Request, games: Iterable[str] = ()) -> SubmittedDetail
     written = None
     if "description" in fields:
         typed["format"] = post.get("format", "")
-        written = write_description(typed["description"], typed["format"])
-        fields["description"] = written.source if written.html is None else written.html
+        written = write_text(typed["description"], typed["format"], limits.DESCRIPTION)
+        fields["description"] = written.uncleaned
     return SubmittedDetails(fields, typed, written)
 
 
@@ -142,7 +139,7 @@ def change_mod_page(context: ModResource, request: Request) -> Any:
     fields, typed = submitted.fields, submitted.typed
     if "preview" in request.POST:
         shown = {SEEN: seen} if seen else {}
-        return edit_page_context(request, context.id, typed=typed, preview=submitted.preview(), **shown)
+        return edit_page_context(request, context.id, part="details", typed=typed, preview=submitted.preview(), **shown)
     try:
         _raise_first(resolve_references(request, fields))
         cleaned = ModChange(**fields).cleaned()
@@ -154,5 +151,5 @@ def change_mod_page(context: ModResource, request: Request) -> Any:
         # After this error, saving again overwrites the other change.
         hidden = {} if error.code == "changed_meanwhile" or not seen else {SEEN: seen}
         errors = detail_errors(request, error, fields, stored.guid)
-        return edit_page_context(request, context.id, errors=errors, typed=typed, **hidden)
-    return workshop_done(mod.id, "details", truncated, "#details")
+        return edit_page_context(request, context.id, part="details", errors=errors, typed=typed, **hidden)
+    return workshop_done(mod.id, "details", truncated, "details")

@@ -1,20 +1,25 @@
 """The workshop's files: streamed uploads by forms."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from modhub.base.errors import ApiError, invalid
 from modhub.blobs import stage
-from modhub.catalogue import uploads
+from modhub.catalogue import services, uploads
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.form_errors import field_message, field_of
-from modhub.catalogue.pages.presenters.truncation import is_line_truncated
+from modhub.catalogue.pages.presenters.steps import NEW_VERSION
+from modhub.catalogue.pages.presenters.truncation import is_line_truncated, truncated_note_fields
 from modhub.catalogue.pages.views.workshop import edit_page_context, form, workshop_done
+from modhub.catalogue.request_schemas import CleanedNote, NoteChange
 from modhub.catalogue.resources import ModChild, ModResource
 from modhub.catalogue.response_schemas import is_image_type
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, AssetUpload
-from modhub.content import text
+from modhub.catalogue.written_texts import WrittenText, write_text
+from modhub.content import limits, text
 from modhub.content.limits import IMAGES
 from modhub.http.request import Request
 from modhub.interfaces import IImages, IOwnMod
@@ -22,6 +27,10 @@ from modhub.ui import forms
 from modhub.ui.form_recovery import json_for_script, wants_json
 from modhub.ui.multipart import UploadForm
 
+TYPED_WITH_CODE: Final = {"version": "version", "text": "text", "textFormat": "format"}
+"""The fields of the form of a code file, by what the page calls what was typed into them."""
+_PARTS: Final = {AssetKind.CSS: "files", AssetKind.IMAGE: "images"}
+"""Where a form returns to; a code file leads on to what is to do next."""
 _BODIES: Final = {**LIMITS, AssetKind.IMAGE: IMAGES}
 """Maximum bytes of all files of a form."""
 MAX_FILES_AT_ONCE: Final = 20
@@ -50,24 +59,45 @@ def upload_image_page(context: ModChild, request: Request) -> Any:
 
 
 def _upload(context: ModResource, request: Request, kind: AssetKind) -> Any:
+    session, owner = request.dbsession, account_id_of(request)
     fields: dict[str, str] = {}
     try:
         upload_form = UploadForm(request, _BODIES[kind], fields)
         version = text.version(fields.get("version"))
+        changes = _Changes.read(fields)
         staged = _stage_files(request, kind, upload_form, version)
         for upload in staged:
-            uploads.store_upload(request.dbsession, context.id, account_id_of(request), upload)
+            mod = uploads.store_upload(session, context.id, owner, upload)
+        if kind is AssetKind.CODE and changes.cleaned.text:
+            services.describe_version(session, context.id, version, owner, changes.cleaned, written=changes.written)
     except ApiError as error:
         forms.set_error_status(request, error)
         field, message = field_of(error, kind.value), field_message(request, error)
         if wants_json(request):
             return json_for_script(request, error, message=message, field=field)
-        return edit_page_context(
-            request, context.id, errors={field: message}, typed={"version": fields.get("version", "")}
-        )
+        part = _PARTS.get(kind, NEW_VERSION)
+        typed = {name: fields.get(sent, "") for name, sent in TYPED_WITH_CODE.items()} if kind is AssetKind.CODE else {}
+        return edit_page_context(request, context.id, part, errors={field: message}, typed=typed)
     truncated = ["version"] if version and is_line_truncated(fields["version"], version) else []
-    anchor = "#images" if kind is AssetKind.IMAGE else "#files"
-    return workshop_done(context.id or 0, _done_code(kind, staged), truncated, anchor)
+    done = "version" if kind is AssetKind.CODE and mod.published and not mod.hidden_at else _done_code(kind, staged)
+    return workshop_done(context.id or 0, done, [*truncated, *changes.truncated], _PARTS.get(kind, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """What the form of a code file says about its version."""
+
+    written: WrittenText
+    cleaned: CleanedNote
+    truncated: list[str]
+
+    @classmethod
+    def read(cls, fields: Mapping[str, str]) -> "_Changes":
+        """Convert and clean the text, before the first statement."""
+        written = write_text(fields.get("text", ""), fields.get("format", ""), limits.NOTE)
+        change = NoteChange(text=written.uncleaned)
+        cleaned = change.cleaned()
+        return cls(written, cleaned, truncated_note_fields(change, cleaned, written))
 
 
 def _done_code(kind: AssetKind, staged: list[AssetUpload]) -> str:

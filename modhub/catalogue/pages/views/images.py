@@ -38,7 +38,7 @@ def show_image_page(context: ImageResource, request: Request) -> Response:
 def delete_image_page(context: ImageResource, request: Request) -> Response:
     """``POST /Modhub/mine/{id}/images/{assetId}/remove``"""
     uploads.remove_image(request.dbsession, context.mod.id, context.id, account_id_of(request))
-    return workshop_done(context.mod.id or 0, "image-removed", anchor="#images")
+    return workshop_done(context.mod.id or 0, "image-removed", part="images")
 
 
 @form(context=IAsset, name="clean")
@@ -65,7 +65,7 @@ def move_image_page(context: ImageResource, request: Request) -> Response:
     if move is None:
         raise invalid("The field %(field)s must be first, earlier or later.", field="to")
     images.move_image(request.dbsession, context.mod.id, context.id, account_id_of(request), move)
-    return workshop_done(context.mod.id or 0, "order", anchor=f"#image-{context.id}")
+    return workshop_done(context.mod.id or 0, "order", part="images", anchor=f"#image-{context.id}")
 
 
 @form(context=IAsset, name="caption", preserve_fields={"caption": "Caption"})
@@ -74,7 +74,7 @@ def caption_image_page(context: ImageResource, request: Request) -> Response:
     submitted = request.POST.get("caption", "")
     stored = images.caption_image(request.dbsession, context.mod.id, context.id, account_id_of(request), submitted)
     truncated = ["caption"] if is_line_truncated(submitted, stored) else []
-    return workshop_done(context.mod.id or 0, "caption", truncated, f"#image-{context.id}")
+    return workshop_done(context.mod.id or 0, "caption", truncated, "images", f"#image-{context.id}")
 
 
 @form(context=IOwnMod, name="image-order")
@@ -85,4 +85,4 @@ def order_images_page(context: ModResource, request: Request) -> Any:
     if not known_ids or len(known_ids) < len(ids):
         raise invalid("The field %(field)s must list the numbers of the images.", field="order")
     images.order_images(request.dbsession, context.id, account_id_of(request), known_ids)
-    return workshop_done(context.id or 0, "order", anchor="#images")
+    return workshop_done(context.id or 0, "order", part="images")

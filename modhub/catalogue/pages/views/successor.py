@@ -24,5 +24,5 @@ def supersede_mod_page(context: ModResource, request: Request) -> Any:
     except ApiError as error:
         forms.set_error_status(request, error)
         errors = {"supersededBy": field_message(request, error)}
-        return edit_page_context(request, context.id, errors=errors, typed={"supersededBy": typed})
-    return workshop_done(context.id or 0, "superseded", anchor="#superseded")
+        return edit_page_context(request, context.id, part="publish", errors=errors, typed={"supersededBy": typed})
+    return workshop_done(context.id or 0, "superseded", part="publish", anchor="#superseded")

@@ -21,21 +21,21 @@ from modhub.catalogue.owner_queries import (
     WORKSHOP_PAGE_SIZE,
     read_mod,
     read_mods_page,
-    read_notes,
+    read_own_notes,
     read_pictures,
     read_source,
     read_titles,
+    read_untold,
 )
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.draft import OwnModPresenter
 from modhub.catalogue.pages.presenters.form_errors import FIELD_LABELS, field_message
 from modhub.catalogue.pages.presenters.mod import ModPresenter
-from modhub.catalogue.pages.presenters.steps import steps_of
+from modhub.catalogue.pages.presenters.steps import chosen_part, steps_of
 from modhub.catalogue.pages.presenters.truncation import clean_unlimited_line
+from modhub.catalogue.pages.presenters.versions import propose_version
 from modhub.catalogue.pages.queries.card_queries import MAX_DEPENDENTS_COUNTED
-from modhub.catalogue.pages.typed_details import (
-    reference_lines,
-)
+from modhub.catalogue.pages.typed_details import reference_lines
 from modhub.catalogue.pages.views.browse import page_numbers, page_reader
 from modhub.catalogue.pages.views.mod import shift_headings
 from modhub.catalogue.pictures.metadata import PersonalData
@@ -52,6 +52,7 @@ from modhub.ui import forms
 from modhub.ui.formatting import parse_timestamp
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
+from modhub.web.traversal import parse_id
 from modhub.web.views import page
 
 MINE: Final = "modhub.catalogue:templates/workshop/mine.jinja2"
@@ -68,19 +69,26 @@ def details_fingerprint(*fields: Any) -> str:
     return sha256(encode(fields)).hexdigest()[:32]
 
 
-def workshop_done(mod_id: int, done: str, truncated: list[str] | None = None, anchor: str = "") -> Redirect:
-    """Redirect to the mod's workshop page with the code of the success message."""
-    params = urlencode({"done": done, **({"trimmed": " ".join(truncated)} if truncated else {})})
+def workshop_done(
+    mod_id: int, done: str, truncated: list[str] | None = None, part: str = "", anchor: str = ""
+) -> Redirect:
+    """Redirect to a part of the mod's workshop page, else to what is next; ``done``: the success message."""
+    named = {"part": part, "done": done, "trimmed": " ".join(truncated or [])}
+    params = urlencode({name: value for name, value in named.items() if value})
     return Redirect(f"/Modhub/mine/{mod_id}?{params}{anchor}")
 
 
-def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
-    """Return the values for the template of a mod's workshop page. ``more``: ``errors`` and ``typed`` of a form."""
+def edit_page_context(request: Request, mod_id: int | None, part: str = "", **more: Any) -> dict[str, Any]:
+    """Return the values for the template of a mod's workshop page.
+
+    ``part``: the one that is shown, else the one that the address names. ``more``: ``errors`` and ``typed`` of a form,
+    ``previews`` by ``version`` or the id of an entry, and ``typed_notes`` (title, text, format) by the id of an entry.
+    """
     owner = account_id_of(request)
     with request.databases.readonly_session() as session:
         stored = read_mod(session, mod_id, owner)
         draft = OwnModPresenter(stored, read_pictures(session, [stored]))
-        notes, own_titles = read_notes(session, mod_id, owner), read_titles(session, owner)
+        own_notes, own_titles = read_own_notes(session, mod_id, owner), read_titles(session, owner)
         source, chosen = read_source(session, stored)
         superseded = read_successor(session, mod_id, owner)
     mod, reader = draft.mod, page_reader(request)
@@ -91,15 +99,22 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
         "format": chosen,
         "requires": reference_lines(mod.requires, titles),
         "conflictsWith": reference_lines(mod.conflicts_with, titles),
+        "version": propose_version(mod.version, {note.version for note in own_notes}),
         **more.get("typed", {}),
     }
+    notes = [note.document for note in own_notes]
+    steps = steps_of(draft, notes, reader, games)
     return {
+        "part": chosen_part(part or query(request, "part") or "", steps, is_published=mod.published),
         "draft": draft,
         "telling": _telling_images(request, stored),
         "mod": mod,
         "seen": details_fingerprint(mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with),
         "notes": notes,
-        "steps": steps_of(draft, notes, reader, games),
+        "note_sources": {note.document.id: (note.source, note.text_format) for note in own_notes},
+        "typed_notes": {},
+        "entry": parse_id(query(request, "entry") or ""),
+        "steps": steps,
         "titles": titles,
         "users": users,
         "users_total": users_total,
@@ -112,6 +127,7 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
         "labels": FIELD_LABELS,
         "errors": {},
         "preview": None,
+        "previews": {},
         "done": query(request, "done") or "",
         "trimmed": (query(request, "trimmed") or "").split(),
         **more,
@@ -137,10 +153,10 @@ def mine_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/mine``: all mods of the signed-in account, last changed first."""
     number, ui = list_params(request).page, PageHelpers(request)
     mods, total = read_mods_page(request.dbsession, account_id_of(request), number)
-    pictures = read_pictures(request.dbsession, mods)
+    pictures, untold = read_pictures(request.dbsession, mods), read_untold(request.dbsession, mods)
     pages = max(1, -(-total // WORKSHOP_PAGE_SIZE))
     return {
-        "rows": [_row(ui, OwnModPresenter(mod, pictures)) for mod in mods],
+        "rows": [_row(ui, OwnModPresenter(mod, pictures), untold.get(mod.id)) for mod in mods],
         "total": total,
         "page": number,
         "pages": pages,
@@ -150,9 +166,10 @@ def mine_page(_context: Any, request: Request) -> dict[str, Any]:
     }
 
 
-def _row(ui: PageHelpers, draft: OwnModPresenter) -> Markup:
+def _row(ui: PageHelpers, draft: OwnModPresenter, untold: int | None) -> Markup:
+    """``untold``: the entry of the current version, if it does not say what changed."""
     age = ui.ago(parse_timestamp(draft.mod.updated_at))
-    state = {"hidden": draft.hidden, "reason": draft.reason}
+    state = {"hidden": draft.hidden, "reason": draft.reason, "untold": untold}
     values: dict[str, Any] = {"address": draft.address, "age": age, "ups": draft.ups, "downs": draft.downs, **state}
     return ui.cached_fragment(
         ROW, document=encode(draft.mod), presenter=ModPresenter, image_facts=draft.image_facts, **values
@@ -172,8 +189,8 @@ def publish_mod_page(context: ModResource, request: Request) -> Any:
         mod = services.publish_mod(request.dbsession, context.id, account_id_of(request))
     except ApiError as error:
         forms.set_error_status(request, error)
-        return edit_page_context(request, context.id, errors={"publish": field_message(request, error)})
-    return workshop_done(mod.id, "published")
+        return edit_page_context(request, context.id, "publish", errors={"publish": field_message(request, error)})
+    return workshop_done(mod.id, "published", part="publish")
 
 
 @form(context=IOwnMod, name="delete")
@@ -187,7 +204,7 @@ def delete_mod_page(context: ModResource, request: Request) -> Any:
         error = invalid("The title you typed does not match the title of this mod.")
         forms.set_error_status(request, error)
         return edit_page_context(
-            request, context.id, errors={"delete": field_message(request, error)}, typed={"delete": typed}
+            request, context.id, "publish", errors={"delete": field_message(request, error)}, typed={"delete": typed}
         )
     services.delete_mod(request.dbsession, context.id, account_id_of(request))
     return Redirect("/Modhub/mine?done=deleted")

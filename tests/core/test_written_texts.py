@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from modhub.catalogue.descriptions import write_description
 from modhub.catalogue.markdown import render_markdown
 from modhub.catalogue.models import DescriptionSource
 from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
+from modhub.catalogue.written_texts import write_text
 from modhub.content import limits
 from modhub.content.markup import clean
 from modhub_testing import Site
@@ -50,8 +50,8 @@ MARKDOWN = "# Laps\n\nCounts **laps**.\n\n- one\n- two\n\n| a | b |\n|---|--:|\n
 )
 def test_what_is_typed_becomes_html(submitted: str, chosen: str, stored: str) -> None:
     # C-PAGE-16, C-PAGE-27
-    written = write_description(submitted, chosen)
-    assert clean(written.source if written.html is None else written.html, limits.DESCRIPTION) == stored
+    written = write_text(submitted, chosen, limits.DESCRIPTION)
+    assert clean(written.uncleaned, limits.DESCRIPTION) == stored
 
 
 def source_of(site: Site, mod: Any) -> tuple[str, str]:
@@ -149,7 +149,7 @@ HOSTILE = {
 def test_hostile_markdown_takes_bounded_time(name: str) -> None:
     # T-A3, C-PAGE-27: the bound is ten times what the slowest of them takes on a busy machine.
     begun = time.process_time()
-    written = write_description(HOSTILE[name], "markdown")
+    written = write_text(HOSTILE[name], "markdown", limits.DESCRIPTION)
     clean(written.html or "", limits.DESCRIPTION)
     assert time.process_time() - begun < 5
     assert len(written.html or "") < 400 * limits.DESCRIPTION
@@ -157,6 +157,6 @@ def test_hostile_markdown_takes_bounded_time(name: str) -> None:
 
 def test_markdown_that_takes_too_much_work_is_shown_as_text() -> None:
     assert render_markdown(HOSTILE["columns"]) is None
-    written = write_description(HOSTILE["columns"], "markdown")
+    written = write_text(HOSTILE["columns"], "markdown", limits.DESCRIPTION)
     assert (written.html or "").startswith("<p>|a|a|")
     assert render_markdown("Plain *text* with [a link](https://e.org) and more. " * 150) is not None

@@ -1,0 +1,371 @@
+"""What changed: typed with an upload and for an entry, folded where nobody says it, and shown where readers look."""
+
+import json
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from modhub.base.errors import invalid
+from modhub.catalogue import services
+from modhub.catalogue.models import NoteSource
+from modhub.catalogue.pages.presenters.versions import propose_version
+from modhub.content import limits
+from modhub_testing import Site, stored_files
+from modhub_testing.mods import (
+    OWNER,
+    hide_mod,
+    mod_address,
+    new_mod,
+    notes_of_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
+from modhub_testing.pages import form_at, messages_on, new_visitor, send_file_by_form
+
+PLAIN = "- fixed a\n- it's\n\nThanks & bye"
+MARKDOWN = "## Fixed\n\n- a **b**\n- c"
+WORDS = "Zebra crossing"
+
+
+@pytest.fixture
+def author(site: Site) -> Site:
+    return new_visitor(site, OWNER)
+
+
+def here(mod: Any) -> str:
+    return f"/Modhub/mine/{mod['id']}"
+
+
+def release(author: Site, mod: Any, version: str, text: str, chosen: str = "") -> Any:
+    """Send a version with what changed by its form."""
+    page = author.get(here(mod))
+    return send_file_by_form(
+        page, "code", "a.zip", b"code " + version.encode(), version=version, text=text, format=chosen
+    )
+
+
+def entry_form(author: Site, mod: Any, note: Any) -> Any:
+    return form_at(author.get(here(mod)), f"{here(mod)}/changelog/{note['id']}")
+
+
+def write(author: Site, mod: Any, text: str, chosen: str = "") -> Any:
+    """Write what is new in the newest version of a published mod."""
+    form = entry_form(author, mod, notes_of_mod(author, mod)[0])
+    form["text"], form["format"] = text, chosen
+    return form.submit(status=303)
+
+
+def count_sources(site: Site) -> int:
+    with site.databases.readonly_session() as session:
+        return session.scalar(select(func.count()).select_from(NoteSource)) or 0
+
+
+def changes_on(page: Any) -> list[str]:
+    """What the cards of a page say that is new, whether or not a script has shown it yet."""
+    return [line.select_one("span").text for line in page.html.select(".card .changes")]
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "stored"),
+    [
+        (PLAIN, "text", "<p>- fixed a<br>- it's</p><p>Thanks &amp; bye</p>"),
+        (MARKDOWN, "", "<h3>Fixed</h3>\n<ul>\n<li>a <strong>b</strong></li>\n<li>c</li>\n</ul>"),
+        ("<p>a</p><script>x</script>", "html", "<p>a</p>"),
+    ],
+)
+def test_an_upload_says_what_changed_at_once(site: Site, author: Site, text: str, chosen: str, stored: str) -> None:
+    # C-PAGE-70, C-PAGE-71
+    mod = published_mod(site, version="1")
+    before = site.get("/Modhub").html.select_one(".card")["data-changed"]
+    assert messages_on(release(author, mod, "2", text, chosen).follow())[0] == "version"
+    newest, oldest = notes_of_mod(site, mod)
+    assert (newest["title"], newest["text"], newest["automatic"]) == ("2", stored, False)
+    assert newest["editedAt"] >= newest["createdAt"]
+    assert oldest["automatic"] is True
+    assert site.get(mod_address(mod)).json["updatedAt"] > before
+    # The source is what the form of the entry shows.
+    form = entry_form(author, mod, newest)
+    assert form["text"].value.strip() == (text if chosen != "html" else "<p>a</p>")
+    assert form["format"].value == ("" if chosen == "html" else chosen)
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "<script>x</script>"])
+def test_an_upload_without_words_is_as_by_the_api(site: Site, author: Site, text: str) -> None:
+    # C-PAGE-70
+    mod = published_mod(site)
+    release(author, mod, "2", text)
+    newest = notes_of_mod(site, mod)[0]
+    assert (newest["text"], newest["automatic"], newest["editedAt"]) == ("", True, None)
+
+
+def test_a_refused_upload_keeps_the_words_and_stores_nothing(site: Site, author: Site) -> None:
+    # C-PAGE-70
+    mod = published_mod(site, version="1")
+    page = release(author, mod, "1", MARKDOWN, "markdown")
+    assert page.status_int == 409
+    assert page.html.select_one(".part.current")["data-part"] == "new-version"
+    form = form_at(page, f"{here(mod)}/code")
+    assert (form["text"].value.strip(), form["format"].value, form["version"].value) == (MARKDOWN, "markdown", "1")
+    assert notes_of_mod(site, mod)[0]["text"] == ""
+    assert count_sources(site) == 0
+
+
+def test_a_version_and_its_words_are_stored_together_or_not_at_all(
+    site: Site, author: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-PAGE-70
+    mod = published_mod(site, version="1")
+
+    def fail(*_arguments: Any, **_options: Any) -> None:
+        raise invalid("The words were refused.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(services, "describe_version", fail)
+        assert release(author, mod, "2", WORDS).status_int == 400
+    assert [note["title"] for note in notes_of_mod(site, mod)] == ["1"]
+    assert site.get(mod_address(mod)).json["version"] == "1"
+    assert len(stored_files(site)) == 1
+
+
+def test_long_words_are_cut_and_the_page_says_so(site: Site, author: Site) -> None:
+    # C-PAGE-70, C-PAGE-71
+    mod = published_mod(site)
+    page = release(author, mod, "2", "é" * (limits.NOTE + 1)).follow()
+    assert page.html.select_one(".note.good")["data-cut"] == "text"
+    assert notes_of_mod(site, mod)[0]["text"] == "é" * limits.NOTE
+    assert write(author, mod, "x\n" * limits.NOTE, "text").follow().html.select_one(".note.good")["data-cut"] == "text"
+    # Markdown may be longer than what is made of it.
+    defined = "Hi\n\n" + "[a]: https://e.org/a\n" * 300
+    assert write(author, mod, defined, "markdown").follow().html.select_one(".note.good")["data-cut"] == "text"
+    assert "data-cut" not in write(author, mod, "x\n" * 9, "text").follow().html.select_one(".note.good").attrs
+
+
+def test_the_preview_of_an_upload_saves_nothing(site: Site, author: Site) -> None:
+    # C-PAGE-70
+    mod = published_mod(site, version="1")
+    form = form_at(author.get(here(mod)), f"{here(mod)}/code")
+    fields = {"csrf_token": form["csrf_token"].value, "version": "7", "text": MARKDOWN + "<form>", "format": "markdown"}
+    page = author.post(f"{here(mod)}/what-changed", fields, status=200)
+    assert page.html.select_one("#changes-shown .prose li").text == "a b"
+    assert page.html.select_one("#changes-shown code").text == "form"
+    assert form_at(page, f"{here(mod)}/code")["version"].value == "7"
+    assert page.html.select_one(".part.current")["data-part"] == "new-version"
+    assert len(notes_of_mod(site, mod)) == 1
+    new_visitor(site, 8).post(f"{here(mod)}/what-changed", fields, status=404)
+
+
+def test_an_entry_takes_every_format_and_shows_what_was_typed(site: Site, author: Site) -> None:
+    # C-PAGE-71
+    mod = published_mod(site)
+    (note,) = notes_of_mod(site, mod)
+    assert write(author, mod, PLAIN, "text").location.endswith(
+        f"{here(mod)}?part=changelog&done=note#note-{note['id']}"
+    )
+    assert site.get(f"/Modhub/{mod['id']}").html.select_one(f"#note-{note['id']} .prose p br") is not None
+    form = entry_form(author, mod, note)
+    assert form["text"].value.strip() == PLAIN
+    form["text"], form["format"] = MARKDOWN, "markdown"
+    shown = form.submit("preview", status=200)
+    assert shown.html.select_one(f"#note-{note['id']}-text-shown li strong").text == "b"
+    assert shown.html.select_one(f"#note-{note['id']} > details").has_attr("open")
+    assert entry_form(author, mod, note)["text"].value.strip() == PLAIN
+    # The same text leaves the source; a text by the API is HTML again, and its own source.
+    (same,) = notes_of_mod(site, mod)
+    sent = {"title": "Spring", "text": same["text"]}
+    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), sent)
+    assert entry_form(author, mod, note)["text"].value.strip() == PLAIN
+    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), {"text": "<p>By the API</p>"})
+    assert entry_form(author, mod, note)["text"].value.strip() == "<p>By the API</p>"
+    assert count_sources(site) == 0
+
+
+def test_sources_go_with_their_entry_and_their_mod(site: Site, author: Site) -> None:
+    # C-PAGE-71
+    mod = published_mod(site)
+    write(author, mod, PLAIN)
+    form_at(author.get(here(mod)), f"{here(mod)}/changelog/{notes_of_mod(site, mod)[0]['id']}/remove").submit(
+        status=303
+    )
+    assert count_sources(site) == 0
+    release(author, mod, "2", PLAIN)
+    assert count_sources(site) == 1
+    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    assert count_sources(site) == 0
+
+
+def test_a_source_of_another_text_is_not_shown(site: Site, author: Site) -> None:
+    # C-PAGE-71: code of the previous version changes a text without knowing of sources.
+    mod = published_mod(site)
+    write(author, mod, PLAIN, "text")
+    with site.databases.write_session.begin() as session:
+        session.scalars(select(NoteSource)).one().sha256 = "0" * 64
+    (note,) = notes_of_mod(site, mod)
+    assert entry_form(author, mod, note)["text"].value.strip().startswith("<p>- fixed a<br>")
+
+
+@pytest.mark.parametrize(
+    ("current", "used", "proposed"),
+    [
+        ("3.1", {"3.1"}, "3.2"),
+        ("1.9", {"1.9", "1.10"}, "1.11"),
+        ("v2", set(), "v3"),
+        ("1.0-beta", set(), "1.1-beta"),
+        ("2026-09", set(), "2026-10"),
+        ("1.09 (x)", set(), "1.10 (x)"),
+        ("alpha", set(), ""),
+        ("", set(), ""),
+        ("9" * 64, set(), ""),
+        ("९", set(), ""),
+    ],
+)
+def test_the_next_version_is_proposed(current: str, used: set[str], proposed: str) -> None:
+    # C-PAGE-72
+    assert propose_version(current, used) == proposed
+
+
+def test_a_published_mod_begins_with_a_new_version(site: Site, author: Site) -> None:
+    # C-PAGE-72
+    mod = published_mod(site, version="3.1")
+    upload_asset(site, mod, "code", version="3.2")
+    upload_asset(site, mod, "code", version="3.1.9")
+    page = author.get(here(mod))
+    assert page.html.select_one(".part.current")["data-part"] == "new-version"
+    form = form_at(page, f"{here(mod)}/code")
+    assert form["version"].value == "3.1.10"
+    # Nothing but the file has to be chosen, and nothing but the words typed.
+    form["file"], form["text"] = ("a.zip", b"x", "application/zip"), "Faster"
+    page = form.submit(status=303).follow()
+    assert messages_on(page) == ["version"]
+    assert site.get(mod_address(mod)).json["version"] == "3.1.10"
+    hide_mod(site, mod)
+    assert "version" not in messages_on(release(author, mod, "4", "x").follow())
+
+
+def current(page: Any) -> str:
+    (part,) = page.html.select(".part.current")
+    links = [link["href"] for link in page.html.select(".steps a[aria-current]")]
+    assert links == [f"#{part['data-part']}"]
+    return str(part["data-part"])
+
+
+def test_the_parts_have_addresses_and_forms_return_to_theirs(site: Site, author: Site) -> None:
+    # C-PAGE-25
+    mod = new_mod(site, description="x")
+    address = here(mod)
+    for part in ("details", "files", "images", "changelog", "publish"):
+        assert current(author.get(f"{address}?part={part}")) == part
+        assert author.get(address).html.select_one(f"[data-part={part}] #{part}") is not None
+    # A draft goes on with what is to do; what a draft does not have is not shown.
+    assert current(author.get(address)) == current(author.get(f"{address}?part=new-version")) == "files"
+    page = send_file_by_form(author.get(address), "code", "a.zip", b"x", version="1").follow()
+    assert current(page) == "images"
+    assert current(send_file_by_form(page, "css", "a.css", b"x").follow()) == "files"
+    page = send_file_by_form(page, "images", "a.png", b"\x89PNG\r\n\x1a\n" + bytes(40)).follow()
+    assert current(page) == "images"
+    assert current(author.get(address)) == "changelog"
+    assert current(form_at(page, f"{address}/publish").submit(status=303).follow()) == "publish"
+    # What is refused is shown where it was typed.
+    form = form_at(page, address)
+    form["title"] = " "
+    assert current(form.submit(status=400)) == "details"
+    assert current(send_file_by_form(page, "css", "a.css", b"")) == "files"
+    assert current(send_file_by_form(page, "images", "a.png", b"")) == "images"
+    assert current(form_at(page, f"{address}/delete").submit(status=400)) == "publish"
+    form = form_at(page, f"{address}/superseded")
+    form["supersededBy"] = "nonsense"
+    assert current(form.submit(status=400)) == "publish"
+
+
+def test_entries_that_say_nothing_are_one_line_in_their_place(site: Site, author: Site) -> None:
+    # C-PAGE-73
+    mod = published_mod(site, version="1")
+    for version, text in (("2", ""), ("3", "Three"), ("4", ""), ("5", ""), ("6", "")):
+        release(author, mod, version, text)
+    ids = {note["title"]: note["id"] for note in notes_of_mod(site, mod)}
+    page = site.get(f"/Modhub/{mod['id']}")
+    items = page.html.select(".notes > li")
+    assert [item.select_one("h3, strong").text for item in items] == ["6, 5, 4", "3", "2, 1"]
+    assert all(page.html.find(id=f"note-{note_id}") is not None for note_id in ids.values())
+    # An entry whose text was taken away is its author's.
+    site.as_account(OWNER).put_json(mod_address(mod, "changelog", ids["5"]), {"text": ""})
+    items = site.get(f"/Modhub/{mod['id']}").html.select(".notes > li")
+    assert [item.select_one("h3, strong").text for item in items] == ["6", "5", "4", "3", "2, 1"]
+
+
+def test_my_mods_remind_of_what_nobody_has_said(site: Site, author: Site) -> None:
+    # C-PAGE-74
+    told, untold = published_mod(site, version="3.1"), published_mod(site, version="3.1<")
+    write(author, told, "Said")
+    other = published_mod(site, owner=8)
+    (link,) = (link for link in author.get("/Modhub/mine").html.select(".facts a") if "3.1" in link.text)
+    (note,) = notes_of_mod(site, untold)
+    assert link["href"] == f"{here(untold)}?part=changelog&entry={note['id']}#note-{note['id']}"
+    page = author.get(link["href"].partition("#")[0])
+    assert current(page) == "changelog"
+    assert page.html.select_one(f"#note-{note['id']} > details").has_attr("open")
+    assert f"/mine/{other['id']}" not in author.get("/Modhub/mine").text
+    write(author, untold, "Said too")
+    assert "entry=" not in author.get("/Modhub/mine").text
+
+
+def test_cards_carry_what_the_current_version_says(site: Site, author: Site) -> None:
+    # C-PAGE-75
+    mod = published_mod(site, version="1", games=["Portal"])
+    assert changes_on(site.get("/Modhub")) == []
+    release(author, mod, "2", f"<p>{WORDS} &lt;b&gt;</p><ul><li>one</li></ul>", "html")
+    for address in ("/Modhub", f"/Modhub/by/{OWNER}", "/Modhub?game=Portal"):
+        assert changes_on(site.get(address)) == [f"{WORDS} <b> one"], address
+    assert site.get("/Modhub").html.select_one(".card .changes").has_attr("hidden")
+    write(author, mod, "long " * 700)
+    (line,) = changes_on(site.get("/Modhub"))
+    assert len(line) <= 160
+    assert line.endswith("…")
+    # A version of which nothing is said does not repeat what was said of the one before.
+    release(author, mod, "3", "")
+    assert changes_on(site.get("/Modhub")) == []
+
+
+def test_words_are_nowhere_when_a_mod_is_not_public(site: Site, author: Site) -> None:
+    # C-PAGE-75, C-READ-1: a draft's and a hidden mod's words are nobody's but the owner's.
+    draft = new_mod(site)
+    send_file_by_form(author.get(here(draft)), "code", "a.zip", b"x", version="1", text="Of a draft")
+    mod = published_mod(site, games=["Portal"])
+    write(author, mod, WORDS)
+    public = ("/Modhub", f"/Modhub/by/{OWNER}", "/Modhub/feed", "/Modhub/feed.json", "/Modhub?game=Portal")
+    for address in public:
+        assert WORDS in site.get(address).text, address
+    hide_mod(site, mod)
+    for address in (*public, f"/Modhub/{mod['id']}", f"/Modhub/{draft['id']}"):
+        body = site.get(address, expect_errors=True).text
+        assert WORDS not in body, address
+        assert "Of a draft" not in body, address
+    restore_mod(site, mod)
+    assert changes_on(site.get("/Modhub")) == [WORDS]
+    form_at(author.get(here(mod)), f"{here(mod)}/changelog/{notes_of_mod(site, mod)[0]['id']}/remove").submit(
+        status=303
+    )
+    for address in public:
+        assert WORDS not in site.get(address).text, address
+
+
+def test_the_feeds_have_the_words_with_the_version(site: Site, author: Site) -> None:
+    # C-PAGE-40, C-PAGE-70
+    mod = published_mod(site, version="1")
+    release(author, mod, "2", PLAIN, "text")
+    item = json.loads(site.get("/Modhub/feed.json").text)["items"][0]
+    assert item["summary"] == "- fixed a - it's. Thanks & bye"
+    assert item["content_html"].startswith("<p>- fixed a<br>")
+    assert "Thanks &amp; bye" in site.get("/Modhub/feed").text
+
+
+def test_a_version_with_words_is_one_change_of_files(site: Site, author: Site) -> None:
+    # C-PAGE-70, C-SYNC-25: the edit in the same transaction does not hide that the file is another one.
+    mod = published_mod(site, version="1")
+    with site.databases.readonly_session() as session:
+        from_before = session.connection().exec_driver_sql("SELECT max(serial) FROM core_change").scalar()
+    release(author, mod, "2", WORDS)
+    with site.databases.readonly_session() as session:
+        rows = session.connection().exec_driver_sql("SELECT serial, what FROM core_change WHERE kind = 'mod'").all()
+    assert [(serial > from_before, what) for serial, what in rows] == [(True, "file")]
