@@ -3,6 +3,7 @@
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
+from modhub.base.operations import Operation, Refusal
 from modhub.http.downloads import file_response
 from modhub.http.payload import encode, read_json
 from modhub.http.request import Request
@@ -18,7 +19,18 @@ from modhub_profiles.resources import AuthorPictureResource, LinksResource, Prof
 from modhub_profiles.response_schemas import LinksDocument, links_document
 
 
-@api(context=IModLinks, request_method="GET", permission=OPEN)
+@api(
+    context=IModLinks,
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_links",
+        about="Where the source of a published mod is, where to report a problem, its community, and its licence.",
+        returns=LinksDocument,
+        refusals=(Refusal(404, "not_found", "No such mod, or it is a draft or hidden."),),
+        clauses=("C-PRF-1",),
+    ),
+)
 def read_links_view(context: LinksResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/links``: 404 for a mod that not everybody sees, to its owner too."""
     mods = request.find_service(IMods).get_mods(request.dbsession, [context.mod_id or 0])
@@ -27,7 +39,18 @@ def read_links_view(context: LinksResource, request: Request) -> Response:
     return public_json(encode(links_document(request.find_service(ProfileReader).links_of(context.mod_id or 0))))
 
 
-@api(context=IModLinks, request_method="PUT", permission=ProfilePermission.LINKS)
+@api(
+    context=IModLinks,
+    request_method="PUT",
+    permission=ProfilePermission.LINKS,
+    operation=Operation(
+        id="change_links",
+        about="Change the links and the licence of a mod; null clears one.",
+        takes=LinksChange,
+        returns=LinksDocument,
+        clauses=("C-PRF-2",),
+    ),
+)
 def change_links_view(context: LinksResource, request: Request) -> LinksDocument:
     """``PUT /api/modhub/{id}/links``: of a draft too."""
     changes = read_json(request, LinksChange, BODY).cleaned()

@@ -5,6 +5,7 @@ from typing import Any
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
+from modhub.base.operations import Operation, Refusal
 from modhub.http.payload import encode, read_json
 from modhub.http.request import Request
 from modhub.http.responses import public_json
@@ -17,14 +18,38 @@ from modhub_tags.resources import TagPermission, TagsResource
 from modhub_tags.schemas import ListedTag, TagListDocument, TagsChange, TagsDocument, TitlesDocument
 
 
-@api(context=ICatalogue, name="tags", request_method="GET", permission=OPEN, response_cache=True)
+@api(
+    context=ICatalogue,
+    name="tags",
+    request_method="GET",
+    permission=OPEN,
+    response_cache=True,
+    operation=Operation(
+        id="list_tags",
+        about="The tags that the operator offers, with their titles.",
+        returns=TagListDocument,
+        clauses=("C-TAG-2",),
+    ),
+)
 def list_tags_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/tags``: the operator's list."""
     tags = [ListedTag(tag.name, TitlesDocument(tag.en, tag.de)) for tag in request.find_service(TagReader).listed()]
     return public_json(encode(TagListDocument(tags)))
 
 
-@api(context=ITags, request_method="GET", permission=OPEN, response_cache=True)
+@api(
+    context=ITags,
+    request_method="GET",
+    permission=OPEN,
+    response_cache=True,
+    operation=Operation(
+        id="read_tags",
+        about="The tags of a published mod.",
+        returns=TagsDocument,
+        refusals=(Refusal(404, "not_found", "No such mod, or it is a draft or hidden."),),
+        clauses=("C-TAG-2",),
+    ),
+)
 def read_tags_view(context: TagsResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/tags``"""
     mod = context.find_mod(request.dbsession)
@@ -33,7 +58,18 @@ def read_tags_view(context: TagsResource, request: Request) -> Response:
     return public_json(encode(TagsDocument([tag.name for tag in request.find_service(TagReader).of_mod(mod.id)])))
 
 
-@api(context=ITags, request_method="PUT", permission=TagPermission.EDIT)
+@api(
+    context=ITags,
+    request_method="PUT",
+    permission=TagPermission.EDIT,
+    operation=Operation(
+        id="change_tags",
+        about="Give a mod these tags and no others.",
+        takes=TagsChange,
+        returns=TagsDocument,
+        clauses=("C-TAG-3",),
+    ),
+)
 def change_tags_view(context: TagsResource, request: Request) -> TagsDocument:
     """``PUT /api/modhub/{id}/tags``: of a draft too."""
     names = read_json(request, TagsChange).tags

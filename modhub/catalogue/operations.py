@@ -36,7 +36,7 @@ IDEMPOTENCY_KEY: Final = Parameter(
     "Idempotency-Key", "1 to 255 printable ASCII characters: the same call again within a day creates nothing."
 )
 UPLOAD_NAME: Final = Parameter("name", "The name to save the file under; only its last path part counts.")
-LIST_PARAMETERS: Final = (
+LISTED_BY: Final = (
     Parameter("q", f"Each word must occur in the title or in a game's name. Cut at {limits.QUERY} characters."),
     Parameter("game", "One game by its whole name."),
     Parameter("sort", "new: most recently changed first. top: votes for minus votes against.", str, "new"),
@@ -187,7 +187,7 @@ LIST_MODS: Final = Operation(
     id="list_mods",
     about="Published mods, a page at a time. No parameter is refused, and the answer names the values that were used.",
     returns=ModListDocument,
-    parameters=LIST_PARAMETERS,
+    parameters=LISTED_BY,
     clauses=("C-LIST-1", "C-LIST-2", "C-LIST-3", "C-LIST-4", "C-LIST-7", "C-LIST-8"),
 )
 READ_MOD: Final = Operation(

@@ -288,27 +288,28 @@ def known_to_old_searches(site: Site) -> set[int]:
 
 
 @pytest.mark.parametrize("before", ["core_0013", "core_0014", "core_0015"])
-def test_what_search_used_goes_with_what_this_code_needs(site: Site, before: str) -> None:
-    # C-RUN-13: this code needs what comes after it, so nothing waits for a second run; "--to core_0017" does half.
+def test_what_search_used_goes_in_the_second_run(site: Site, before: str) -> None:
+    # C-RUN-13
     package, old = site.declarations.migrations[0], OLD_SEARCHES[site.databases.dialect]
     assert left_of_old_searches(site) == set()
     with site.databases.write_engine.begin() as connection:
         command.downgrade(migrate._config(package, connection), before)
-    with site.databases.write_engine.begin() as connection:
-        command.upgrade(migrate._config(package, connection), "core_0017")
-    assert left_of_old_searches(site) == old
-    assert migrate.upgrade(site.databases, [package]) == ["modhub"]
-    assert left_of_old_searches(site) == set()
-    published_mod(site, title="A wizard")
-    for query in ("wizard", "iz", "a wiz"):
-        assert site.get(f"/api/modhub?q={query}").json["total"] == 1, query
+    steps: dict[str, set[str]] = {"core_0020": old, "core_0021": set()}
+    for number, (revision, left) in enumerate(steps.items(), 1):
+        assert migrate.upgrade(site.databases, [package]) == ["modhub"]
+        with site.databases.readonly_engine.connect() as connection:
+            assert current_revisions(connection, package) == (revision,)
+        assert left_of_old_searches(site) == left
+        published_mod(site, title=f"A wizard {number}")
+        for query in ("wizard", "iz", "a wiz"):
+            assert site.get(f"/api/modhub?q={query}").json["total"] == number, query
     assert migrate.upgrade(site.databases, [package]) == []
 
 
 def test_going_back_makes_what_older_code_searches_in(site: Site) -> None:
     package = site.declarations.migrations[0]
     before = published_mod(site, title="A wizard")["id"]
-    assert downgrade.downgrade(site.databases, package, "core_0017")
+    assert downgrade.downgrade(site.databases, package, "core_0020")
     assert left_of_old_searches(site) == OLD_SEARCHES[site.databases.dialect]
     # Older code fills the bitmaps itself, and the parts are there at once.
     assert known_to_old_searches(site) == ({before} if site.databases.dialect == "sqlite" else set())

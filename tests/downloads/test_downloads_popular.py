@@ -187,7 +187,7 @@ def test_the_table_can_be_filled_again(site: Site) -> None:
     mod = published_mod(site)
     count(site, mod["id"], (0, 3))
     compute(site)
-    assert downgrade.downgrade(site.databases, package, "downloads_0003")
+    assert downgrade.downgrade(site.databases, package, "downloads_0002")
     migrate.upgrade(site.databases, [package])
     assert weights(site) == {}
     assert update_popular(site.registry)

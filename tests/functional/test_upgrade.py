@@ -167,7 +167,7 @@ def test_migrating_loses_no_row_and_no_value(upgraded, state):
 
 def test_the_old_leases_are_free_again_for_older_code(upgraded, state):
     service, before = upgraded[0], content(upgraded[0], state)
-    for revision in ("following_0004", "sync_0002", "downloads_0002"):
+    for revision in ("following_0004", "sync_0002", "downloads_0003"):
         assert service.admin("migrate", "--down", revision).returncode == 0
     with closing(service.connect()) as connection:
         for name in ("following_lease", "sync_lease"):

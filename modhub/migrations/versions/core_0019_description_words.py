@@ -8,7 +8,7 @@ Triggers, because code of the previous release rewrites public copies without kn
 import sqlalchemy as sa
 from alembic import op
 
-revision = "core_0020"
+revision = "core_0019"
 down_revision = "core_0018"
 branch_labels = None
 depends_on = None

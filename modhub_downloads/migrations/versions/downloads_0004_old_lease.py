@@ -3,11 +3,11 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "downloads_0003"
-down_revision = "downloads_0002"
+revision = "downloads_0004"
+down_revision = "downloads_0003"
 branch_labels = None
 depends_on = None
-compatible_with = "downloads_0002"
+compatible_with = "downloads_0003"
 
 
 def upgrade() -> None:

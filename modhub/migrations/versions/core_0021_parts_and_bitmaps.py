@@ -2,11 +2,11 @@
 
 from modhub.migrations.versions import core_0012_parts, core_0013_bitmaps
 
-revision = "core_0018"
-down_revision = "core_0017"
+revision = "core_0021"
+down_revision = "core_0020"
 branch_labels = None
 depends_on = None
-compatible_with = "core_0017"
+compatible_with = "core_0020"
 
 
 def upgrade() -> None:

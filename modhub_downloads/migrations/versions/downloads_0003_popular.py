@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "downloads_0004"
-down_revision = "downloads_0003"
+revision = "downloads_0003"
+down_revision = "downloads_0002"
 branch_labels = None
 depends_on = None
 expands = True

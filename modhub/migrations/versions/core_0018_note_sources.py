@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "core_0019"
-down_revision = "core_0018"
+revision = "core_0018"
+down_revision = "core_0017"
 branch_labels = None
 depends_on = None
 expands = True
