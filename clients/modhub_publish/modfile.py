@@ -20,7 +20,7 @@ _FORMATS: Final = {".md": "markdown", ".markdown": "markdown", ".html": "html", 
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenText:
+class TextSource:
     """A text and its format; None: the service recognizes it."""
 
     text: str
@@ -47,7 +47,7 @@ class TargetMod:
     reference: str
     """A GUID, a number or the address of a page; empty if the mod is to be created."""
     fields: Mapping[str, Any] = field(default_factory=dict)
-    description: WrittenText | None = None
+    description: TextSource | None = None
     successor: str | None = None
     version: str | None = None
     code: Path | None = None
@@ -55,7 +55,7 @@ class TargetMod:
     images: tuple[TargetImage, ...] | None = None
     has_all_images: bool = False
     """Whether ``images`` are all, in their order; otherwise they are some of them."""
-    notes: WrittenText | None = None
+    notes: TextSource | None = None
     digest: str = ""
     """SHA-256 of the TOML file; empty without one."""
 
@@ -93,8 +93,8 @@ def _read_arguments(arguments: argparse.Namespace) -> TargetMod:
     )
 
 
-def _read_changelog(arguments: argparse.Namespace) -> WrittenText | None:
-    return None if arguments.changelog is None else WrittenText(arguments.changelog, "html")
+def _read_changelog(arguments: argparse.Namespace) -> TextSource | None:
+    return None if arguments.changelog is None else TextSource(arguments.changelog, "html")
 
 
 def _read_file(path: Path, arguments: argparse.Namespace) -> TargetMod:
@@ -140,17 +140,17 @@ def _target_of(document: Mapping[str, Any], folder: Path) -> TargetMod:
     )
 
 
-def _read_text(document: Mapping[str, Any], key: str, folder: Path) -> WrittenText | None:
+def _read_text(document: Mapping[str, Any], key: str, folder: Path) -> TextSource | None:
     value = document.get(key)
     if value is None or isinstance(value, str):
-        return None if value is None else WrittenText(value, None)
+        return None if value is None else TextSource(value, None)
     if "text" in value:
-        return WrittenText(value["text"], value.get("format"))
+        return TextSource(value["text"], value.get("format"))
     file = folder / value["file"]
     text_format = value.get("format") or _FORMATS.get(file.suffix.lower())
     if text_format is None:
         raise Failure(USAGE_ERROR, f"{key}.file: {file.name} tells no format. Give {key}.format.")
     try:
-        return WrittenText(file.read_text("utf-8-sig"), text_format)
+        return TextSource(file.read_text("utf-8-sig"), text_format)
     except UnicodeDecodeError:
         raise Failure(USAGE_ERROR, f"{key}.file: {file} is not UTF-8.") from None

@@ -6,7 +6,7 @@ from typing import Any
 from unicodedata import normalize
 
 from modhub_publish.images import ImageSync
-from modhub_publish.modfile import TargetMod, WrittenText
+from modhub_publish.modfile import TargetMod, TextSource
 from modhub_publish.publish import REJECTED, Failure, complain, failure_of
 from modhub_publish.publisher import Publisher, sha256_of
 from modhub_publish.report import StepReport
@@ -88,7 +88,7 @@ class ModSync:
         for name in fields:
             self._report.note(name, changed=name in differing)
 
-    def _preview(self, field: str, written: WrittenText) -> str:
+    def _preview(self, field: str, written: TextSource) -> str:
         """The text as HTML; what is lost is told."""
         sent = {"text": written.text, "format": written.format, "field": field}
         shown = self._service.send_json("POST", f"{self._path}/preview", sent).document
@@ -108,7 +108,7 @@ class ModSync:
     def _put(self, child: str, document: Mapping[str, Any]) -> None:
         self._service.send_json("PUT", f"{self._path}/{child}", document)
 
-    def _send_notes(self, notes: WrittenText) -> None:
+    def _send_notes(self, notes: TextSource) -> None:
         note = next((entry for entry in self._notes if entry["title"] == self._version), None)
         is_coming = self._report.is_dry and self._target.code is not None
         if note is None and not is_coming:
