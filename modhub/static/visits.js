@@ -18,6 +18,21 @@
     return since;
   };
 
+  // What is new in a version, in the room of what the mod is: nothing moves. A mod that is new as a whole shares it.
+  const tell = (card, isNew) => {
+    const [changes, summary] = [card.querySelector(".changes"), card.querySelector(".summary")];
+    if (!changes || !summary) return;
+    const height = summary.offsetHeight;
+    const lines = Math.round(height / parseFloat(getComputedStyle(summary).lineHeight));
+    if (isNew && lines < 2) return;
+    changes.hidden = false;
+    changes.classList.toggle("below", isNew);
+    changes.style.webkitLineClamp = String(isNew ? 1 : lines);
+    if (isNew) summary.style.webkitLineClamp = "1";
+    else changes.style.minBlockSize = `${height}px`;
+    summary.hidden = !isNew;
+  };
+
   const mark = () => {
     const line = document.querySelector("[data-since]");
     if (!line || line.dataset.done) return;
@@ -31,12 +46,7 @@
     const freshOf = (list) => list.filter((card) => card.dataset.changed > since);
     for (const list of lists) {
       const marked = freshOf(list);
-      // What is new in a version stands in place of what the mod is; of a mod that is new as a whole, beneath it.
-      for (const card of marked) {
-        const [changes, summary] = [card.querySelector(".changes"), card.querySelector(".summary")];
-        if (changes) changes.hidden = false;
-        if (changes && summary) summary.hidden = card.dataset.published <= since;
-      }
+      for (const card of marked) tell(card, card.dataset.published > since);
       // Marks on all cards would mark none.
       if (list.length > 1 && marked.length === list.length) continue;
       for (const card of marked) {
