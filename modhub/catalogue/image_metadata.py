@@ -15,13 +15,13 @@ from modhub.blobs import Blob, BlobStore, RemoteFile
 from modhub.blobs.models import create_blob_row
 from modhub.blobs.store import COPY_BYTES
 from modhub.catalogue.copy_changes import mark_changelog_edited
-from modhub.catalogue.descriptions import digest_of
 from modhub.catalogue.images import find_image, images_of, place_images
 from modhub.catalogue.models import Asset, DescriptionSource, Mod, Note
 from modhub.catalogue.pictures.metadata import PersonalData, find_personal_data
 from modhub.catalogue.pictures.services import queue_pictures
 from modhub.catalogue.services import own_mod, record_change
 from modhub.catalogue.uploads import drop_image
+from modhub.catalogue.written_texts import digest_of
 from modhub.db import now
 
 

@@ -3,12 +3,12 @@
 from typing import Final
 
 from modhub.catalogue import operations
-from modhub.catalogue.descriptions import write_description
 from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
 from modhub.catalogue.pages.presenters.truncation import is_html_truncated
 from modhub.catalogue.request_schemas import TextPreview
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.response_schemas import PreviewDocument, RemovedDocument
+from modhub.catalogue.written_texts import write_text
 from modhub.content import limits
 from modhub.content.markup import clean
 from modhub.http.payload import read_json
@@ -29,9 +29,9 @@ _LIMITS: Final = {"description": limits.DESCRIPTION, "changelog": limits.NOTE}
 def preview_view(_context: ModResource, request: Request) -> PreviewDocument:
     """``POST /api/modhub/{id}/preview``: changes nothing."""
     sent = read_json(request, TextPreview)
-    written = write_description(sent.text, sent.format or "")
-    submitted = written.source if written.html is None else written.html
     limit = _LIMITS[sent.field]
+    written = write_text(sent.text, sent.format or "", limit)
+    submitted = written.uncleaned
     cleaned = clean(submitted, limit)
     is_trimmed = written.is_cut or is_html_truncated(submitted, cleaned, limit)
     return PreviewDocument(cleaned, is_trimmed, RemovedDocument(*find_removed_markup(submitted, cleaned)))

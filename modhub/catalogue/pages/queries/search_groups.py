@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries import author_queries, description_queries, statements
+from modhub.catalogue.pages.queries.card_queries import Listing
 from modhub.catalogue.pages.queries.description_queries import description_words, matching, plain_word
-from modhub.catalogue.pages.queries.page_queries import Listing
 from modhub.catalogue.pages.queries.title_queries import SimilarTitles
 from modhub.catalogue.pages.queries.updates import card_of
 from modhub.catalogue.read_service import CatalogueReader, ListParams
