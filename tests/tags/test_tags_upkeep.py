@@ -18,7 +18,7 @@ from modhub_tags.demo import tag_samples
 from modhub_tags.models import ModTag, Tag
 from modhub_tags.services import find_wrong_tags
 from modhub_testing import Site, Start
-from modhub_testing.mods import mod_address, published_mod
+from modhub_testing.mods import mod_address, published_mod, upload_asset
 
 from .conftest import FEATURES, SHIPPED, tag
 
@@ -209,6 +209,22 @@ def test_the_list_is_taken_out_and_comes_back(site: Site, start: Start) -> None:
     without.as_account(7).delete(mod_address(mod), status=204)
     again = start(FEATURES, url=url)
     assert again.get("/Modhub?tag=map").html.find(id="results").text == "0 mods"
+
+
+def test_rows_of_the_front_have_no_libraries(start: Start) -> None:
+    # C-TAG-8
+    site = start(FEATURES)
+    mods = [published_mod(site) for _ in range(6)]
+    for mod in mods[1:]:  # a second version: they are updated mods too
+        upload_asset(site, mod, "code", version="2")
+    with site.databases.write_session.begin() as session:
+        session.add(ModTag(mod_id=mods[-1]["id"], tag="library"))
+    page = site.get("/Modhub").html
+    rows = {row["aria-labelledby"]: row for row in page.select("section[aria-labelledby^=row-]")}
+    address = f"/Modhub/{mods[-1]['id']}"
+    assert {"row-new", "row-top"} <= set(rows)
+    assert [name for name, row in rows.items() if row.select(f'a[href="{address}"]')] == []
+    assert page.select(f'.browse a[href="{address}"]')
 
 
 def test_the_setting_names_what_the_front_leaves_out(start: Start) -> None:

@@ -10,7 +10,6 @@ from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.views import author, everything, feeds, found, front
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.content import limits
-from modhub.declarations import Declarations
 from modhub.http.request import Request
 from modhub.interfaces import IModCards
 from modhub.ui.documentation import documentation_section
@@ -25,8 +24,7 @@ def _workshop_link(_context: Any, request: Request) -> Markup | None:
 
 def includeme(config: Configurator) -> None:
     """Register the pages; included after the catalogue's services."""
-    figures = find_service(config.registry, Declarations).card_figures
-    config.add_service(PageReader, PageReader(find_service(config.registry, CatalogueReader), figures))
+    config.add_service(PageReader, PageReader(find_service(config.registry, CatalogueReader)))
     config.add_service(IModCards, author.ModCards())
     config.include(feeds)
     config.include(found)

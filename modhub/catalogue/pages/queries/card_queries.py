@@ -1,6 +1,6 @@
 """Reads mods as cards, in a constant number of statements."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final
@@ -10,7 +10,7 @@ from modhub.catalogue.pages.queries import selections, statements
 from modhub.catalogue.pages.queries.updates import card_of
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ListStatement
 from modhub.db.raw_queries import PreparedQuery, Row
-from modhub.declarations import CardFigure
+from modhub.declarations import FrontExclusion
 from modhub.http.payload import encode
 from modhub.interfaces import ModSelection
 
@@ -53,17 +53,21 @@ class RelatedCards:
 class CardReader:
     """Reads cards; the part of :class:`PageReader` for them."""
 
-    def __init__(self, catalogue: CatalogueReader, figures: Mapping[str, CardFigure]) -> None:
-        """``figures`` are filled until the configuration is complete, so the statements of cards are made later."""
+    def __init__(self, catalogue: CatalogueReader) -> None:
+        """What features declare is complete with the configuration, so the statements of cards are made later."""
         self.catalogue = catalogue
         self.reader = reader = catalogue.reader
-        self._figures = figures
+        self._figures = catalogue.declared.card_figures
         self._users_total = reader.prepare(statements.users_total_statement())
         self._selected_total = reader.prepare(selections.selected_total_statement(reader.dialect))
 
     @cached_property
     def _card_columns(self) -> tuple[Any, ...]:
         return statements.card_columns(self._figures.values())
+
+    @property
+    def _left_out(self) -> Iterable[FrontExclusion]:
+        return self.catalogue.declared.front_exclusions.values()
 
     @cached_property
     def _cards_statement(self) -> ListStatement:
@@ -79,11 +83,11 @@ class CardReader:
 
     @cached_property
     def _newest(self) -> PreparedQuery:
-        return self.reader.prepare(statements.newest_statement(self._card_columns))
+        return self.reader.prepare(statements.newest_statement(self._card_columns, self._left_out))
 
     @cached_property
     def _updated(self) -> PreparedQuery:
-        return self.reader.prepare(statements.updated_statement(self._card_columns))
+        return self.reader.prepare(statements.updated_statement(self._card_columns, self._left_out))
 
     @cached_property
     def _others(self) -> PreparedQuery:

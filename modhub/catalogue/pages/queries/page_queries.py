@@ -1,6 +1,6 @@
 """Reads the data of the public pages from the public tables, in a constant number of statements."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -21,7 +21,6 @@ from modhub.catalogue.response_schemas import ModDocument, NoteDocument
 from modhub.db import from_micros, iso
 from modhub.db.changes import ChangeEntry
 from modhub.db.raw_queries import Row
-from modhub.declarations import CardFigure
 from modhub.http.payload import encode
 from modhub.http.responses import MAX_COMPOSITIONS, ContentChanged
 from modhub.interfaces import ModSelection
@@ -92,8 +91,8 @@ def _presenter_of(facts: Row) -> ModPresenter:
 class PageReader(CardReader):
     """Reads the data of the public pages; one per application."""
 
-    def __init__(self, catalogue: CatalogueReader, figures: Mapping[str, CardFigure]) -> None:
-        super().__init__(catalogue, figures)
+    def __init__(self, catalogue: CatalogueReader) -> None:
+        super().__init__(catalogue)
         reader = self.reader
         self._games = CuratedGames(())
         self._facts = reader.prepare(statements.facts_statement())

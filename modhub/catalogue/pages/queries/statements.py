@@ -8,14 +8,14 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue.list_queries import ListVariant, page_statement
+from modhub.catalogue.list_queries import ListVariant, are_on_front, page_statement
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod, PublicRequirement
 from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
 from modhub.content.limits import GUIDS
 from modhub.content.markup import SUMMARIZED
 from modhub.db.changes import MOD, PublicChange, What
-from modhub.declarations import CardFigure
+from modhub.declarations import CardFigure, FrontExclusion
 
 VERSIONS_IN_FEED: Final = 5
 """Versions of one mod in the feed of a list: as many as an author releases between two visits of a feed reader."""
@@ -145,20 +145,25 @@ def _first(columns: tuple[Any, ...], ids: AnySelect, *order: Any) -> AnySelect:
     return select(*columns).join(page, page.c.id == PublicMod.id).order_by(*order)
 
 
-def newest_statement(columns: tuple[Any, ...]) -> AnySelect:
-    """The ``columns`` of the ``size`` mods that were created last."""
-    return _first(columns, select(PublicMod.id), PublicMod.id.desc())
+def newest_statement(columns: tuple[Any, ...], left_out: Iterable[FrontExclusion]) -> AnySelect:
+    """The ``columns`` of the ``size`` mods of the front that were created last."""
+    return _first(columns, _of_front(left_out), PublicMod.id.desc())
 
 
-def updated_statement(columns: tuple[Any, ...]) -> AnySelect:
-    """The ``columns`` of ``size`` of the mods changed last that have more than one version.
+def _of_front(left_out: Iterable[FrontExclusion]) -> AnySelect:
+    return select(PublicMod.id).where(*are_on_front(left_out, PublicMod.id))
+
+
+def updated_statement(columns: tuple[Any, ...], left_out: Iterable[FrontExclusion]) -> AnySelect:
+    """The ``columns`` of ``size`` of the front's mods changed last that have more than one version.
 
     The ``newest`` that were created last are left out.
     """
     latest = select(PublicMod.id).order_by(*_NEWEST).limit(_LATEST).subquery()
-    newest = select(PublicMod.id).order_by(PublicMod.id.desc()).limit(bindparam("newest")).subquery()
+    shown = _of_front(left_out)
+    newest = shown.order_by(PublicMod.id.desc()).limit(bindparam("newest")).subquery()
     versions = select(func.count()).where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
-    ids = select(PublicMod.id).where(PublicMod.id.in_(select(latest.c.id)), PublicMod.id.not_in(select(newest.c.id)))
+    ids = shown.where(PublicMod.id.in_(select(latest.c.id)), PublicMod.id.not_in(select(newest.c.id)))
     return _first(columns, ids.where(versions > 1), *_NEWEST)
 
 

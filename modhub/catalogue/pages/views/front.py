@@ -41,8 +41,8 @@ def render_row(
 
 def render_sorted_row(request: Request, sort: str, title: str, note: str) -> Markup | None:
     """Return the first mods in an order of the list as a row."""
-    params = ListParams(sort=sort, size=MODS_IN_ROW)
-    address = address_of(replace(params, size=DEFAULT.size))
+    params = ListParams(sort=sort, size=MODS_IN_ROW, front=True)
+    address = address_of(replace(params, size=DEFAULT.size, front=False))
     return render_row(request, sort, title, page_reader(request).listing(params).cards, address=address, note=note)
 
 
