@@ -19,7 +19,7 @@ def contact_page(folder: Path) -> str:
 
 
 def test_a_mod_is_reported_to_the_contact_page(start: Start, tmp_path: Path) -> None:
-    # C-PAGE-61
+    # C-PAGE-86
     site = start(TEST_ACCOUNTS, modhub__contact=contact_page(tmp_path), modhub__base_url=BASE)
     mod, draft = published_mod(site), new_mod(site)
     for visitor in (site, new_visitor(site, 8)):
@@ -36,7 +36,7 @@ def test_a_mod_is_reported_to_the_contact_page(start: Start, tmp_path: Path) -> 
 
 
 def test_the_contact_page_repeats_numbers_alone(start: Start, tmp_path: Path) -> None:
-    # C-PAGE-61
+    # C-PAGE-86
     site = start(TEST_ACCOUNTS, modhub__contact=contact_page(tmp_path), modhub__base_url=BASE)
     draft = new_mod(site, title="Draft")
     for typed in ("", "?mod=", "?mod=x", "?mod=01", "?mod=%3Cscript%3E", "?mod=-1", "?mod=" + "9" * 40):
@@ -46,7 +46,7 @@ def test_the_contact_page_repeats_numbers_alone(start: Start, tmp_path: Path) ->
 
 
 def test_without_a_contact_page_there_is_nothing(start: Start) -> None:
-    # C-PAGE-61
+    # C-PAGE-86
     site = start(TEST_ACCOUNTS)
     page = site.get(published_mod(site)["url"])
     assert "Report this mod" not in page.text
@@ -62,7 +62,7 @@ def includeme(config: Any) -> None:
 
 
 def test_a_feature_takes_its_place(start: Start, tmp_path: Path) -> None:
-    # C-PAGE-61
+    # C-PAGE-86
     site = start(f"{TEST_ACCOUNTS} tests.core.test_pages_report", modhub__contact=contact_page(tmp_path))
     mod = published_mod(site)
     page = site.get(mod["url"])

@@ -46,7 +46,7 @@ def add_picture(site: Site, mod: dict[str, Any], width: int = 1600) -> None:
 
 
 def test_a_mod_is_shared_with_its_large_picture(site: Site) -> None:
-    # C-PAGE-60
+    # C-PAGE-85
     mod = published_mod(site, title=HOSTILE, description="<p>Draws &amp; <b>shows</b></p>")
     add_picture(site, mod)
     page = site.get(mod["url"])
@@ -76,7 +76,7 @@ def test_a_mod_is_shared_with_its_large_picture(site: Site) -> None:
 
 
 def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start: Start, tmp_path: Path) -> None:
-    # C-PAGE-60
+    # C-PAGE-85
     mark, icon = tmp_path / "mark.png", tmp_path / "portal.png"
     mark.write_bytes(PNG)
     icon.write_bytes(PNG)
@@ -104,7 +104,7 @@ def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start: Start
 
 
 def test_without_a_mark_it_is_our_icon(start: Start) -> None:
-    # C-PAGE-60
+    # C-PAGE-85
     site = start("modhub_builds modhub_wiki", modhub__base_url=BASE, modhub__site_name="Foundry <mods>")
     for path, title in (("/Modhub", "Mods"), ("/Modhub/App", "The app"), ("/Modhub/Wiki", "Wiki")):
         tags = tags_of(site.get(path))
@@ -117,7 +117,7 @@ def test_without_a_mark_it_is_our_icon(start: Start) -> None:
 
 
 def test_nothing_of_a_draft_or_a_hidden_mod_is_shared(site: Site) -> None:
-    # C-PAGE-60, C-PRO-2
+    # C-PAGE-85, C-PRO-2
     hidden, draft = published_mod(site, title="Hidden", games=["Portal"]), new_mod(site, title="Draft")
     published_mod(site, title="Public")
     add_picture(site, hidden)

@@ -1,6 +1,6 @@
 """The words of the descriptions of published mods, for the search on pages; triggers keep them.
 
-Triggers, because code of the previous release rewrites public copies without knowing this index (ADR 054).
+Triggers, because code of the previous release rewrites public copies without knowing this index (ADR 050).
 """
 
 # ruff: noqa: S608 - all parts of the statements are in this file

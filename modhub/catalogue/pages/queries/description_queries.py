@@ -1,4 +1,4 @@
-"""Statements that find published mods by the words of their descriptions (migration core_0019, ADR 054).
+"""Statements that find published mods by the words of their descriptions (migration core_0019, ADR 050).
 
 SQLite's index is numbered by the time of change, so the newest hits come straight from it.
 """
