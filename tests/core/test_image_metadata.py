@@ -51,7 +51,7 @@ def with_segment(jpeg: bytes, code: int, body: bytes) -> bytes:
 def png_text(**texts: str) -> PngImagePlugin.PngInfo:
     info = PngImagePlugin.PngInfo()
     for keyword, value in texts.items():
-        info.add_text(keyword.replace("_", " "), value, zip=keyword.startswith("Raw"))
+        info.add_text(keyword.replace("_", " "), value)
     return info
 
 
@@ -303,7 +303,7 @@ class Remote(io.BytesIO):
     def fetch(self, start: int, stop: int) -> Any:
         file = io.BytesIO(self.getvalue()[start:stop])
         read = file.read
-        file.read = lambda _size=-1: read(100)  # type: ignore[assignment, method-assign]
+        file.read = lambda _size=-1: read(100)  # type: ignore[method-assign]
         return file
 
 

@@ -19,7 +19,7 @@ from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, r
 
 from .conftest import FEATURES
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.postgres
 
 Counts = Callable[[dict[str, int]], dict[str, int]]
 OLD = "Thu, 01 Jan 1970 00:00:00 GMT"

@@ -18,8 +18,6 @@ from modhub_testing import TEST_ACCOUNTS, Site, Start, stored_files
 from modhub_testing.mods import mod_address, published_mod, upload_asset
 from modhub_testing.running_server import running
 
-pytestmark = pytest.mark.slow
-
 INCLUDES = f"{TEST_ACCOUNTS} modhub_metrics"
 TOKEN = {"Authorization": "Bearer the token"}
 PROXIES = [

@@ -1,22 +1,18 @@
 """The parts of image files: what browsers show, and what cameras and programs have written beside it.
 
 Nothing is decoded: the files are walked from part to part, so the pixels of what is kept are the same bit for bit. A
-hostile file costs at most `MAX_PARTS` steps and `MAX_INFLATED` bytes. SVG, BMP and AVIF are not known here.
+hostile file costs at most `MAX_PARTS` steps. SVG, BMP and AVIF are not known here.
 """
 
 import re
 import struct
-import zlib
+from binascii import crc32
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from modhub.content.limits import KB
-
 MAX_PARTS: Final = 50_000
 """Parts of a file, and blocks of a GIF; an image of 2 MB has about 8,000."""
-MAX_INFLATED: Final = 256 * KB
-"""Bytes of compressed texts that are looked at, in a whole file."""
 
 _JPEG: Final = b"\xff\xd8\xff"
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
@@ -147,12 +143,12 @@ def _jpeg_part(code: int, raw: bytes, body: bytes) -> Part:
 
 
 def _png_chunk(name: bytes, body: bytes) -> bytes:
-    return struct.pack(">L", len(body)) + name + body + struct.pack(">L", zlib.crc32(name + body))
+    return struct.pack(">L", len(body)) + name + body + struct.pack(">L", crc32(name + body))
 
 
 def _walk_png(content: bytes) -> Iterator[Part]:
     yield Part(content[:8])
-    place, room = 8, MAX_INFLATED
+    place = 8
     while True:
         length, name = struct.unpack_from(">L4s", content, place)
         stop = place + 12 + length
@@ -161,8 +157,7 @@ def _walk_png(content: bytes) -> Iterator[Part]:
         if name == b"eXIf":
             yield Part(raw, "exif", body)
         elif name in {b"tEXt", b"zTXt", b"iTXt"}:
-            text = _png_text(name, body, room)
-            room -= len(text) if name != b"tEXt" else 0
+            text = _png_text(name, body)
             yield Part(raw, "xmp" if text.startswith(b"XML:com.adobe.xmp\0") else "text", text)
         else:
             yield Part(raw, "" if name in _PNG_SHOWN else "other")
@@ -170,21 +165,12 @@ def _walk_png(content: bytes) -> Iterator[Part]:
             return
 
 
-def _png_text(name: bytes, body: bytes, room: int) -> bytes:
-    """Return keyword, NUL and value, of which a compressed one is read as far as there is ``room``."""
+def _png_text(name: bytes, body: bytes) -> bytes:
+    """Return keyword, NUL and value; without the value if it is compressed: nothing is decompressed here (T-A8)."""
     keyword, _, value = body.partition(b"\0")
-    is_compressed = name == b"zTXt"
     if name == b"iTXt":
-        is_compressed = value[:1] == b"\1"
-        value = value[2:].partition(b"\0")[2].partition(b"\0")[2]
-    elif is_compressed:
-        value = value[1:]
-    if is_compressed:
-        try:
-            value = zlib.decompressobj().decompress(value, room) if room > 0 else b""
-        except zlib.error:
-            value = b""
-    return keyword + b"\0" + value
+        value = value[2:].partition(b"\0")[2].partition(b"\0")[2] if value[:1] == b"\0" else b""
+    return keyword + b"\0" + (b"" if name == b"zTXt" else value)
 
 
 def _walk_webp(content: bytes) -> Iterator[Part]:
