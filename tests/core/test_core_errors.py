@@ -114,7 +114,15 @@ def test_below_an_address_that_ends_there_is_nothing(site: Site, names: dict[str
 
 def test_programs_get_json_and_people_pages(site: Site) -> None:
     # C-ERR-3, C-ERR-4
-    for url in ("/api", "/api/", "/api/x", "/api/modhub/x/y/z", "/Modhub/api", "/Modhub/api/x", "/api/modhub/9/nothing"):
+    for url in (
+        "/api",
+        "/api/",
+        "/api/x",
+        "/api/modhub/x/y/z",
+        "/Modhub/api",
+        "/Modhub/api/x",
+        "/api/modhub/9/nothing",
+    ):
         answer = ask(site, "GET", url)
         assert answer.status_int == 404
         assert answer.content_type == "application/json"
