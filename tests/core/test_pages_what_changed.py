@@ -15,6 +15,7 @@ from modhub_testing import Site, stored_files
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
+    insert_mods,
     mod_address,
     new_mod,
     notes_of_mod,
@@ -241,6 +242,12 @@ def test_a_published_mod_begins_with_a_new_version(site: Site, author: Site) -> 
     assert site.get(mod_address(mod)).json["version"] == "3.1.10"
     hide_mod(site, mod)
     assert "version" not in messages_on(release(author, mod, "4", "x").follow())
+
+
+def test_a_published_mod_without_its_file_has_its_page(site: Site, author: Site) -> None:
+    # C-PAGE-72: rows that older code or an operator left so.
+    (mod_id,) = insert_mods(site, [{"owner": OWNER, "title": "Without"}])
+    assert form_at(author.get(f"/Modhub/mine/{mod_id}"), f"/Modhub/mine/{mod_id}/code")["version"].value == ""
 
 
 def current(page: Any) -> str:

@@ -55,7 +55,7 @@ def clean_image_page(context: ImageResource, request: Request) -> Response:
     # Staged before the first statement: no lock may wait for a slow disk.
     blob = stage(request.tm, request.store, io.BytesIO(stripped), IMAGE)
     image = replace_image(request.dbsession, context.mod.id, context.id, owner, blob)
-    return workshop_done(context.mod.id or 0, "image-cleaned", anchor=f"#image-{image.id}")
+    return workshop_done(context.mod.id or 0, "image-cleaned", part="images", anchor=f"#image-{image.id}")
 
 
 @form(context=IAsset, name="move")
