@@ -24,7 +24,7 @@ from modhub.declarations import Declarations
 from modhub_testing.applications import Application, Applications
 from modhub_testing.databases import TEST_SECRET as TEST_SECRET
 from modhub_testing.databases import TemplateDatabases
-from modhub_testing.described import DescribedApi
+from modhub_testing.described import described_api
 from modhub_testing.postgres import PostgresServer, postgres_server, roomy_memory
 
 TEST_ACCOUNTS = "modhub_testing.accounts"
@@ -115,7 +115,7 @@ class Site(TestApp):
     def __init__(self, config: Configurator, wsgi: Any = None) -> None:
         self.config = config
         self.registry: Any = config.registry
-        self._described = DescribedApi(config.registry)
+        self._described = described_api(config.registry)
         # As our own server sets it; else WebOb copies each body into a temporary file.
         super().__init__(wsgi or config.make_wsgi_app(), extra_environ={"webob.is_body_seekable": True})
 

@@ -65,11 +65,17 @@ class DescribedApi:
 def _pattern_of(served: ServedOperation) -> re.Pattern[str]:
     """Matches the paths of a call. Only an id that can be one is in its address."""
     pattern = re.escape(served.path)
-    for member in served.members:
-        if member.segment is not None:
-            segment = "[0-9]+" if member.segment.kind is int else ".+"
-            pattern = pattern.replace(re.escape(f"{{{member.segment.name}}}"), segment)
+    for segment in served.segments:
+        pattern = pattern.replace(re.escape(f"{{{segment.name}}}"), "[0-9]+" if segment.kind is int else ".+")
     return re.compile(pattern + "/?")
+
+
+def described_api(registry: Any) -> DescribedApi:
+    """The described calls of an application, which many sites may share one after the other."""
+    api: DescribedApi | None = getattr(registry, "described_api", None)
+    if api is None:
+        api = registry.described_api = DescribedApi(registry)
+    return api
 
 
 def check_body(declared: Any, body: bytes) -> None:

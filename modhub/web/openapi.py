@@ -16,7 +16,7 @@ from pyramid.response import Response
 from zope.interface.interfaces import IInterface
 
 from modhub.base.identity import CredentialKind, Permission
-from modhub.base.operations import Operation
+from modhub.base.operations import Operation, Parameter
 from modhub.declarations import Declarations
 from modhub.http.payload import encode
 from modhub.http.request import Request, is_api_path
@@ -34,11 +34,11 @@ _UNDESCRIBED_METHODS: Final = {"HEAD", "OPTIONS"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An address with ``{name}`` for each variable segment, its resource, and those of the variable segments."""
+    """An address with ``{name}`` for each variable segment, its resource, and its variable segments."""
 
     path: str
     resource: Resource
-    members: tuple[Resource, ...] = ()
+    segments: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ServedOperation:
 
     path: str
     method: str
-    members: tuple[Resource, ...]
+    segments: tuple[Parameter, ...]
     operation: Operation
     credential: CredentialKind
     package: str
@@ -71,14 +71,14 @@ def _below(place: Place) -> Iterator[Place]:
             child = make(resource, name)
         except KeyError:  # only there for some callers
             continue
-        yield Place(f"{place.path}/{name}", child, place.members)
+        yield Place(f"{place.path}/{name}", child, place.segments)
     try:
         member = resource.get_member(_ANY_NAME)
     except KeyError:
         return
     segment = member.segment
     if segment is not None:
-        yield Place(f"{place.path}/{{{segment.name}}}", member, (*place.members, member))
+        yield Place(f"{place.path}/{{{segment.name}}}", member, (*place.segments, segment))
 
 
 def find_operations(request: Request) -> list[ServedOperation]:
@@ -114,7 +114,7 @@ def _methods(path: str, place: Place, view: Any, credential: CredentialKind) -> 
         if method in _UNDESCRIBED_METHODS:
             continue
         named = operation if position == 0 else operation.renamed(f"{operation.id}_by_{method.lower()}")
-        yield ServedOperation(path, method, place.members, named, credential, package)
+        yield ServedOperation(path, method, place.segments, named, credential, package)
 
 
 def _at_one_address(operations: Iterable[ServedOperation]) -> list[ServedOperation]:
@@ -133,10 +133,9 @@ def describe_api(request: Request) -> dict[str, Any]:
     operations = find_operations(request)
     paths: dict[str, dict[str, Any]] = {}
     for served in operations:
-        segments = [member.segment for member in served.members if member.segment is not None]
         tag = titles.get(served.package, "Mods")
         paths.setdefault(served.path, {})[served.method.lower()] = describe_operation(
-            served.operation, served.method, served.credential, segments, tag
+            served.operation, served.method, served.credential, served.segments, tag
         )
     tags = dict.fromkeys(titles.get(served.package, "Mods") for served in operations)
     return {

@@ -115,7 +115,7 @@ def test_what_is_left_out_is_counted_in_its_own_gender(site: Site) -> None:
     german = {"Accept-Language": "de"}
     # Das Spiel, die Mod.
     users = site.get(base["url"], headers=german).html.find(id="users").find_parent("section")
-    assert users.select("li")[-1].text == "und 1 weitere Mod"
+    assert users.select_one(".row-head p").text == "und 1 weitere Mod"
     assert site.get("/Modhub?size=100", headers=german).html.select_one(".chips .more").text == "und 1 weiteres Spiel"
     assert "and 1 more mod" in site.get(base["url"]).text
 

@@ -5,12 +5,15 @@ import json
 import os
 import re
 from base64 import b64encode
+from io import BytesIO
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
 import pyotp
 import pytest
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from sqlalchemy import update
 
 import modhub
@@ -50,10 +53,20 @@ KEYS = {
 NUMBER, GUID = re.compile("[0-9]+"), re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 AGENT = {"X-Api-Key": "agent"}
 PERSON = {"email": "owner@example.org", "password": "ten characters or more"}
+
+
+def picture_of_somebody() -> bytes:
+    """A picture that names who made it."""
+    content, texts = BytesIO(), PngInfo()
+    texts.add_text("Author", "Mira Holt")
+    Image.new("RGB", (2, 2)).save(content, "PNG", pnginfo=texts)
+    return content.getvalue()
+
+
 FILES = {
     "hud.zip": b"PK hud",
     "hud.css": b"p {}",
-    "view.png": b"\x89PNG\r\n\x1a\n",
+    "view.png": picture_of_somebody(),
     "modhub.zip": b"PK app",
     "notes.txt": b"1.4\n\nFaster start.",
     "manifest.md": b"# The manifest\n",
