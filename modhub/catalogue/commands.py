@@ -132,8 +132,8 @@ def list_games(admin: Any, *, as_json: bool) -> int:
         if as_json:
             admin.say_json(game)
             continue
-        icon = "" if game["iconUrl"] else " (no icon)"
-        admin.say(f"{game['name']}: {game['displayName']}{icon}")
+        icon = "" if game.icon_url else " (no icon)"
+        admin.say(f"{game.name}: {game.display_name}{icon}")
     if not games and not as_json:
         admin.say("No games.")
     return 0

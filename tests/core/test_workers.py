@@ -265,7 +265,7 @@ def test_a_worker_that_never_ran_here_exports_no_time_of_success(site: Site, mon
     alone = worker(lambda _: None, 60, alone=True)
     monkeypatch.setattr(site.find_service(Declarations), "workers", [alone])
     mine, metrics = site.find_service(Workers), {metric.name: metric for metric in site.declarations.metrics}
-    mine.states.pop("deeds", None)
+    monkeypatch.setattr(mine, "states", {})
 
     def read(name: str) -> Any:
         return metrics[f"worker_{name}"].read(site.registry)

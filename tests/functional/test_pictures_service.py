@@ -43,7 +43,7 @@ def test_photographs_have_pictures_soon_whatever_is_killed(service: Installation
         time.sleep(0.2)
     assert sorted(count_pictures(service).values()) == [6] * PHOTOGRAPHS
     assert service.rows("SELECT * FROM core_picture_task") == []
-    page = Caller([service.processes[1].port]).ask("GET", "/Modhub").body.decode()
+    page = Caller([service.processes[1].port]).ask("GET", "/Modhub?page=1").body.decode()
     assert page.count(' srcset="/Modhub/picture/') == 2 * PHOTOGRAPHS
     service.start()
     assert service.admin("verify").stdout == "No problems found.\n"
