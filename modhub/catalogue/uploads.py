@@ -67,7 +67,7 @@ def _check_version(session: Session, mod: Mod, version: str) -> None:
     if note is not None:
         raise conflict(
             "version_used",
-            "Version %(version)s already exists. Choose another.",
+            "Version %(version)s already exists; choose another.",
             values={"version": version, "field": "version"},
             version=version,
             bytes=note.size,

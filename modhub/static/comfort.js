@@ -76,8 +76,18 @@
         if (!field.value || field.selectedIndex === 0) event.formData.delete(field.name);
       }
     });
-    const parts = ["nav.games", "section.browse"].map((part) => `main ${part}`);
-    parts.push('link[rel="canonical"]', 'link[rel="alternate"]');
+    const links = ['link[rel="canonical"]', 'link[rel="alternate"]'];
+    // All around the search: the front has a head and rows where a list has the games.
+    const surround = (other) => {
+      const main = search.form.parentElement;
+      for (const element of [...main.children]) if (element !== search.form) element.remove();
+      let isAbove = true;
+      for (const element of [...other.parentElement.children]) {
+        if (element === other) isAbove = false;
+        else if (isAbove) search.form.before(document.adoptNode(element));
+        else main.append(document.adoptNode(element));
+      }
+    };
     const follow = () => {
       const query = new URLSearchParams(new FormData(search.form)).toString();
       const wanted = search.form.action + (query && `?${query}`);
@@ -87,10 +97,11 @@
       asking.addEventListener("load", () => {
         const page = asking.status === 200 && asking.response;
         if (!page || !page.querySelector("section.browse")) return;
-        for (const part of parts) {
-          const [old, found] = [document.querySelector(part), page.querySelector(part)];
+        for (const link of links) {
+          const [old, found] = [document.querySelector(link), page.querySelector(link)];
           if (old && found) old.replaceWith(document.adoptNode(found));
         }
+        surround(page.querySelector(".finder"));
         document.title = page.title;
         history.replaceState(null, "", wanted);
         said.textContent = document.getElementById("results").textContent;

@@ -24,7 +24,8 @@
     if (!changes || !summary) return;
     const height = summary.offsetHeight;
     const lines = Math.round(height / parseFloat(getComputedStyle(summary).lineHeight));
-    if (isNew && lines < 2) return;
+    // A row of the front has no summaries.
+    if (lines < (isNew ? 2 : 1)) return;
     changes.hidden = false;
     changes.classList.toggle("below", isNew);
     changes.style.webkitLineClamp = String(isNew ? 1 : lines);

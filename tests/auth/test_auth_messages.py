@@ -28,7 +28,7 @@ HOLE = re.compile(r"%\(\w+\)s")
 WORDS = re.compile(r"(?:[A-Z][a-z -]|%\().*", re.DOTALL)
 SENTENCE = re.compile(r"[A-Z][\w ,;:.'-]+ [\w ,;:.'-]+[.:]")
 NOT_WORDS = {
-    *("Cache-Control", "Referrer-Policy", "Platform", "Mac OS X"),
+    *("Cache-Control", "Referrer-Policy", "Platform", "Mac OS X", "Lax"),
     *("Edg", "Edge", "Opera", "Firefox", "Chrome", "Safari", "Firefox/", "Chrome/", "Safari/"),
     *("Windows", "Android", "Linux"),
 }

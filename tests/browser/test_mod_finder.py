@@ -1,4 +1,4 @@
-"""Mods are option by their titles while typing, in the fields of the workshop that name mods."""
+"""Mods are found by their titles while typing, in the fields of the workshop that name mods."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ Visit = Callable[..., Page]
 
 
 def choose(page: Page, field: str, typed: str) -> str:
-    """Type the beginning of a title and choose what is option."""
+    """Type the beginning of a title and choose what is found."""
     page.locator(field).press_sequentially(typed)
     option = page.locator(f"#{page.locator(field).get_attribute('list')} option").first
     expect(option).to_be_attached()
@@ -21,7 +21,7 @@ def choose(page: Page, field: str, typed: str) -> str:
 def test_a_required_mod_is_added_and_a_successor_stays_in_its_field(visit: Visit) -> None:
     page = visit(account=MIRA)
     page.goto("/Modhub/mine/13")
-    finder = 'input[list="requires-option"]'
+    finder = 'input[list="requires-found"]'
     chosen = choose(page, finder, "Split")
     assert chosen.startswith("Split Timer – ")
     expect(page.locator(finder)).to_have_value("")

@@ -47,7 +47,7 @@ def test_links_and_profiles_are_accessible_valid_and_fit(
             page.locator("section[aria-labelledby=about] button").click()
             expect(page.locator(".note.good")).to_be_visible()
             look(page, f"profile {width}")
-            page.goto(f"/Modhub/mine/{mod['id']}")
+            page.goto(f"/Modhub/mine/{mod['id']}?part=details")
             if not page.locator("#source").is_visible():
                 page.locator("#links ~ details summary").click()
             page.locator("#source").fill("https://bücher.example/bars")

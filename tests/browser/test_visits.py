@@ -57,9 +57,9 @@ def test_browse_says_what_is_new_since_the_last_visit(visit: Visit, look: Look, 
     )
     expect(line).to_have_text(text)
     # C-PAGE-75
-    marked = page.locator(".card:has(.badge)")
+    marked = page.locator(".browse > .cards .card:has(.badge)")
     assert marked.locator(".changes").count() == marked.locator(".changes").locator("visible=true").count() > 0
-    assert page.locator(".card:not(:has(.badge)) .changes").locator("visible=true").count() == 0
+    assert page.locator(".browse > .cards .card:not(:has(.badge)) .changes").locator("visible=true").count() == 0
     assert set(badges.all_text_contents()) <= {"New", "Updated", "Neu", "Aktualisiert"}
     assert page.evaluate(SHIFTS) == 0
     assert not {"xhr", "fetch"} & set(resource_types)

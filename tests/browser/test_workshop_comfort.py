@@ -96,7 +96,7 @@ def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visi
     page.get_by_label("Version").fill("1.0")
     code.set_input_files({**PNG, "name": "a.zip"})
     page.get_by_role("button", name="Upload code").click()
-    expect(page.locator("#version-error")).to_contain_text("already exists. Choose another.")
+    expect(page.locator("#version-error")).to_contain_text("already exists; choose another.")
     expect(page.get_by_label("Version")).to_be_focused()
     dialogs: list[Any] = []
     page.once("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))

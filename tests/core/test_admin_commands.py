@@ -71,6 +71,7 @@ REHEARSED_ELSEWHERE = {
     "following digest",  # test_following_digests.py
     "letters retry",  # test_auth_commands.py: only dead emails
     "migrate",  # test_core_migrations.py: --plan
+    "profile show clear",  # test_profiles_upkeep.py
     "new-feed",  # test_timelines.py
     "migration new",  # test_new_migration.py: a file of a package
     "restore",  # test_backup.py: into another database

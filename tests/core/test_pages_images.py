@@ -28,7 +28,8 @@ def test_an_image_of_another_type_is_a_file_and_no_picture(site: Site) -> None:
         assert not [image for image in page.html.select("main img") if image["src"] == notes]
         assert page.html.select_one(".tile") is not None
     page = site.get(mod["url"])
-    assert page.html.find("meta", property="og:image") is None
+    # Not a text, but the site's mark.
+    assert "/static/modhub-icon" in page.html.find("meta", property="og:image")["content"]
     (link,) = page.html.select(f".facts-list a[href='{notes}']")
     assert link.text == "notes.txt"
     more = put(site, mod, "more.bin", "application/octet-stream")
@@ -69,7 +70,7 @@ def test_many_images_are_one_gallery_and_mostly_folded_away(site: Site) -> None:
     assert [caption.text for caption in page.html.select("figcaption")] == captions
     assert [image["alt"] for image in page.html.select(".mod-gallery img")][:2] == captions
     assert page.html.find("meta", property="og:image:alt")["content"] == captions[0]
-    assert page.html.find("meta", attrs={"name": "twitter:card"})["content"] == "summary_large_image"
+    assert page.html.find("meta", attrs={"name": "twitter:card"})["content"] == "summary"  # no size yet
     large = page.html.select_one(".mod-gallery img")
     assert (large["width"], large["height"], large["fetchpriority"]) == ("640", "360", "high")
 

@@ -80,6 +80,7 @@ def test_rounds_go_on_until_a_stop_and_one_is_the_last(site: Site, workers: Work
 @pytest.mark.slow
 def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site: Site, start: Start) -> None:
     mine, began = site.find_service(Workers), threading.Event()
+    mine.states.pop("deeds", None)  # the application is shared
 
     def run(registry: Any) -> None:
         began.set()
