@@ -1,6 +1,7 @@
 """Background work: rounds, failures, stops, and leases that one process holds by the database's clock."""
 
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -351,6 +352,7 @@ def test_a_process_that_was_frozen_and_woken_writes_nothing(site: Site, tmp_path
         try:
             assert frozen.stdout is not None
             assert frozen.stdout.readline() == "frozen\n"
+            os.waitpid(frozen.pid, os.WUNTRACED)  # it has stopped: else it would miss that it goes on
             mine = lease_of(site.databases, "mine")
             assert not mine.take()
             shift(site.databases, -1)
