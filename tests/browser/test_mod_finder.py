@@ -20,7 +20,7 @@ def choose(page: Page, field: str, typed: str) -> str:
 
 def test_a_required_mod_is_added_and_a_successor_stays_in_its_field(visit: Visit) -> None:
     page = visit(account=MIRA)
-    page.goto("/Modhub/mine/13")
+    page.goto("/Modhub/mine/13?part=details")
     finder = 'input[list="requires-found"]'
     chosen = choose(page, finder, "Split")
     assert chosen.startswith("Split Timer – ")

@@ -18,21 +18,26 @@ import transaction
 
 import modhub
 from modhub import db
+from modhub.base.service_registry import find_service
 from modhub.blobs.holds import FileHold, HoldPurpose
 from modhub.catalogue.models import DescriptionSource, NoteSource, Successor
 from modhub.catalogue.pictures.models import PictureTask
 from modhub.db import Databases
-from modhub.service_registry import find_service
+from modhub.workers.models import Lease
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login, Nonce, PageSession, ResetRequest
 from modhub_auth.publisher_keys import create_key
 from modhub_auth.signin import totp
+from modhub_downloads.models import PopularMod, PopularState
 from modhub_following.models import Frequency, Pending, TargetKind, UploadedVersion
 from modhub_following.services import Target, choose_frequency, follow
+from modhub_profiles.models import AuthorProfile
 from modhub_testing.caller import Caller
 from modhub_testing.service import SERVICE_SECRET, Installation
 
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_tags"
+FEATURES = (
+    "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
+)
 KEY = "machine-key-of-the-upgrade-fixture-0001"
 ADDRESS_KEY = "address-key-of-the-upgrade-fixture-0001"
 SETTINGS = {
@@ -49,7 +54,7 @@ TOTP = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 def catalogue(owner: Caller, reader: Caller) -> None:
-    """Two published mods and a draft: a replaced file, a requirement, votes, edited changelogs, a download."""
+    """Two published mods and a draft: a replaced file, a requirement, votes, edited changelogs, tags, a download."""
     needed = owner.published("Needed Café", b"needed", games=["Portal 2"])
     owner.send_file(needed["id"], "images", PICTURE.read_bytes(), "image/png", name="kit.png")
     mod = owner.new_mod(
@@ -69,6 +74,8 @@ def catalogue(owner: Caller, reader: Caller) -> None:
     entry = owner.need(200, "GET", f"/api/modhub/{number}/changelog")["notes"][1]["id"]
     owner.need(200, "PUT", f"/api/modhub/{number}/changelog/{entry}", {"title": "First", "text": "<b>new</b>"})
     reader.need(200, "PUT", f"/api/modhub/{number}/vote", {"value": 1})
+    owner.need(200, "PUT", f"/api/modhub/{number}/tags", {"tags": ["map", "timer"]})
+    owner.need(200, "PUT", f"/api/modhub/{number}/links", {"source": "https://example.org/code", "license": "MIT"})
     owner.new_mod("A draft", description="not yet")
     assert owner.ask("POST", "/api/modhub", {"title": "Once"}, {"Idempotency-Key": "once"}).status == 201
     assert reader.ask("GET", f"/api/modhub/{number}/download").status == 200
@@ -115,6 +122,10 @@ def rest(url: str) -> None:
         choose_frequency(session, 2, Frequency.DAILY, "en")
         session.add(Pending(account_id=2, mod_id=2, version="1.1", at=login.created_at))
         session.add(UploadedVersion(mod_id=2, version="1.1", at=login.created_at))
+        session.add(AuthorProfile(account_id=1, sentence="I make mods.", links="https://example.org"))
+        session.add(PopularMod(mod_id=2, weight=1))
+        session.merge(PopularState(id=1, computed_at=login.created_at))
+        session.add(Lease(name="popular mods", holder="a", until=login.created_at))
         # A backup and the making of a picture are under way.
         hold = FileHold(purpose=HoldPurpose.BACKUP.value, started_at=login.created_at, renewed_at=login.created_at)
         session.add_all((hold, PictureTask(asset_id=1, due_at=login.created_at)))
