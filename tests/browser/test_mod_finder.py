@@ -27,6 +27,7 @@ def test_a_required_mod_is_added_and_a_successor_stays_in_its_field(visit: Visit
     expect(page.locator(finder)).to_have_value("")
     assert page.locator("#requires").input_value().split("\n")[1:] == [chosen]
     page.locator(finder).press("Enter")  # sends nothing
+    page.locator(".steps").get_by_role("link", name="Publish").click()
     page.locator("#superseded summary").click()
     chosen = choose(page, "#supersededBy", "Split")
     expect(page.locator("#supersededBy")).to_have_value(chosen)
