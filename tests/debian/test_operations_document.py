@@ -22,6 +22,7 @@ echo '127.0.0.1 {HOST}' >> /etc/hosts
 """
 # Everything after it needs a running systemd, and no network.
 LAST_STEP_BEFORE_BOOT = "3. The user and the code"
+SETTINGS_STEP = "5. Settings"
 LAST_STEP = "11. Try it"
 INSTALL_THE_VERSION_BEFORE = """
 git -C /opt/modhub reset --quiet --hard before
@@ -175,7 +176,10 @@ def test_an_upgrade_from_the_version_before_loses_no_request_nor_does_going_back
         systemctl stop modhub@6543 modhub@6544
         cd / && runuser -u postgres -- dropdb modhub && runuser -u postgres -- createdb --owner=modhub modhub
         find /var/lib/modhub/files -mindepth 1 -delete
-        {INSTALL_THE_VERSION_BEFORE}
+        {INSTALL_THE_VERSION_BEFORE}""")
+    # The settings are those of its day: the version before has not all features of today.
+    operator.section(SETTINGS_STEP)
+    run("""
         systemctl start modhub-migrate.service
         systemctl start modhub@6543 modhub@6544""")
     operator.section(LAST_STEP)
