@@ -175,7 +175,8 @@ def test_hostile_images_take_bounded_work(content: bytes) -> None:
     # C-PIC-22, T-A8
     start = time.process_time()
     find_personal_data(content)
-    assert time.process_time() - start < 1
+    # A second at most, three when it is traced. What reads each part again for each takes many minutes.
+    assert time.process_time() - start < 30
 
 
 def test_damaged_images_are_refused_or_read_as_far_as_they_go() -> None:

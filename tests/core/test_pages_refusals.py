@@ -114,7 +114,7 @@ def test_uploads_refuse_in_german_beside_the_field_to_the_script_too(site: Site,
         )
 
     page = send("code", b"x", version="1.0")
-    assert page.html.find(id="version-error").text == "Die Version 1.0 gibt es schon. Wähle eine andere."
+    assert page.html.find(id="version-error").text == "Die Version 1.0 gibt es schon; wähle eine andere."
     assert page.html.find(id="errors").a["href"] == "#version"
     body = send("code", b"x", "application/json", version="1.0").json
     assert (body["error"], body["field"], body["message"][:15]) == ("version_used", "version", "Die Version 1.0")
