@@ -139,6 +139,9 @@ def test_a_worker_leaves_the_room_of_the_next_request_alone(monkeypatch: pytest.
     with running(large_app, **OFTEN) as service, RawClient(service) as client:
         assert client.ask(get(0)).status == 200
         (channel,) = service._channels()
+        while channel.requests:  # the worker of the first response is not done yet
+            wait_until_checked(service)
+        wait_until_checked(service)
         monkeypatch.setattr(HTTPChannel, "service", lambda _channel: None)
         budget = service.adj.response_budget
         assert budget.reserve(channel, 8 * MB)
