@@ -9,6 +9,7 @@ import msgspec
 from webtest import TestResponse
 
 from modhub.base.operations import FileBody
+from modhub.base.service_registry import find_optional_service
 from modhub.http.request import Request
 from modhub.web.openapi import ServedOperation, find_operations
 from modhub.web.openapi_parts import refusals_of
@@ -72,9 +73,9 @@ def _pattern_of(served: ServedOperation) -> re.Pattern[str]:
 
 def described_api(registry: Any) -> DescribedApi:
     """The described calls of an application, which many sites may share one after the other."""
-    api: DescribedApi | None = getattr(registry, "described_api", None)
+    api = find_optional_service(registry, DescribedApi)
     if api is None:
-        api = registry.described_api = DescribedApi(registry)
+        api = registry[DescribedApi] = DescribedApi(registry)
     return api
 
 
