@@ -322,6 +322,6 @@ def test_the_workshop_works_without_the_store(site: Site, monkeypatch: pytest.Mo
     def fail(*_args: Any) -> None:
         raise storage_unreachable()
 
-    monkeypatch.setattr(type(site.find_service(BlobStore)), "open", fail)
+    monkeypatch.setattr(site.find_service(BlobStore), "open", fail)
     page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}", status=200)
     assert "/clean" not in page

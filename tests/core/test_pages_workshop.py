@@ -220,7 +220,7 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     def refuse(*_: Any) -> None:
         raise storage_refused()
 
-    monkeypatch.setattr(type(site.find_service(BlobStore)), "stage", refuse)
+    monkeypatch.setattr(site.find_service(BlobStore), "stage", refuse)
     broken = send_file_by_form(author.get(ours), "images", "a.png", PNG)
     assert broken.status_int == 502
     assert "Try again" in broken.html.find(id="image-file-error").text
