@@ -1,7 +1,7 @@
 """Cleaning of HTML, with the allowlist for everything that owners write (C-TXT-8; T-A3, T-A4).
 
 Two parsers that share no code, nh3 (html5ever) and bleach (html5lib), must both leave the stored text unchanged, and
-nh3 runs last: bleach is at its end of life, and nothing depends on it alone. :class:`_Truncator` enforces the limits of
+nh3 runs last: bleach is at its end of life, and nothing depends on it alone. :mod:`modhub.content.html_limits` sees to
 length and depth. HTML is cleaned when it is written, never when it is read.
 The wiki's HTML comes from our own renderer and from holders of a key: nh3 alone cleans it (`Allowlist.trusted`), in a
 third of the time.
@@ -16,6 +16,7 @@ import bleach
 import nh3
 
 from modhub.content import limits, text
+from modhub.content.html_limits import TAG, Truncator
 
 SUMMARY = 160
 """Characters of a summary."""
@@ -28,21 +29,12 @@ def _names(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# A tag as nh3 writes it: quoted values with every < and > in them escaped.
-_TAG = re.compile(r'<(/?)([a-z][a-z0-9-]*)((?: [^ ="<>]+="[^"]*")*)>')
-_ATTRIBUTE = re.compile(r' ([^ ="<>]+)="[^"]*"')
-_ENTITY_CUT = re.compile(r"&[#0-9A-Za-z]*\Z")
-
 # A tag as owners write it. The possessive quantifiers prevent backtracking through quotes that never close.
 _SOURCE_TAG = re.compile(r"""</?([a-z][^\s/<>]*+)(?:[\s/](?:[^<>"']++|"[^"]*+"|'[^']*+')*+)?>""", re.IGNORECASE)
-_VOID = _names("area base br col embed hr img input link meta source track wbr")
 _BLOCK_END = re.compile(r"</(?:blockquote|dd|dt|figcaption|li|p|pre|td|th|tr)>")
 _HEADING = re.compile(r"<h[1-6][ >]")
 _FIRST_HEADINGS = re.compile(r"\A\s*(?:<h([1-6])(?: [^<>]*)?>(?:(?!</h[1-6]>).)*</h\1>\s*)+", re.DOTALL)
 _INLINE = _names("a b code del em i img ins kbd s samp small span strong sub sup u")
-
-# NFC composes ">" and this mark to another character, which would break the tag before it.
-_SOLIDUS = "\u0338"
 
 _WEB = re.compile(r"https?://[^\s\\/?#<>\"`{}|^\x00-\x1f][^\s\\<>\"`{}|^]*", re.IGNORECASE)
 _MAIL = re.compile(r"mailto:[^\s\\<>\"`{}|^/][^\s\\<>\"`{}|^]*", re.IGNORECASE)
@@ -144,7 +136,7 @@ def to_text(cleaned: str, limit: int) -> str:
 
     The result is text, not HTML: a template escapes it.
     """
-    flat = _TAG.sub(lambda tag: "" if tag[2] in _INLINE else " ", cleaned)
+    flat = TAG.sub(lambda tag: "" if tag[2] in _INLINE else " ", cleaned)
     return _shorten(" ".join(html.unescape(flat).split()), limit)
 
 
@@ -211,7 +203,7 @@ def _by_nh3(source: str, limit: int, allow: Allowlist) -> str:
         link_rel=allow.rel,
         url_schemes={"http", "https", "mailto"},
     )
-    return _Truncator(limit, allow).fit(normal)
+    return Truncator(limit, allow.required).fit(normal)
 
 
 def _by_bleach(source: str, allow: Allowlist) -> str:
@@ -227,75 +219,3 @@ def _by_bleach(source: str, allow: Allowlist) -> str:
         strip_comments=True,
     )
     return cleaned
-
-
-class _Truncator:
-    """Rewrites nh3's output tag by tag: within length and depth, without elements that lack a required attribute.
-
-    Its input is well formed, so a closing tag always belongs to the innermost open element.
-    """
-
-    def __init__(self, limit: int, allow: Allowlist) -> None:
-        self._remaining = limit
-        self._allow = allow
-        self._output: list[str] = []
-        # The names of the open elements, "" for dropped ones.
-        self._open: list[str] = []
-        self._depth = 0
-        self._full = False
-
-    def fit(self, source: str) -> str:
-        """The rewritten text, without outer white space."""
-        start = 0
-        for tag in _TAG.finditer(source):
-            self._text(source[start : tag.start()])
-            start = tag.end()
-            if tag[1]:
-                self._close()
-            else:
-                self._start(tag)
-            if self._full:
-                break
-        else:
-            self._text(source[start:])
-        while self._open:
-            self._close()
-        return "".join(self._output).strip()
-
-    def _start(self, tag: re.Match[str]) -> None:
-        name = tag[2]
-        is_void = name in _VOID
-        required = self._allow.required.get(name)
-        is_dropped = required is not None and required not in _ATTRIBUTE.findall(tag[3])
-        is_dropped = is_dropped or (not is_void and self._depth >= limits.HTML_DEPTH)
-        if not is_dropped:
-            cost = len(tag[0]) + (0 if is_void else len(name) + 3)
-            if cost > self._remaining:
-                self._full = True
-                return
-            self._remaining -= cost
-            self._output.append(tag[0])
-        if not is_void:
-            self._open.append("" if is_dropped else name)
-            self._depth += not is_dropped
-
-    def _close(self) -> None:
-        name = self._open.pop()
-        if name:
-            self._depth -= 1
-            self._output.append(f"</{name}>")
-
-    def _text(self, source: str) -> None:
-        chunk = text.normal("NFC", text.scrub(source))
-        last_output = self._output[-1] if self._output else ""
-        if last_output.endswith(">"):
-            chunk = chunk.replace(_SOLIDUS, "")
-        if last_output == "<pre>":
-            # A parser drops one newline after it each time.
-            chunk = chunk.lstrip("\n")
-        if len(chunk) > self._remaining:
-            chunk = _ENTITY_CUT.sub("", chunk[: self._remaining])
-            self._full = True
-        self._remaining -= len(chunk)
-        if chunk:
-            self._output.append(chunk)
