@@ -41,8 +41,8 @@ class JsonLineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one JSON object without line breaks."""
-        created, logger = self.formatTime(record), json.dumps(record.name)
-        head = f'{{"time": "{created}", "level": "{record.levelname}", "logger": {logger}'
+        # Names of levels and loggers stand in code: they need no escape.
+        head = f'{{"time": "{self.formatTime(record)}", "level": "{record.levelname}", "logger": "{record.name}"'
         if request_id := _request_id(record):
             head += f', "id": "{request_id}"'
         message = record.getMessage()

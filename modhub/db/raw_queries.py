@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from threading import BoundedSemaphore
+from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any, Final
 
@@ -53,7 +53,11 @@ class RawQueryExecutor:
         self.engine = engine
         self._max_idle = max_idle
         self._pool_timeout = pool_timeout
-        self._slots = BoundedSemaphore(max_connections)
+        # An entry for each connection that may be taken. A semaphore of `threading`, which is written in Python, costs
+        # a kept read as much as its statement.
+        self._slots: SimpleQueue[None] = SimpleQueue()
+        for _ in range(max_connections):
+            self._free_slot()
         self.dialect = engine.dialect.name
         # psycopg: as bytes, half the time of text for long documents.
         self._cursor_options: dict[str, Any] = {"binary": True} if self.dialect == "postgresql" else {}
@@ -96,7 +100,7 @@ class RawQueryExecutor:
                 raise
             self._give_back(connection, emptied)
         finally:
-            self._slots.release()
+            self._free_slot()
 
     def _begin_stream(self, sql: str, parameters: dict[str, Any]) -> tuple[Any, Row | None, Iterator[Row]]:
         """(the connection, the first row, the others); idle connections that were closed are skipped."""
@@ -138,11 +142,16 @@ class RawQueryExecutor:
                 except _ConnectionLost:
                     continue
         finally:
-            self._slots.release()
+            self._free_slot()
 
     def _take_slot(self) -> None:
-        if not self._slots.acquire(timeout=self._pool_timeout):
-            raise PoolTimeout("all connections for reading are in use")
+        try:
+            self._slots.get(timeout=self._pool_timeout)
+        except Empty:
+            raise PoolTimeout("all connections for reading are in use") from None
+
+    def _free_slot(self) -> None:
+        self._slots.put(None)
 
     def _checkout(self) -> tuple[Any, bool]:
         """(a connection, whether it was idle)."""

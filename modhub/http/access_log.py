@@ -26,4 +26,5 @@ def log_request(environ: dict[str, Any], status: int, seconds: float) -> None:
         "ms": round(seconds * 1000, 2),
         "caller": environ.get("REMOTE_ADDR"),
     }
-    log.info("%s", json.dumps(fields))
+    # `Logger.info` would look for its caller on the stack, which is always this line.
+    log.handle(log.makeRecord(log.name, logging.INFO, __file__, 0, json.dumps(fields), (), None, "log_request"))

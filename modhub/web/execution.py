@@ -18,6 +18,11 @@ from modhub.http.headers import make_header_rules
 from modhub.http.request import Request
 from modhub.web.error_views import internal_error_view
 
+# Names, because the annotations of inner functions are evaluated in each request.
+_Environ = dict[str, Any]
+_Headers = list[tuple[str, str]]
+_StartResponse = Callable[..., Any]
+
 
 def attempts(request: Request) -> int:
     """How often a request is tried in case of conflicts: reads need no second try."""
@@ -27,7 +32,7 @@ def attempts(request: Request) -> int:
 def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Wraps ``retry_policy`` with the last-resort error handler and the access log."""
 
-    def execute(environ: dict[str, Any], router: Any) -> Any:
+    def execute(environ: _Environ, router: Any) -> Any:
         started_at = time.perf_counter()
         # It only has to be unique: the system's random bytes would give the interpreter away.
         environ[REQUEST_ID] = request_id = f"{getrandbits(64):016x}"
@@ -37,10 +42,10 @@ def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, 
         except Exception as error:  # noqa: BLE001 - the last resort
             response = server_error_response(environ, router, error)
 
-        def send_response(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        def send_response(environ: _Environ, start_response: _StartResponse) -> Any:
             status_sent = [500]
 
-            def logged_start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+            def logged_start_response(status: str, headers: _Headers, exc_info: Any = None) -> Any:
                 for _, value in headers:
                     # The server would fail when it writes them, too late for an error response.
                     value.encode("latin-1")
@@ -63,7 +68,7 @@ def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, 
     return execute
 
 
-def _start_sending(response: Any, environ: dict[str, Any], router: Any, start_response: Callable[..., Any]) -> Any:
+def _start_sending(response: Any, environ: _Environ, router: Any, start_response: _StartResponse) -> Any:
     try:
         return response(environ, start_response)
     except Exception as error:  # noqa: BLE001 - the last resort

@@ -6,7 +6,7 @@ determined by its address and by what raises the serial of :mod:`modhub.db.chang
 """
 
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final, NamedTuple
 
 from pyramid.config import Configurator
@@ -42,14 +42,16 @@ class KeptResponse(NamedTuple):
     """A complete response with status 200."""
 
     headers: list[tuple[str, str]]
+    etag: str
     body: bytes
     resource_type: type
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request: Request, rules: HeaderRules) -> Response:
         """The response to another request."""
         request.resource_type = self.resource_type
         headers = [*self.headers, ("X-Request-Id", request.environ[REQUEST_ID])]
-        return Response(headerlist=headers, app_iter=[self.body])
+        same = not_modified(request, self.etag, headers)
+        return same or fitting(request, Response(headerlist=headers, app_iter=[self.body]), rules)
 
 
 def key_of(environ: dict[str, Any]) -> Key | None:
@@ -88,7 +90,7 @@ def keep(cache: PublicCache, key: Key, request: Request, response: Response) -> 
     if "ETag" not in present or "Set-Cookie" in present or present.get("Vary", _VARY) != _VARY:
         return
     headers = [pair for pair in response.headerlist if pair[0] != "X-Request-Id"]
-    kept = KeptResponse(headers, response.body, request.resource_type)
+    kept = KeptResponse(headers, present["ETag"], response.body, request.resource_type)
     cache.values.put(key, kept, len(kept.body) + sum(map(len, key[:4])) + _OVERHEAD, request.keep_under)
 
 
@@ -108,18 +110,21 @@ def add_validator(request: Request, response: Response) -> None:
         response.headers["ETag"] = f'W/"{hashlib.sha256(body).hexdigest()}"'
 
 
-def not_modified(request: Request, response: Response) -> Response | None:
-    """The 304 if the caller has this response already (RFC 9110, 13.1.2), in either coding; else None.
-
-    Stored files have evaluated all conditions themselves (`downloads`): if they are sent, none names them.
-    """
-    etag = response.headers.get("ETag")
-    if etag is None or response.status_int != 200 or request.method not in _SAFE_READS:
-        return None
+def not_modified(request: Request, etag: str, headers: Iterable[tuple[str, str]]) -> Response | None:
+    """The 304 if the caller has this response already (RFC 9110, 13.1.2), in either coding; else None."""
     named = named_etag(request.environ.get("HTTP_IF_NONE_MATCH"), identity_etag(etag))
     if named is None:
         return None
-    return Response(status=304, headerlist=headers_of_304(response.headerlist, named), app_iter=())
+    return Response(status="304 Not Modified", headerlist=headers_of_304(headers, named), app_iter=())
+
+
+def _etag_to_compare(request: Request, response: Response) -> str | None:
+    """Of a response that may become a 304; of others None.
+
+    Stored files have evaluated all conditions themselves (`downloads`): if they are sent, none names them.
+    """
+    is_read = response.status_int == 200 and request.method in _SAFE_READS
+    return response.headers.get("ETag") if is_read else None
 
 
 def fitting(request: Request, response: Response, rules: HeaderRules) -> Response:
@@ -147,14 +152,15 @@ def public_reads_tween_factory(handler: Callable[[Request], Any], registry: Any)
         key = key_of(request.environ) if cache.is_on else None
         kept = None if key is None else find_kept(cache, key, request)
         if kept is not None:
-            response = kept.respond(request)
-        else:
-            response = handler(request)
-            add_validator(request, response)
-            compress(request, response)
-            if key is not None:
-                keep(cache, key, request, response)
-        return not_modified(request, response) or fitting(request, response, rules)
+            return kept.respond(request, rules)
+        response = handler(request)
+        add_validator(request, response)
+        compress(request, response)
+        if key is not None:
+            keep(cache, key, request, response)
+        etag = _etag_to_compare(request, response)
+        same = None if etag is None else not_modified(request, etag, response.headerlist)
+        return same or fitting(request, response, rules)
 
     return public_reads_tween
 

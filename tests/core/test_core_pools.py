@@ -49,11 +49,11 @@ def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(start: St
     # C-ERR-16, C-RUN-15
     site = start(**SMALL | {"sqlalchemy__pool_timeout": "1"})
     queries = site.databases.raw_queries
-    queries._slots.acquire(timeout=1)
-    queries._slots.acquire(timeout=1)
+    queries._take_slot()
+    queries._take_slot()
     assert site.get("/api/modhub", status=503).json["error"] == "busy"
-    queries._slots.release()
-    queries._slots.release()
+    queries._free_slot()
+    queries._free_slot()
     site.get("/api/modhub", status=200)
     with site.databases.readonly_engine.connect(), site.databases.readonly_engine.connect():
         with pytest.raises(PoolTimeout) as refusal:
