@@ -19,7 +19,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-quick test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages pictures completions lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool debian swift
+.PHONY: help install run test test-all test-rest test-quick test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages pictures completions lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -77,7 +77,7 @@ browser-tools: test-tools
 	$(call install-lock,browser)
 
 # Keep compiled bytecode, whatever the environment says: tests start some programs many times.
-test test-all test-quick test-browser test-deploy test-debian test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
+test test-all test-rest test-quick test-browser test-deploy test-debian test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
 PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
@@ -88,6 +88,9 @@ test: test-tools ## run the tests on SQLite, and those marked postgres on Postgr
 
 test-all: test-tools ## the same, all of them on both databases
 	@$(BIN)/python $(PYTEST) --databases all $(PYTEST_ARGS)
+
+test-rest: test-tools ## run the tests that "make coverage" leaves out
+	@$(BIN)/python $(PYTEST) --databases rest $(PYTEST_ARGS)
 
 test-quick: test-tools ## run the fast tests: only SQLite, no processes, nothing slow
 	@$(BIN)/python $(PYTEST) $(QUICK) $(PYTEST_ARGS)

@@ -43,6 +43,7 @@ DATABASES = {
     "marked": ["sqlite"],
     "postgresql": ["postgresql"],
     "all": ["sqlite", "postgresql"],
+    "rest": ["sqlite", "postgresql"],
 }
 """Where a test without the marker ``postgres`` runs, by the option ``--databases``."""
 
@@ -53,7 +54,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--databases",
         choices=[*DATABASES],
         default="marked",
-        help="SQLite alone, PostgreSQL too where marked postgres, PostgreSQL alone, or both for all",
+        help="SQLite alone, PostgreSQL too where marked postgres, PostgreSQL alone, both for all, "
+        "or of these what SQLite without processes leaves out",
     )
 
 
@@ -87,11 +89,16 @@ def choose_databases(metafunc: pytest.Metafunc, fixture: str, scope: Literal["fu
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--databases sqlite`` leave out what needs PostgreSQL."""
-    if config.getoption("databases") == "sqlite":
+    """Leave out with ``--databases sqlite`` what needs PostgreSQL, with ``rest`` what ``make coverage`` has run."""
+    option = config.getoption("databases")
+    if option == "sqlite":
         unwanted = [item for item in items if needs_postgres(item)]
-        config.hook.pytest_deselected(items=unwanted)
-        items[:] = [item for item in items if item not in unwanted]
+    elif option == "rest":
+        unwanted = [item for item in items if not needs_postgres(item) and not item.get_closest_marker("process")]
+    else:
+        return
+    config.hook.pytest_deselected(items=unwanted)
+    items[:] = [item for item in items if item not in unwanted]
 
 
 def needs_postgres(item: pytest.Item) -> bool:

@@ -1,6 +1,8 @@
 """Which tests run where (docs/testing.md)."""
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -50,6 +52,16 @@ def test_one_marker_says_what_runs_on_postgresql_too(tmp_path: Path, databases: 
     (tmp_path / "test_x.py").write_text(CASES)
     names = [line.rpartition("::")[2] for line in collected(tmp_path, "--databases", databases)]
     assert sorted(names) == sorted(tests)
+
+
+def test_ci_runs_every_test_once(tmp_path: Path) -> None:
+    """What `make coverage` and `make test-rest` choose is together what `make test-all` chooses."""
+    (tmp_path / "test_x.py").write_text(f"{CASES}@pytest.mark.process\ndef test_program(dialect): ...\n")
+    makefile = (TESTS.parent / "Makefile").read_text("utf-8")
+    (measured,) = re.findall(r"^MEASURED := (.+)$", makefile, re.MULTILINE)
+    assert "--databases rest" in makefile
+    both = collected(tmp_path, *shlex.split(measured)) + collected(tmp_path, "--databases", "rest")
+    assert sorted(both) == sorted(collected(tmp_path, "--databases", "all"))
 
 
 def test_every_part_has_quick_tests() -> None:
