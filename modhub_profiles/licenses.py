@@ -1,13 +1,14 @@
 """Licences of mods: SPDX expressions, or the owner's own words (C-PRF-3)."""
 
 from functools import cache
-from typing import Final
-
-from license_expression import Licensing, get_spdx_licensing
+from typing import TYPE_CHECKING, Final
 
 from modhub.base.errors import ApiError, invalid
 from modhub.content import text
 from modhub_profiles.limits import LICENSE
+
+if TYPE_CHECKING:
+    from license_expression import Licensing
 
 OTHER: Final = "other:"
 """How a licence in words begins, as it is stored and in the API; no SPDX expression does."""
@@ -27,8 +28,10 @@ COMMON: Final = (
 
 
 @cache
-def _spdx() -> Licensing:
-    """The list of SPDX. It takes 3.5 MB and 80 ms, so it is read when somebody first sets a licence."""
+def _spdx() -> "Licensing":
+    """The list of SPDX. With its module it takes 6 MB and 100 ms, so it is read when somebody first sets a licence."""
+    from license_expression import get_spdx_licensing  # noqa: PLC0415 - ADR 049
+
     licensing = get_spdx_licensing()
     # Now, not in the first use: two threads must not build it together.
     licensing.get_advanced_tokenizer()

@@ -30,7 +30,7 @@ UNMAPPED = "fts_"
 
 def _alembic() -> Any:
     """Alembic, imported by what migrates: it brings Mako and lexers of Pygments, which no service needs."""
-    import alembic.command  # noqa: PLC0415 - the only import in a function
+    import alembic.command  # noqa: PLC0415 - ADR 049
     import alembic.config  # noqa: PLC0415
 
     return alembic

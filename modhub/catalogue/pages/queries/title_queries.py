@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Final
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
 from sqlalchemy import ARRAY, Text, and_, bindparam, column, func, literal_column, or_, select, table
 
 from modhub.catalogue.models import PublicText
@@ -108,6 +106,10 @@ def rank_titles(words: list[str], candidates: Iterable[Row]) -> list[int]:
 
 def _similar(typed: str, known: set[str]) -> dict[str, float]:
     """How similar words are to the typed one, of those that are; one that has it in it is as good as equal."""
+    # 5 MB, for searches that find nothing (ADR 049).
+    from rapidfuzz import process  # noqa: PLC0415
+    from rapidfuzz.distance import OSA  # noqa: PLC0415
+
     scored = process.extract(typed, known, scorer=OSA.normalized_similarity, score_cutoff=SIMILARITY, limit=None)
     return {word: score for word, score, _ in scored} | {word: 1.0 for word in known if typed in word}
 
