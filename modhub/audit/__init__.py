@@ -10,6 +10,7 @@ from pyramid.config import Configurator
 
 from modhub.audit.batches import find_batch, newest_batch, record_batch
 from modhub.audit.hashing import EntryMac
+from modhub.audit.history import OwnDeed, read_own_deeds
 from modhub.audit.metrics import count_unsealed
 from modhub.audit.recording import (
     act_for_account,
@@ -23,11 +24,13 @@ from modhub.audit.sealing import ERASE_SECONDS, SEAL_SECONDS, erase_old, seal_co
 from modhub.events import AccountDeleted, DatabaseRestored
 
 __all__ = [
+    "OwnDeed",
     "act_for_account",
     "act_for_operator",
     "act_for_request",
     "find_batch",
     "newest_batch",
+    "read_own_deeds",
     "record",
     "record_batch",
     "record_nothing",

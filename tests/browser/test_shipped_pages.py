@@ -46,6 +46,7 @@ OWN = {
     "draft": "/Modhub/mine/{draft}",
     "account": "/Modhub/account",
     "publisher-key": "/Modhub/account/publisher-key",
+    "history": "/Modhub/account/history",
 }
 LARGE = {"front": "/Modhub", "doc": "/Modhub/doc"}
 """Judged, but without a snapshot: too long to be read."""

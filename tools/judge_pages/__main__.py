@@ -48,6 +48,7 @@ OWNED = {
     "preview": "/Modhub/mine/{draft}/preview",
     "account": "/Modhub/account",
     "publisher-key": "/Modhub/account/publisher-key",
+    "history": "/Modhub/account/history",
 }
 FOLLOWED = "/Modhub/1"
 """A mod of the samples, which the owner of the others follows."""

@@ -1,0 +1,40 @@
+"""What an account did with itself, for its owner (C-ACC-26)."""
+
+import json
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from modhub.audit.models import AuditEntry, PersonalPart
+
+
+class OwnDeed(NamedTuple):
+    """An entry about the account itself: when, what, its details, and the address that it came from."""
+
+    at: datetime
+    action: str
+    details: dict[str, Any]
+    address: str
+
+
+def read_own_deeds(session: Session, account_id: int, actions: Collection[str], size: int) -> list[OwnDeed]:
+    """Return the newest ``size`` deeds of these ``actions`` that the account did to itself.
+
+    Those whose personal part is erased are not found: it is what leads from an account to its entries.
+    """
+    own = (
+        select(AuditEntry.at, AuditEntry.action, AuditEntry.details, PersonalPart.address)
+        .join(PersonalPart, PersonalPart.token == AuditEntry.token)
+        .where(PersonalPart.account_id == account_id)
+        .where(AuditEntry.target_kind == "account", AuditEntry.target_id == str(account_id))
+        .where(AuditEntry.action.in_(actions))
+        .order_by(AuditEntry.id.desc())
+        .limit(size)
+    )
+    return [
+        OwnDeed(at, action, json.loads(details) if details else {}, address)
+        for at, action, details, address in session.execute(own)
+    ]

@@ -1,0 +1,132 @@
+"""``/Modhub/account/history``."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select
+
+from modhub.audit.models import AuditEntry, PersonalPart
+from modhub_auth.pages import history
+
+pytestmark = pytest.mark.slow
+
+Person = dict[str, str]
+HOME = "/Modhub/account"
+OTHER = {"email": "grace@example.org", "password": "staple battery horse"}
+PAGE = f"{HOME}/history"
+ADDRESS = "203.0.113.7"
+MADE = ["Signed in", "Account created"]
+
+
+def register(app: Any, person: Person) -> None:
+    fill_in(app, "register", person)
+
+
+def login(app: Any, person: Person) -> None:
+    fill_in(app, "login", person)
+
+
+def fill_in(app: Any, name: str, person: Person) -> None:
+    app.extra_environ["REMOTE_ADDR"] = ADDRESS
+    form = next(form for form in app.get(f"{HOME}/{name}").forms.values() if form.method.upper() == "POST")
+    for field, value in person.items():
+        form[field] = value
+    form.submit(status=303)
+
+
+def deeds(app: Any) -> list[str]:
+    return [" ".join(item.text.split()) for item in app.get(PAGE, status=200).html.select("#history li")]
+
+
+def titles(app: Any) -> list[str]:
+    return [item.text for item in app.get(PAGE, status=200).html.select("#history strong")]
+
+
+def test_deeds_newest_first_with_way_time_and_address(app: Any, person: Person) -> None:
+    # C-ACC-26
+    register(app, person)
+    app.post_json("/api/auth/login", person, status=200)
+    change = next(form for form in app.get(HOME).forms.values() if form.action.endswith("/name"))
+    change["displayName"] = "Ada"
+    change.submit(status=303)
+    assert titles(app) == ["Name changed", "Signed in", *MADE]
+    assert deeds(app)[1].startswith("Signed in by a program")
+    page = app.get(PAGE)
+    assert [code.text for code in page.html.select("#history code")] == [ADDRESS] * 4
+    assert len(page.html.select("#history time[datetime]")) == 4
+    assert page.headers["Cache-Control"] == "no-store"
+    assert app.get(HOME).html.find("a", href=PAGE) is not None
+
+
+def test_it_is_for_its_owner_alone(app: Any, person: Person) -> None:
+    # C-ACC-26
+    visitor = app.get(PAGE, status="*")
+    assert (visitor.status_int, "/login" in visitor.headers["Location"]) == (303, True)
+    register(app, person)
+    app.reset()
+    register(app, OTHER)
+    assert titles(app) == MADE
+    app.reset()
+    login(app, person)
+    assert titles(app) == ["Signed in", *MADE]
+    assert deeds(app)[0].startswith("Signed in on this site")
+
+
+def test_what_operators_and_mods_concern_is_not_in_it(app: Any, person: Person) -> None:
+    # C-ACC-26
+    register(app, person)
+    with app.databases.write_session.begin() as session:
+        created = session.scalars(select(AuditEntry).where(AuditEntry.action == "registered")).one()
+        for action, kind, target in (
+            ("mod created", "mod", created.target_id),
+            ("account blocked", "account", created.target_id),
+            ("signed in", "account", "999"),
+            ("signed in", "mod", created.target_id),
+        ):
+            values = {"at": created.at, "actor_kind": "account", "actor_id": created.target_id, "details": ""}
+            token = f"{action} {kind} {target}"[:32]
+            session.add(
+                AuditEntry(
+                    token=token, action=action, target_kind=kind, target_id=target,
+                    request_id="", personal_digest="", mac="", **values,
+                )
+            )  # fmt: skip
+            session.add(
+                PersonalPart(
+                    token=token, at=created.at, account_id=int(created.target_id), address="", name="", salt=""
+                )
+            )
+    assert titles(app) == MADE
+
+
+def test_what_is_erased_is_gone(app: Any, person: Person) -> None:
+    # C-ACC-26, C-AUD-3
+    register(app, person)
+    with app.databases.write_session.begin() as session:
+        session.execute(delete(PersonalPart))
+    page = app.get(PAGE, status=200)
+    assert "Nothing was done in this time." in page.text
+    assert "90 days" in page.text
+
+
+def test_it_is_as_long_as_a_page(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    register(app, person)
+    for _ in range(2):
+        app.post_json("/api/auth/login", person, status=200)
+    monkeypatch.setattr(history, "SHOWN", 2)
+    assert titles(app) == ["Signed in", "Signed in"]
+    assert "Earlier entries are not shown." in app.get(PAGE).text
+
+
+def test_every_deed_is_recorded_by_somebody() -> None:
+    """One that is renamed where it is recorded would silently vanish from the page."""
+    package = Path(history.__file__).parents[1]
+    sources = "".join(path.read_text("utf-8") for path in package.rglob("*.py") if path.name != "history.py")
+    assert [action for action in history.DEEDS if f', "{action}", "account"' not in sources] == []
+
+
+def test_german(app: Any, person: Person) -> None:
+    register(app, person)
+    page = app.get(PAGE, headers={"Accept-Language": "de"})
+    assert page.html.select_one("#history strong").text == "Angemeldet"
