@@ -19,6 +19,7 @@ from modhub.base.errors import ApiError
 from modhub.content.limits import JSON_BODY
 from modhub.content.text import N_
 from modhub.http.forms import URLENCODED, media_type_of
+from modhub.http.own_cookies import is_https, own_cookie_name
 from modhub.http.request import SAFE_METHODS, Request
 from modhub.web.error_views import render_error
 
@@ -122,9 +123,8 @@ def _set_default_policy(config: Configurator) -> None:
     registry = config.registry
     if not isinstance(registry.queryUtility(ICSRFStoragePolicy), LegacySessionCSRFStoragePolicy):
         return
-    https = registry.settings["modhub.base_url"].startswith("https:")
-    name = "__Host-modhub-form" if https else "modhub-form"
-    policy = CookieCSRFStoragePolicy(cookie_name=name, secure=https, httponly=True, samesite="Lax")
+    name = own_cookie_name(registry, "modhub-form")
+    policy = CookieCSRFStoragePolicy(cookie_name=name, secure=is_https(registry), httponly=True, samesite="Lax")
     registry.registerUtility(policy, ICSRFStoragePolicy)
 
 

@@ -28,6 +28,7 @@ from pyramid.interfaces import ILocalizer, ITranslationDirectories
 from webob.acceptparse import create_accept_language_header
 
 from modhub.base.service_registry import find_service
+from modhub.http.own_cookies import own_cookie
 
 ENGLISH: Final = "en"
 LANGUAGE_COOKIE: Final = "modhub-language"
@@ -168,7 +169,7 @@ def compile_po(source: bytes, locale_name: str) -> Catalog:
 def negotiate_locale_name(request: Any) -> str:
     """Return the language of the response: Pyramid's ``request.locale_name``."""
     catalogs = find_service(request.registry, Catalogs)
-    chosen = None if request.is_api else catalogs.translations.get(request.cookies.get(LANGUAGE_COOKIE, ""))
+    chosen = None if request.is_api else catalogs.translations.get(own_cookie(request, LANGUAGE_COOKIE))
     accepted = request.environ.get("HTTP_ACCEPT_LANGUAGE")
     name: str = (chosen or catalogs.choose(accepted)).locale_name
     return name

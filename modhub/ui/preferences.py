@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
+from modhub.http.own_cookies import own_cookie, set_own_cookie
 from modhub.http.request import Request
 from modhub.interfaces import ISite
 from modhub.ui.i18n import LANGUAGE_COOKIE, Catalogs
@@ -28,13 +29,13 @@ _YEAR: Final = 365 * 86400
 
 def chosen_theme(request: Request) -> str:
     """``light``, ``dark``, or empty for that of the visitor's system."""
-    theme = request.cookies.get(THEME_COOKIE, "")
+    theme = own_cookie(request, THEME_COOKIE)
     return theme if theme in THEMES else ""
 
 
 def shows_steps(request: Request) -> bool:
     """Whether the front has the first steps: until a visitor puts them away."""
-    return bool(request.cookies.get(STEPS_COOKIE) != AWAY)
+    return own_cookie(request, STEPS_COOKIE) != AWAY
 
 
 @page(context=ISite, name="preferences", request_method="POST", permission=OPEN, require_csrf=False)
@@ -44,19 +45,14 @@ def preferences_submit(_context: Any, request: Request) -> Redirect:
     response.headers["Cache-Control"] = "no-store"
     theme, language = request.POST.get("theme", ""), request.POST.get("language", "")
     if theme in THEMES:
-        _set_cookie(request, response, THEME_COOKIE, theme)
+        set_own_cookie(request, response, THEME_COOKIE, theme, _YEAR)
     elif theme == SYSTEM:
-        response.delete_cookie(THEME_COOKIE)
+        set_own_cookie(request, response, THEME_COOKIE, "", max_age=0)
     if language in request.find_service(Catalogs).translations:
-        _set_cookie(request, response, LANGUAGE_COOKIE, language)
+        set_own_cookie(request, response, LANGUAGE_COOKIE, language, _YEAR)
     if request.POST.get("steps") == AWAY:
-        _set_cookie(request, response, STEPS_COOKIE, AWAY)
+        set_own_cookie(request, response, STEPS_COOKIE, AWAY, _YEAR)
     return response
-
-
-def _set_cookie(request: Request, response: Redirect, name: str, value: str) -> None:
-    https = request.registry.settings["modhub.base_url"].startswith("https:")
-    response.set_cookie(name, value, max_age=_YEAR, secure=https, httponly=True, samesite="Lax")
 
 
 def includeme(config: Configurator) -> None:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from modhub.audit import record
 from modhub.base.errors import ApiError, conflict
 from modhub.content.text import N_
+from modhub.http.own_cookies import own_cookie
 from modhub.http.request import Request
 from modhub.ui.xml_responses import Redirect
 from modhub.web.views import page
@@ -23,7 +24,7 @@ from modhub_auth.pages.fresh_proof import current_login, proven_account, rotate_
 from modhub_auth.pages.sign_in import HOME
 from modhub_auth.resources import AccountPermission
 from modhub_auth.signin import page_sessions, totp
-from modhub_auth.signin.session_cookies import cookie_name
+from modhub_auth.signin.session_cookies import SESSION_COOKIE
 
 AUTHENTICATOR_TEMPLATE: Final = "modhub_auth:templates/account/authenticator.jinja2"
 CODES_TEMPLATE: Final = "modhub_auth:templates/account/codes.jinja2"
@@ -79,7 +80,7 @@ def proposal_period(request: Request) -> int:
 
 def proposed_secret(request: Request, period: int) -> str:
     """The secret that this session proposes in ``period``."""
-    return auth_services(request).proposals.secret(request.cookies[cookie_name(request)], period)
+    return auth_services(request).proposals.secret(own_cookie(request, SESSION_COOKIE), period)
 
 
 def authenticator_form(_context: Any, request: Request) -> FormPage:
@@ -121,7 +122,7 @@ def _add_authenticator(request: Request) -> dict[str, Any]:
     if form_value(request, PERIOD) not in {"", str(period)}:
         raise ApiError(400, "proposal_expired", EXPIRED)
     services, code = auth_services(request), form_value(request, "code")
-    secret = services.proposals.proven_secret(request.cookies[cookie_name(request)], period, code)
+    secret = services.proposals.proven_secret(own_cookie(request, SESSION_COOKIE), period, code)
     codes = totp.add_authenticator(request.dbsession, services.secret_box, account.id, secret, code)
     page_sessions.forget_proofs(request.dbsession, account.id)
     send_security_email(request, "factor added")

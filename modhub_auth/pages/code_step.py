@@ -12,6 +12,7 @@ from pyramid.csrf import get_csrf_token
 from modhub.base.errors import ApiError
 from modhub.content.text import N_
 from modhub.db import now, to_micros
+from modhub.http.own_cookies import own_cookie, set_own_cookie
 from modhub.http.request import Request
 from modhub.web.traversal import parse_id
 from modhub_auth.container import auth_services
@@ -20,7 +21,7 @@ from modhub_auth.rate_limits import caller_of
 from modhub_auth.read_service import PasswordLogin
 from modhub_auth.services import CheckedLogin
 from modhub_auth.signin.authentication import authenticate_code
-from modhub_auth.signin.session_cookies import SIGN_IN_COOKIE, set_sign_in_cookie
+from modhub_auth.signin.session_cookies import SIGN_IN_COOKIE
 
 VALID_MICROS: Final = 10 * 60 * 1_000_000
 _SKEW_MICROS: Final = 5 * 1_000_000
@@ -47,22 +48,21 @@ def code_form(hidden: dict[str, str], start_again: str) -> FormPage:
 
 def is_code_step(request: Request) -> bool:
     """Whether the form of the second step was submitted: it has no email address and no password."""
-    return (
-        "code" in request.POST and not {"email", "password"} & set(request.POST) and SIGN_IN_COOKIE in request.cookies
-    )
+    has_code_alone = "code" in request.POST and not {"email", "password"} & set(request.POST)
+    return has_code_alone and own_cookie(request, SIGN_IN_COOKIE) != ""
 
 
 def remember_password(request: Request, response: Any, login: PasswordLogin) -> None:
     """Remember in this browser that the password was right."""
     facts = f"{login.account_id} {to_micros(now())} {_digest(login)}"
     sealed = auth_services(request).code_box.encrypt(facts, get_csrf_token(request))
-    set_sign_in_cookie(request, response, sealed)
+    set_own_cookie(request, response, SIGN_IN_COOKIE, sealed)
 
 
 def forget_password(request: Request, response: Any) -> Any:
     """Remove what :func:`remember_password` has set."""
-    if SIGN_IN_COOKIE in request.cookies:
-        set_sign_in_cookie(request, response, "", max_age=0)
+    if own_cookie(request, SIGN_IN_COOKIE):
+        set_own_cookie(request, response, SIGN_IN_COOKIE, "", max_age=0)
     return response
 
 
@@ -78,7 +78,7 @@ def check_code(request: Request) -> CheckedLogin:
 def _remembered_login(request: Request) -> PasswordLogin | None:
     auth = auth_services(request)
     try:
-        facts = auth.code_box.decrypt(request.cookies[SIGN_IN_COOKIE], get_csrf_token(request)) or ""
+        facts = auth.code_box.decrypt(own_cookie(request, SIGN_IN_COOKIE), get_csrf_token(request)) or ""
     except ValueError:
         return None
     account, time, digest = (*facts.split(" "), "", "", "")[:3]

@@ -10,6 +10,7 @@ from modhub.base.identity import CredentialKind
 from modhub.content.text import N_
 from modhub.db import now, to_micros
 from modhub.events import AccountChanged
+from modhub.http.own_cookies import own_cookie, set_own_cookie
 from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect, previous_page
@@ -61,7 +62,7 @@ def unconfirmed_notice(_context: Any, request: Request) -> Markup | None:
     login: LoginRecord | None = request.identify(CredentialKind.ACCOUNT).details
     if login is None or login.verified or login.signed_in_at is None or request.path.startswith(HOME):
         return None
-    if now() - login.signed_in_at > REMINDER_TIME or request.cookies.get(HIDDEN_COOKIE) == _sign_in_of(login):
+    if now() - login.signed_in_at > REMINDER_TIME or own_cookie(request, HIDDEN_COOKIE) == _sign_in_of(login):
         return None
     return Markup(render(REMINDER, {"address": login.subject}, request=request))  # noqa: S704 - our template escapes
 
@@ -75,10 +76,8 @@ def _sign_in_of(login: LoginRecord) -> str:
 def hide_notice_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/hide-notice``: the reminder is not shown again until the next sign-in of this browser."""
     response = Redirect(previous_page(request))
-    https = request.registry.settings["modhub.base_url"].startswith("https:")
-    age = int(REMINDER_TIME.total_seconds())
     value = _sign_in_of(current_login(request))
-    response.set_cookie(HIDDEN_COOKIE, value, max_age=age, secure=https, httponly=True, samesite="Lax")
+    set_own_cookie(request, response, HIDDEN_COOKIE, value, int(REMINDER_TIME.total_seconds()))
     return never_stored(response)
 
 

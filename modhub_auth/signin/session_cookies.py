@@ -13,6 +13,7 @@ from zope.interface import implementer
 from modhub.base.errors import ApiError, not_found
 from modhub.base.identity import NOBODY, CredentialKind, Identity, account_identity
 from modhub.db import is_transient, now
+from modhub.http.own_cookies import own_cookie, set_own_cookie
 from modhub.http.request import Request
 from modhub.interfaces import ICredential
 from modhub.ui.xml_responses import Redirect
@@ -23,21 +24,13 @@ from modhub_auth.signin.page_sessions import SESSION_IDLE, SESSION_LIFETIME, TOU
 
 log = logging.getLogger(__name__)
 LOGIN_PATH: Final = "/Modhub/account/login"
+SESSION_COOKIE: Final = "modhub"
 SIGN_IN_COOKIE: Final = "modhub-sign-in"
+"""Between the two steps of signing in."""
 NEXT_LENGTH: Final = 2000
 _SECRET: Final = re.compile(r"\A[0-9a-f]{64}\Z")
 _PATH: Final = re.compile(r"\A/(?![/\\])[!-\[\]-~]*\Z")
 """A path of this site: printable ASCII without a backslash, and not ``//host``, which names another site."""
-
-
-def cookie_name(request: Request) -> str:
-    """``__Host-`` binds the cookie to this host; browsers accept the prefix over https only."""
-    return "__Host-modhub" if is_https(request) else "modhub"
-
-
-def is_https(request: Request) -> bool:
-    """Whether ``modhub.base_url`` is https."""
-    return bool(request.registry.settings["modhub.base_url"].startswith("https:"))
 
 
 def safe_next(path: str | None) -> str | None:
@@ -47,30 +40,15 @@ def safe_next(path: str | None) -> str | None:
 
 def set_session_cookie(request: Request, response: Any, secret: str) -> Any:
     """Set the session cookie and change the CSRF token with it."""
-    response.set_cookie(cookie_name(request), secret, path="/", secure=is_https(request), httponly=True, samesite="Lax")
+    set_own_cookie(request, response, SESSION_COOKIE, secret)
     new_csrf_token(request)
     return response
-
-
-def set_sign_in_cookie(request: Request, response: Any, value: str, max_age: int | None = None) -> None:
-    """Set the cookie between the two steps of signing in; ``max_age=0`` removes it."""
-    response.set_cookie(
-        SIGN_IN_COOKIE,
-        value,
-        max_age=max_age,
-        path=LOGIN_PATH,
-        secure=is_https(request),
-        httponly=True,
-        samesite="Lax",
-    )
 
 
 def clear_session_cookie(request: Request, response: Any) -> Any:
     """Remove the session cookie and everything else that the browser stores for this site."""
     response.headers["Clear-Site-Data"] = '"cache", "cookies", "storage"'
-    response.set_cookie(
-        cookie_name(request), "", max_age=0, path="/", secure=is_https(request), httponly=True, samesite="Lax"
-    )
+    set_own_cookie(request, response, SESSION_COOKIE, "", max_age=0)
     return response
 
 
@@ -80,7 +58,7 @@ class SessionCredential:
 
     def identify(self, request: Request) -> Identity | None:
         """The account; None without a valid session or when the account is blocked."""
-        secret = request.cookies.get(cookie_name(request), "")
+        secret = own_cookie(request, SESSION_COOKIE)
         if not _SECRET.match(secret):
             return None
         time, secret_hash = now(), token_digest(secret)

@@ -16,7 +16,8 @@ from modhub_auth.signin import totp
 pytestmark = pytest.mark.slow
 
 Person = dict[str, str]
-LOGIN = "/Modhub/account/login"
+HOME = "/Modhub/account"
+LOGIN = f"{HOME}/login"
 
 
 def send(page: Any, status: int, **fields: str) -> Any:
@@ -63,6 +64,27 @@ def test_the_code_is_a_second_step_with_nothing_secret_in_it(app: Any, person: P
     assert answer.headers["Location"] == "/Modhub/mine?x=1"
     assert signed_in(app)
     assert "modhub-sign-in" not in app.cookies
+
+
+def test_over_https_every_cookie_is_bound_to_this_host(auth: Any, person: Person) -> None:
+    # C-SEC-1
+    app = auth(modhub__base_url="https://mods.example.org")
+    app.extra_environ = {"wsgi.url_scheme": "https", "HTTP_HOST": "localhost:443"}
+    _, codes = add_authenticator(app, person)
+    pages = [app.get(LOGIN)]
+    pages.append(send(pages[0], 401, **person))
+    assert "__Host-modhub-sign-in" in app.cookies
+    pages.append(send(pages[1], 303, code=codes[0]))
+    assert "__Host-modhub-sign-in" not in app.cookies
+    assert signed_in(app)
+    token = app.get(HOME).html.find("input", attrs={"name": "csrf_token"})["value"]
+    own = [app.post(f"{HOME}/{address}", {"csrf_token": token}, status=303) for address in ("hide-notice", "logout")]
+    cookies = [cookie for page in (*pages, *own) for cookie in page.headers.getall("Set-Cookie")]
+    names = {cookie.partition("=")[0] for cookie in cookies}
+    assert names == {f"__Host-modhub{name}" for name in ("", "-form", "-sign-in", "-notice-hidden")}
+    for cookie in cookies:
+        assert {"secure", "httponly", "samesite=lax", "path=/"} <= set(cookie.lower().split("; ")), cookie
+    assert not signed_in(app)
 
 
 def test_a_wrong_code_is_said_and_asked_for_again(app: Any, person: Person) -> None:

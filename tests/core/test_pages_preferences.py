@@ -106,8 +106,24 @@ def test_a_foreign_form_and_other_methods_are_refused(site: Site) -> None:
     site.post("/Modhub/preferences", b"theme=%ff", content_type="application/x-www-form-urlencoded", status=400)
 
 
-def test_over_https_the_cookie_is_secure(start: Any) -> None:
-    # C-PAGE-31
+def test_over_https_a_choice_is_bound_to_this_host_and_can_be_taken_back(start: Any) -> None:
+    # C-PAGE-31, C-SEC-1
     site = start("", modhub__base_url="https://mods.example.org")
-    answer = choose(site, "https://mods.example.org/Modhub", language="de")
-    assert "; secure" in answer.headers["Set-Cookie"].lower()
+    site.extra_environ = {"wsgi.url_scheme": "https", "HTTP_HOST": "localhost:443"}
+    answer = choose(site, language="de", theme="dark", steps="away")
+    for name, value in (("theme", "dark"), ("language", "de"), ("steps", "away")):
+        (cookie,) = (line for line in answer.headers.getall("Set-Cookie") if f"modhub-{name}=" in line)
+        assert cookie.startswith(f"__Host-modhub-{name}={value}; ")
+        assert {"secure", "HttpOnly", "SameSite=Lax", "Path=/"} <= set(cookie.split("; "))
+    page = site.get("/Modhub")
+    assert '<html lang="de"' in page.text
+    assert '<meta name="color-scheme" content="dark">' in page.text
+    assert not page.html.select(".first-steps")
+    # Another host of the domain can set a cookie of the plain name: it chooses nothing.
+    site.reset()
+    site.set_cookie("modhub-theme", "dark")
+    assert 'content="dark"' not in site.get("/Modhub").text
+    choose(site, theme="dark")
+    cookie = choose(site, theme="system").headers["Set-Cookie"]
+    assert {"__Host-modhub-theme=", "secure", "Max-Age=0"} <= set(cookie.split("; ")), "browsers keep it otherwise"
+    assert 'content="dark"' not in site.get("/Modhub").text
