@@ -22,9 +22,7 @@ def password_check(request: Request, *personal: str) -> Callable[[str], None]:
     ``personal`` texts, and the address and name in the form, make weak passwords.
     """
     settings = request.registry.settings
-    words = guessable_words(
-        settings["modhub.base_url"], *personal, form_value(request, "email"), form_value(request, "displayName")
-    )
+    words = guessable_words(settings, *personal, form_value(request, "email"), form_value(request, "displayName"))
 
     def judge(value: str) -> None:
         password = validate_password(value)

@@ -4,11 +4,11 @@ The list in ``common_passwords.txt`` holds no password of less than ten characte
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from modhub.base.errors import ApiError
@@ -54,10 +54,10 @@ def password_warning(hidden: dict[str, str]) -> ApiError:
     return ApiError(400, "password_warning", "This password is too common.", hidden=hidden)
 
 
-def guessable_words(base_url: str, *personal: str) -> set[str]:
-    """The words an attacker would try for this service and account: names, addresses, and both of their parts."""
+def guessable_words(settings: Mapping[str, Any], *personal: str) -> set[str]:
+    """The words an attacker would try for this service and account: names, addresses, and their parts (C-SEC-4)."""
     parts = (part for text in personal for part in (text, text.partition("@")[0], text.partition("@")[2]))
-    texts = ["modhub", urlsplit(base_url).hostname or "", *parts]
+    texts = ["modhub", settings["modhub.site_name"], urlsplit(settings["modhub.base_url"]).hostname or "", *parts]
     words = {text.casefold() for text in texts}
     words |= {word for text in texts for word in _WORD.findall(text.casefold())}
     words |= {"".join(_WORD.findall(text.casefold())) for text in texts}

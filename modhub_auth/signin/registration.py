@@ -38,7 +38,7 @@ def validate_registration(
     address = email_addresses.require_address(email)
     normalized = validate_password(password)
     if settings["modhub_auth.refuse_common_passwords"] and is_common(
-        normalized, guessable_words(settings["modhub.base_url"], address, name)
+        normalized, guessable_words(settings, address, name)
     ):
         raise common_password_error()
     if auth.account_reader.password_login_by_address(address) is not None:

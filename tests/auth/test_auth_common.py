@@ -2,6 +2,7 @@
 
 import re
 from importlib.resources import files
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -21,7 +22,8 @@ WARNED = "of the first passwords that attackers try. Choose another one, or ente
 REFUSED = "of the first passwords that attackers try. Choose another one."
 Person = dict[str, str]
 
-WORDS = guessable_words("https://mods.example.org:8443", "ada.lovelace@mail.example", "Countess Ada")
+SETTINGS = {"modhub.base_url": "https://mods.example.org:8443", "modhub.site_name": "Overlay Depot"}
+WORDS = guessable_words(SETTINGS, "ada.lovelace@mail.example", "Countess Ada")
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,7 @@ WORDS = guessable_words("https://mods.example.org:8443", "ada.lovelace@mail.exam
             "mailexample99",
             "adalovelacemailexample",
         ),
+        *("overlaydepot1", "Overlay2026!", "depot123456"),
         *("modhub12345", "mods-example", "adalovelace1", "Lovelace!99", "countess2024", "ada.lovelace"),
     ],
 )
@@ -58,7 +61,7 @@ def test_what_is_tried_first(password: str) -> None:
 
 
 def test_a_short_address_is_known_as_a_whole() -> None:
-    words = guessable_words("https://mods.example.org", "a.bc@de.fg", "")
+    words = guessable_words(SETTINGS, "a.bc@de.fg", "")
     assert is_common("a.bc@de.fg", words)
     assert not is_common(GOOD, words)
 
@@ -105,15 +108,21 @@ def test_the_list_is_as_it_says() -> None:
     assert is_common(long[-1])
 
 
+def test_the_shipped_ini_refuses_them() -> None:
+    # C-SEC-4
+    lines = (Path(__file__).parents[2] / "production.ini").read_text("utf-8").splitlines()
+    assert "modhub_auth.refuse_common_passwords = true" in lines
+
+
 def test_programs_may_set_any(app: Any, person: Person) -> None:
     # C-ACC-21
     app.post_json("/api/auth/register", {**person, "password": COMMON}, status=201)
 
 
 def test_a_setting_refuses_them_everywhere(auth: Any, person: Person) -> None:
-    # C-ACC-21
-    app = auth(modhub_auth__refuse_common_passwords="true")
-    for password in (COMMON, "ada2024ada2024", "countess2024"):
+    # C-ACC-21, C-SEC-4
+    app = auth(modhub_auth__refuse_common_passwords="true", modhub__site_name="Overlay Depot")
+    for password in (COMMON, "ada2024ada2024", "countess2024", "overlaydepot1"):
         registration = {**person, "password": password, "displayName": "Countess"}
         refused = app.post_json("/api/auth/register", registration, status=400).json
         assert (refused["error"], "password" in refused["message"]) == ("common_password", True)
