@@ -25,8 +25,9 @@ STEP_SECONDS: Final = 30
 PROPOSAL_SECONDS: Final = 1800
 """How long a period of proposed secrets is."""
 RECOVERY_CODES: Final = 10
-_RECOVERY_BYTES: Final = 10
-_GROUP_LENGTH: Final = 5
+_RECOVERY_BYTES: Final = 14
+"""112 bits: with fewer, the hash that is stored would have to be slow (ASVS 6.5.2)."""
+_GROUP_LENGTH: Final = 7
 _SECRET_BYTES: Final = 20
 _DIGITS: Final = re.compile(r"\A[0-9]{6}\Z")
 _ALLOWED_DRIFT: Final = (-1, 0, 1)

@@ -25,7 +25,7 @@ HOME = "/Modhub/account"
 MACHINE_KEY, ADDRESS_KEY, MAIL_PASSWORD = (secrets.token_hex(32) for _ in range(3))
 SIGNED = "op_endpoint,return_to,response_nonce,assoc_handle,claimed_id,identity"
 _LINK = re.compile(r"^\S+/Modhub/account/(confirm|reset)\?token=([0-9a-f]{64})$", re.MULTILINE)
-_RECOVERY = re.compile(rb"\b[0-9a-f]{5}(?:-[0-9a-f]{5}){3}\b")
+_RECOVERY = re.compile(rb"\b[0-9a-f]{7}(?:-[0-9a-f]{7}){3}\b")
 _AUTHENTICATOR = re.compile(rb'id="authenticator-secret"[^>]*>([A-Z2-7]{32})<')
 _WAY = re.compile(rb'href="([^"]*openid\.return_to[^"]*)"')
 
