@@ -116,6 +116,10 @@ def test_every_service_is_watched_restarted_and_started_in_order(compose: Any) -
             condition = "service_healthy" if needed in lasting else "service_completed_successfully"
             assert how["condition"] == condition, (name, needed)
         assert re.search(r":[\w.]+-?\w*$", service["image"]) or service["image"] == "modhub", "a version"
+    # One bound of memory for a process, however it is started.
+    (most,) = re.findall(r"^MemoryMax=(\d+)M$", (DEPLOY / "modhub@.service").read_text(), re.MULTILINE)
+    ours = [service for service in services.values() if service["image"] == "modhub"]
+    assert {service["mem_limit"] for service in ours} == {f"{most}m"}
     # Nobody but nginx is reached from outside, and the image trusts its address.
     assert [name for name, service in services.items() if "ports" in service] == ["nginx"]
     address = services["nginx"]["networks"]["front"]["ipv4_address"]
