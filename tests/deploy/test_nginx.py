@@ -199,10 +199,32 @@ def test_a_client_with_all_its_connections_still_gets_the_health_check(proxy: An
         assert proxy.curl(*others, proxy.url("/api/modhub")).stdout == b"200"
 
 
-def test_plain_http_leads_to_tls(proxy: Any) -> None:
-    fetched = proxy.curl("-i", "-H", f"Host: {HOST}", f"http://127.0.0.1:{proxy.plain}/api/modhub?q=x")
+@pytest.mark.parametrize("method", [("-i",), ("-I",)])
+def test_plain_http_leads_to_tls(proxy: Any, method: tuple[str, ...]) -> None:
+    # C-SEC-2
+    fetched = proxy.curl(*method, "-H", f"Host: {HOST}", f"http://127.0.0.1:{proxy.plain}/api/modhub?q=x")
     assert b" 301 " in fetched.stdout.splitlines()[0]
     assert f"location: https://{HOST}/api/modhub?q=x".encode() in fetched.stdout.lower()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        ("-H", "Authorization: Bearer token", "/api/modhub/mine"),
+        ("-H", "X-Api-Key: key", "/api/modhub/key"),
+        ("-d", '{"email":"a@example.org","password":"correct horse battery"}', "/api/auth/login"),
+        ("-X", "DELETE", "/api/modhub/1"),
+    ],
+)
+def test_a_secret_sent_over_plain_http_is_refused_and_not_led_on(proxy: Any, sent: tuple[str, ...]) -> None:
+    # C-SEC-2
+    *options, path = sent
+    fetched = proxy.curl("-i", *options, "-H", f"Host: {HOST}", f"http://127.0.0.1:{proxy.plain}{path}")
+    head, _, body = fetched.stdout.partition(b"\r\n\r\n")
+    assert (b" 403 " in head.splitlines()[0], json.loads(body)["error"]) == (True, "https_required"), fetched
+    lines = head.lower().splitlines()
+    assert {b"content-type: application/json", b"cache-control: no-store"} <= set(lines)
+    assert not [line for line in lines if line.startswith(b"location:")]
 
 
 def test_without_any_process_programs_read_json(nginx: Any) -> None:
