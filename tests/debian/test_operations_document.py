@@ -125,6 +125,7 @@ def test_everything_belongs_to_whom_it_should(operator: Operator) -> None:
     assert run("find /opt/modhub ! -user root -o ! -type l -perm -o=w").stdout == ""
     assert run("stat --format='%U:%G %a' /etc/modhub/*").stdout == "root:modhub 640\nroot:root 600\n"
     assert run("runuser -u nobody -- cat /etc/modhub/modhub.ini", check=False).returncode != 0
+    assert run("runuser -u modhub -- ls /opt/modhub/.git", check=False).returncode != 0
 
 
 def test_modhub_admin_gets_every_word_as_it_is(operator: Operator) -> None:
