@@ -33,6 +33,15 @@ define install-lock
 		cp requirements/$(1).txt $(VENV)/installed-$(1).txt; }
 endef
 
+# In an environment of its own: dozens of packages that nothing else needs.
+define install-apart
+	@cmp -s requirements/$(1).txt $(VENV)/$(1)/installed.txt || { \
+		echo 'modhub: installing requirements/$(1).txt into $(VENV)/$(1)'; \
+		$(PYTHON) -m venv --clear $(VENV)/$(1) && \
+		$(VENV)/$(1)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement requirements/$(1).txt && \
+		cp requirements/$(1).txt $(VENV)/$(1)/installed.txt; }
+endef
+
 # Rebuilt if the folder was moved (scripts contain its path) or its Python is missing.
 venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -131,15 +140,18 @@ promtool:
 			exit 1; \
 		fi
 
-# An environment of its own: OpenStack Swift, a second object store, brings thirty packages.
+# OpenStack Swift, a second object store.
 swift: venv
-	@cmp -s requirements/swift.txt $(VENV)/swift/installed-swift.txt || { \
-		echo 'modhub: installing requirements/swift.txt into $(VENV)/swift'; \
-		$(PYTHON) -m venv --clear $(VENV)/swift && \
-		$(VENV)/swift/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement requirements/swift.txt && \
-		cp requirements/swift.txt $(VENV)/swift/installed-swift.txt; }
+	$(call install-apart,swift)
 
-test-deploy: lint-tools nginx promtool swift ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
+.PHONY: release release-tools
+release-tools: venv
+	$(call install-apart,release)
+
+release: install release-tools ## build the wheels of the commit, their digests and an SBOM into dist/ (publishes nothing)
+	@$(BIN)/python tools/build_release.py
+
+test-deploy: lint-tools nginx promtool swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
 	@$(BIN)/pytest -n 2 --dist loadfile tests/deploy $(PYTEST_ARGS)
 
 # Not part of CI: the same tests as in "make test", where the files are elsewhere.
@@ -253,5 +265,5 @@ lock: ## update requirements/*.txt (needs uv; UPGRADE=--upgrade for the newest v
 	@command -v $(UV) >/dev/null || { echo 'modhub: "make lock" needs uv; name one, as in "make lock UV=path/to/uv".' >&2; exit 1; }
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/run.in --extra postgres --extra s3 --output-file requirements/run.txt
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/test.in --extra postgres --extra s3 --extra test --output-file requirements/test.txt
-	@for name in lint browser swift; do \
+	@for name in lint browser swift release; do \
 		$(UV) $(subst setup.py,,$(COMPILE)) $(UPGRADE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done

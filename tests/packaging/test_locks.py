@@ -12,6 +12,8 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[2]
 PARTS = [path.parent for pattern in ("modhub*", "clients/*") for path in sorted(ROOT.glob(f"{pattern}/pyproject.toml"))]
 LOCKS = ("run", "test")
+"""Those whose packages are installed beside the suite's."""
+ALL_LOCKS = tuple(path.stem for path in sorted((ROOT / "requirements").glob("*.in")))
 DEBIAN_12 = default_environment() | {"python_version": "3.11", "python_full_version": "3.11.2", "sys_platform": "linux"}
 
 
@@ -31,7 +33,7 @@ def versions(name: str, environment: dict[str, str] = DEBIAN_12) -> dict[str, li
     return chosen
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", ALL_LOCKS)
 def test_every_line_is_one_exact_version_with_hashes(name: str) -> None:
     for line, hashes in locked(name):
         assert re.fullmatch(r"==[0-9][0-9a-z.]*", str(line.specifier)), line
@@ -40,7 +42,7 @@ def test_every_line_is_one_exact_version_with_hashes(name: str) -> None:
         assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", entry) for entry in hashes), line
 
 
-@pytest.mark.parametrize("name", [f"{lock}.{kind}" for lock in LOCKS for kind in ("in", "txt")])
+@pytest.mark.parametrize("name", [f"{lock}.{kind}" for lock in ALL_LOCKS for kind in ("in", "txt")])
 def test_files_name_no_index_and_no_place(name: str) -> None:
     text = (ROOT / "requirements" / name).read_text("utf-8")
     assert re.findall(r"https?:|file:|--(?:extra-)?index|--find-links|(?:^|\s)/\S+", text) == []

@@ -27,6 +27,7 @@ TARGETS = {
     "soak",
     "lint",
     "bench",
+    "release",
 }
 
 

@@ -1,7 +1,9 @@
 """Installed files match the repository: each part by itself, and the suite."""
 
 import ast
+import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -32,6 +34,9 @@ RUN = [part for part in PARTS if part != KIT]
 SUITE = "the suite"
 SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.2 has no filters yet
 LEFT_OUT = {"__pycache__", "build", "dist", "var"}
+COMMITTED = 1_750_000_000
+"""When the commit was made that wheels are built from, in seconds since 1970."""
+build_wheel: Callable[[Path, Path, int], Path] = runpy.run_path(str(ROOT / "tools" / "build_release.py"))["build_wheel"]
 
 RunHook = Callable[[str, Path, Path], Path]
 
@@ -71,6 +76,16 @@ def tracked() -> list[str]:
     ]
 
 
+def disturb(folder: Path) -> None:
+    """Give the files of another checkout: those of a user with another umask, made an hour later, in another order."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_file():
+            path.rename(path.with_name("moved"))
+            path.with_name("moved").rename(path)
+        path.chmod(0o700 if path.is_dir() else 0o600)
+        os.utime(path, (COMMITTED + 3600,) * 2)
+
+
 class Workshop(dict[str, Built]):
     """Builds what it is asked for, once; so that a part that cannot be built is no trouble to the others."""
 
@@ -95,9 +110,13 @@ class Workshop(dict[str, Built]):
         with tarfile.open(archive) as unpacked:
             unpacked.extractall(folder / "source", **SAFELY)
         inside = next((folder / "source").iterdir())
-        self[name] = Built(
-            self.run_hook("build_wheel", source, folder), self.run_hook("build_wheel", inside, folder / "again")
-        )
+        disturb(inside)
+        before = os.umask(0o077)
+        try:
+            again = build_wheel(inside, folder / "again", COMMITTED)
+        finally:
+            os.umask(before)
+        self[name] = Built(build_wheel(source, folder, COMMITTED), again)
         return self[name]
 
 
@@ -121,6 +140,16 @@ def test_wheel_of_the_suite_holds_every_part_but_the_test_kit(built: Workshop) -
 def test_source_distribution_builds_the_same_wheel(built: Workshop, name: str) -> None:
     assert built[name].files(built[name].again) == built[name].files()
     assert built[name].again.name == built[name].wheel.name
+
+
+@pytest.mark.parametrize("name", [*PARTS, SUITE])
+def test_two_builds_are_the_same_bytes(built: Workshop, name: str) -> None:
+    # C-SEC-3
+    assert built[name].again.read_bytes() == built[name].wheel.read_bytes()
+    with zipfile.ZipFile(built[name].wheel) as archive:
+        modes = {entry.external_attr >> 16 for entry in archive.infolist() if not entry.filename.endswith("/RECORD")}
+        assert modes <= {0o100644, 0o100755}
+        assert {entry.date_time for entry in archive.infolist()} == {(2025, 6, 15, 15, 6, 40)}
 
 
 def test_versions_agree(built: Workshop) -> None:
