@@ -144,12 +144,15 @@ promtool:
 swift: venv
 	$(call install-apart,swift)
 
-.PHONY: release release-tools
+.PHONY: release release-tools audit
 release-tools: venv
 	$(call install-apart,release)
 
 release: install release-tools ## build the wheels of the commit, their digests and an SBOM into dist/ (publishes nothing)
 	@$(BIN)/python tools/build_release.py
+
+audit: install release-tools ## look for known vulnerabilities of all dependencies (needs the internet)
+	@$(BIN)/python tools/audit_dependencies.py
 
 test-deploy: lint-tools nginx promtool swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
 	@$(BIN)/pytest -n 2 --dist loadfile tests/deploy $(PYTEST_ARGS)

@@ -28,6 +28,7 @@ TARGETS = {
     "lint",
     "bench",
     "release",
+    "audit",
 }
 
 
