@@ -130,9 +130,11 @@ def use_code(session: Session, secret_box: SecretBox, account_id: int, code: str
         return False
     secret = secret_box.decrypt(authenticator.sealed, str(account_id))
     step = None if secret is None else matching_step(secret, code, after=authenticator.last_step)
-    if step is not None:
+    if secret is not None and step is not None:
         is_unused = (Authenticator.account_id == account_id, Authenticator.last_step < step)
-        return bulk.execute_bulk(session, update(Authenticator).where(*is_unused).values(last_step=step)) == 1
+        # Sealed by the first of the configured secrets from now on (C-SEC-5).
+        used = {"last_step": step, "sealed": secret_box.encrypt(secret, str(account_id))}
+        return bulk.execute_bulk(session, update(Authenticator).where(*is_unused).values(used)) == 1
     code_hash = token_digest(code.replace(" ", "").replace("-", "").lower())
     matches = (RecoveryCode.account_id == account_id, RecoveryCode.code_hash == code_hash)
     return bulk.execute_bulk(session, delete(RecoveryCode).where(*matches)) == 1

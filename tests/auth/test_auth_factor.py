@@ -15,6 +15,7 @@ from modhub_auth.container import AuthServices
 from modhub_auth.encryption import SecretBox
 from modhub_auth.models import Authenticator, RecoveryCode
 from modhub_auth.signin import totp
+from modhub_testing import TEST_SECRET
 
 pytestmark = pytest.mark.slow
 
@@ -237,6 +238,20 @@ def test_nothing_of_it_is_stored_in_clear(ada: Protected) -> None:
     assert not plain & set(hashes)
     # Fewer than 112 bits would need a slow hash.
     assert {len(code) * 4 for code in plain} == {112}
+
+
+def test_a_used_authenticator_needs_an_old_secret_no_more(auth: Any, person: Person) -> None:
+    # C-SEC-5, C-TOK-4
+    ada = Protected(auth(), person)
+    url, new = str(ada.app.registry.settings["sqlalchemy.url"]), "the newest secret of this deployment, long"
+    ada.app = auth(url=url, modhub__secret=f"{new}\n{TEST_SECRET}")
+    assert ada.login(ada.recovery[0]).status_int == 200
+    ada.app = auth(url=url, modhub__secret=new)
+    assert ada.login(ada.code()).status_int == 401, "a recovery code does not need the secret"
+    ada.app = auth(url=url, modhub__secret=f"{new}\n{TEST_SECRET}")
+    assert ada.login(ada.code()).status_int == 200
+    ada.app = auth(url=url, modhub__secret=new)
+    assert ada.login(ada.code(1)).status_int == 200
 
 
 def test_a_seal_opens_for_its_owner_and_with_every_known_secret() -> None:
