@@ -58,6 +58,10 @@ KNOWN = {
     "clients/modhub_get/proxies.py": {"urllib.request"},
     "clients/modhub_get/service.py": {"http.client"},
     "clients/modhub_get/transfer.py": {"http.client"},
+    # A program that tests the service that its argument names: tests/clients/verify/test_verify_service.py.
+    "clients/modhub_verify/proxies.py": {"urllib.request"},
+    "clients/modhub_verify/replies.py": {"http.client"},
+    "clients/modhub_verify/service.py": {"http.client"},
 }
 """What calls out, and by what. A line may be added for what asks only where a setting or a stored, validated address
 says, follows no redirect, and is bounded in time and size; with a test of each."""

@@ -1,0 +1,137 @@
+"""Checks from outside whether a mod service keeps the contract of modhub, clause by clause.
+
+    modhub-verify https://mods.example.org
+    modhub-verify https://mods.example.org --json > report.json
+    modhub-verify https://mods.example.org --part own --account-file account.txt
+    modhub-verify https://mods.example.org --part publish --key-file key.txt
+
+Parts: "read" is what every visitor may see, "follow" what programs that follow the catalogue use; neither needs an
+account or changes anything. "own" makes, publishes and deletes a mod of its own with an account, "publish" a wiki page
+with a machine key. Without --part it runs read and follow, and own or publish if there are credentials for them. What
+was not tried is "skipped" and what the deployment leaves out is "absent"; neither is "passed".
+
+An account file has the email address in its first line and the password in its second. Instead of the files, the
+environment may have MODHUB_ACCOUNT_EMAIL and MODHUB_ACCOUNT_PASSWORD, and MODHUB_API_KEY. Proxies are taken from the
+environment. Never more than four connections are open, and the service may ask to wait (429 and Retry-After).
+
+exit codes: 0 every clause that was tried is kept; 1 a clause is broken; 2 usage error, or the report cannot be written;
+3 the service is unreachable; 130 interrupted
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from modhub_verify import __version__
+from modhub_verify.checks import VERIFIED_PARTS
+from modhub_verify.credentials import RunCredentials, read_credentials
+from modhub_verify.outcomes import Broken, Skipped, Unreachable, VerifyExit, WrongUse
+from modhub_verify.parts import CHECKS, find_features
+from modhub_verify.report import json_report, junit_report, result_line, summary_lines
+from modhub_verify.results import CheckResult, CheckState, VerifyReport
+from modhub_verify.run import Run, RunOptions
+from modhub_verify.runner import run_checks
+from modhub_verify.service import VerifiedService
+from modhub_verify.terminal import CheckBar, safe_line, say_error, show_every_character, write_output
+
+
+def make_verify_parser() -> argparse.ArgumentParser:
+    """The arguments."""
+    about, _, epilog = (__doc__ or "").partition("\n\n")
+    parser = argparse.ArgumentParser(
+        "modhub-verify", description=about, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("url", metavar="URL", nargs="?", default=os.environ.get("MODHUB_URL", ""))
+    parser.add_argument("--part", action="append", choices=VERIFIED_PARTS, help="only this part; may be repeated")
+    parser.add_argument("--account-file", type=Path, metavar="FILE", help="the account for the part own")
+    parser.add_argument("--key-file", type=Path, metavar="FILE", help="the machine key for the part publish")
+    parser.add_argument(
+        "--may-leave-traces", action="store_true", help="publish also what cannot be removed again: an app build"
+    )
+    parser.add_argument(
+        "--interface-only", action="store_true", help="leave out what modhub adds to the interface: for other services"
+    )
+    parser.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="for each call (30)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results as JUnit's XML")
+    parser.add_argument("--version", action="version", version=f"modhub-verify {__version__}")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The console script. The module's docstring explains the exit codes."""
+    show_every_character()
+    arguments = make_verify_parser().parse_args(argv)
+    try:
+        credentials = read_credentials(arguments.account_file, arguments.key_file)
+        parts = _choose_parts(arguments.part, credentials)
+        if not arguments.url:
+            raise WrongUse("Name the service.")
+        with VerifiedService(arguments.url, arguments.timeout) as service:
+            report = _verify(service, parts, credentials, arguments)
+    except WrongUse as problem:
+        say_error(str(problem))
+        return int(VerifyExit.USAGE)
+    except (Unreachable, Skipped) as problem:
+        say_error(str(problem))
+        return int(VerifyExit.UNREACHABLE)
+    except KeyboardInterrupt:
+        return int(VerifyExit.INTERRUPTED)
+    return _write_report(report, arguments)
+
+
+def _choose_parts(named: Sequence[str] | None, credentials: RunCredentials) -> Sequence[str]:
+    has = {"own": bool(credentials.password), "publish": bool(credentials.machine_key)}
+    parts = [part for part in VERIFIED_PARTS if part in named or ()] if named else []
+    for part in parts:
+        if not has.get(part, True):
+            raise WrongUse(f"The part {part} needs {'--account-file' if part == 'own' else '--key-file'}.")
+    return parts or [part for part in VERIFIED_PARTS if has.get(part, True)]
+
+
+def _verify(
+    service: VerifiedService, parts: Sequence[str], credentials: RunCredentials, arguments: argparse.Namespace
+) -> VerifyReport:
+    reply = service.head("/api/modhub")
+    if 300 <= reply.status < 400 and reply.header("Location"):
+        raise WrongUse(f"The service redirects to {safe_line(reply.header('Location'))}: name that address.")
+    try:
+        features = find_features(service)
+    except (Broken, Skipped) as problem:
+        say_error(f"The features are not known: {problem}")
+        features = frozenset({"core"})
+    run = Run(service, features, RunOptions(arguments.may_leave_traces, arguments.interface_only), credentials)
+    checks = [check for check in CHECKS if check.part in parts]
+    bar = CheckBar(len(checks), None if arguments.json else sys.stderr)
+
+    def tell(result: CheckResult) -> None:
+        bar.step()
+        is_news = result.state in {CheckState.BROKEN, CheckState.SKIPPED}
+        if not arguments.json and (is_news or not bar.is_shown):
+            bar.clear()
+            write_output(sys.stdout, f"{safe_line(result_line(result))}\n")
+
+    report = run_checks(run, checks, tell)
+    bar.clear()
+    return report
+
+
+def _write_report(report: VerifyReport, arguments: argparse.Namespace) -> int:
+    problems: list[OSError | None] = []
+    if arguments.junit is not None:
+        try:
+            arguments.junit.write_bytes(junit_report(report))
+        except OSError as problem:
+            problems.append(problem)
+    lines = "".join(f"{safe_line(line)}\n" for line in summary_lines(report))
+    problems.append(write_output(sys.stdout, json_report(report) if arguments.json else lines))
+    failures = [problem for problem in problems if problem is not None]
+    for failure in failures:
+        say_error(f"The report cannot be written: {failure}.")
+    return int(VerifyExit.USAGE if failures else report.code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
