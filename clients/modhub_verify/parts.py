@@ -3,11 +3,45 @@
 from dataclasses import dataclass
 from typing import Final
 
-from modhub_verify import read_lists
+from modhub_verify import (
+    follow_changes,
+    follow_lookups,
+    follow_plans,
+    read_account_pages,
+    read_chains,
+    read_description,
+    read_errors,
+    read_features,
+    read_feeds,
+    read_files,
+    read_http,
+    read_lists,
+    read_mods,
+    read_pages,
+    read_texts,
+)
 from modhub_verify.checks import ContractCheck, checks_of
 from modhub_verify.service import VerifiedService
 
-CHECKS: Final[tuple[ContractCheck, ...]] = tuple(checks_of(read_lists))
+CHECKS: Final[tuple[ContractCheck, ...]] = tuple(
+    checks_of(
+        read_lists,
+        read_mods,
+        read_texts,
+        read_chains,
+        read_files,
+        read_http,
+        read_errors,
+        read_pages,
+        read_account_pages,
+        read_feeds,
+        read_features,
+        read_description,
+        follow_lookups,
+        follow_changes,
+        follow_plans,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,262 @@
+"""Errors: their shape, on the API and on pages, and calls that need a credential and get none."""
+
+import re
+from typing import Final
+
+from modhub_verify.checks import check
+from modhub_verify.outcomes import Absent
+from modhub_verify.replies import Reply, require, require_equal
+from modhub_verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run
+
+_CODE: Final = re.compile("[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_TRACES: Final = re.compile(r"Traceback|File \"|site-packages|sqlite3|psycopg|SELECT |/usr/lib|\.py\b", re.IGNORECASE)
+_ODD_ADDRESSES: Final = (
+    f"/api/modhub/{'9' * 400}",
+    "/api/modhub/18446744073709551616",
+    "/api/modhub/1%00",
+    "/api/modhub/%ff%fe",
+    "/api/modhub/%ed%a0%80",
+    "/api/modhub?q=%ed%a0%80&game=%00&page=1e999",
+    f"/api/modhub?page={'9' * 400}&size=-{'9' * 400}",
+    "/api/modhub?q=%22%27%3b--&game=%5c",
+    f"/Modhub/{'9' * 400}",
+    "/Modhub/%ff",
+    "/Modhub?q=%00%ff&page=x&game=%ed%a0%80",
+    "/Modhub/file/99999999999999999999999",
+    "/Modhub/file/%00",
+    "/..%2f..%2fetc/passwd",
+)
+_ODD_HEADERS: Final = (
+    {"Range": "bytes=" + "9" * 400 + "-"},
+    {"If-None-Match": '"' * 301},
+    {"If-Modified-Since": "Thu, 99 Foo 0000 99:99:99 GMT"},
+    {"Accept-Language": "x" * 300 + ";q=nan"},
+    {"Accept-Encoding": "gzip;q=1e999, ;;;"},
+    {"Cookie": "=;=;\xff=\xff;" + "a" * 900},
+    {"Authorization": "Bearer \xff\xfe"},
+    {"Origin": "null\xff"},
+)
+
+
+def _unlike(reply: Reply) -> list[tuple[str, str]]:
+    """The headers of a response but those that differ from moment to moment."""
+    return sorted(
+        (name.lower(), value) for name, value in reply.headers.items() if name.lower() not in {"date", "x-request-id"}
+    )
+
+
+@check("C-ERR-1", part="read", added=True)
+def an_error_is_a_code_and_a_sentence(run: Run) -> None:
+    """``{"error", "message"}``, the code in snake case."""
+    for reply in (
+        run.service.get(f"/api/modhub/{UNKNOWN_ID}"),
+        run.service.get("/api/unheard-of"),
+        run.service.call("POST", "/api/modhub/games", b"{}"),
+    ):
+        body = reply.expect(404, 405).document()
+        require(_CODE.fullmatch(str(body.get("error"))), f"{reply.call}: error is {body.get('error')!r}.")
+        message = body.get("message")
+        require(isinstance(message, str) and message.endswith("."), f"{reply.call}: message is {message!r}.")
+
+
+@check("C-ERR-3", part="read", added=True)
+def the_api_answers_errors_as_json(run: Run) -> None:
+    """404 and 405, below ``/api/`` and below ``/Modhub/api/``."""
+    for path in ("/api/unheard-of", "/api/", "/Modhub/api/unheard-of", f"/api/modhub/{UNKNOWN_ID}/unheard-of"):
+        reply = run.service.get(path).expect(404).expect_header("Content-Type", "application/json")
+        reply.document()
+    run.service.call("DELETE", "/api/modhub/games").expect(405).expect_header(
+        "Content-Type", "application/json"
+    ).document()
+
+
+@check("C-ERR-4", part="read", added=True)
+def pages_answer_errors_in_the_layout_of_the_site(run: Run) -> None:
+    """As HTML, with its navigation."""
+    for path in ("/Modhub/unheard-of", f"/Modhub/{UNKNOWN_ID}", "/unheard-of"):
+        reply = run.service.get(path).expect(404)
+        require_equal(f"the type of {path}", "text/html", reply.media_type)
+        require(
+            'href="/Modhub"' in reply.text and "<main" in reply.text, f"{reply.call}: not in the layout of the site."
+        )
+
+
+@check("C-ERR-5", part="read", added=True)
+def a_405_says_what_is_allowed(run: Run) -> None:
+    """To everybody, also where a token would be needed for other methods."""
+    for method, path, allowed in (
+        ("PUT", "/api/modhub/games", "GET"),
+        ("PATCH", f"/api/modhub/{UNKNOWN_ID}", "PUT"),
+        ("DELETE", "/api/modhub", "POST"),
+        ("DELETE", "/Modhub", "GET"),
+    ):
+        run.service.call(method, path).expect(405).expect_named("Allow", allowed)
+
+
+@check("C-NOTE-2", part="read")
+def no_call_adds_an_entry_to_a_changelog(run: Run) -> None:
+    """405 always."""
+    run.service.call("POST", f"/api/modhub/{UNKNOWN_ID}/changelog", b"{}", {"Content-Type": "application/json"}).expect(
+        405
+    )
+
+
+@check("C-ERR-8", part="read", added=True)
+def no_address_gives_a_500(run: Run) -> None:
+    """Huge numbers, NUL, invalid UTF-8, quotes, dots."""
+    for path in _ODD_ADDRESSES:
+        reply = run.service.get(path)
+        require(reply.status < 500, f"{reply.call:.120}: came {reply.status}.")
+
+
+@check("C-ERR-8", part="read", added=True)
+def no_header_gives_a_500(run: Run) -> None:
+    """Those that cannot be read are ignored, or the request is refused."""
+    for headers in _ODD_HEADERS:
+        for path in ("/api/modhub", "/Modhub"):
+            reply = run.service.call("GET", path, headers=headers)
+            require(reply.status < 500, f"{reply.call} with {headers!r:.80}: came {reply.status}.")
+
+
+@check("C-ERR-9", part="read", added=True)
+def errors_show_nothing_of_the_inside(run: Run) -> None:
+    """No file, no statement, no traceback."""
+    for path in ("/api/unheard-of", "/Modhub/unheard-of", "/api/modhub/1%00", "/api/modhub/%ff", "/Modhub/file/%00"):
+        reply = run.service.get(path)
+        trace = _TRACES.search(reply.body.decode("utf-8", "replace"))
+        require(trace is None or reply.status < 400, f"{reply.call}: the error shows {trace and trace[0]!r}.")
+
+
+@check("C-ERR-6", "C-TOK-2", part="read", feature="modhub_auth")
+def a_missing_token_is_401_with_a_challenge(run: Run) -> None:
+    """``WWW-Authenticate: Bearer``, and ``error="invalid_token"`` for one that was sent."""
+    for method, path in (("GET", "/api/modhub/mine"), ("GET", "/api/auth/me"), ("PUT", f"/api/modhub/{UNKNOWN_ID}")):
+        missing = run.service.call(method, path).expect(401)
+        require(missing.header("WWW-Authenticate").startswith("Bearer"), f"{missing.call}: no challenge.")
+        require("invalid_token" not in missing.header("WWW-Authenticate"), f"{missing.call}: no token was sent.")
+        bad = run.service.call(method, path, headers={"Authorization": "Bearer nonsense"}).expect(401)
+        require(
+            'error="invalid_token"' in bad.header("WWW-Authenticate"),
+            f"{bad.call}: expected invalid_token for a bad token.",
+        )
+        require_equal(f"the body of {bad.call} with a bad token", missing.body, bad.body)
+
+
+@check("C-OWN-12", "C-OWN-14", part="read", feature="modhub_auth")
+def without_a_token_every_mod_is_the_same_401(run: Run) -> None:
+    """One that is there and one that is not, byte for byte. Only calls that would change nothing are tried."""
+    mod_id = run.mods[0]["id"]
+    calls = [("PUT", "", b"{}"), ("POST", "/publish", b""), ("POST", "/rehearsal", b""), ("GET", "/files", None)]
+    for method, below, body in calls[: 2 if run.options.interface_only else 4]:
+        mine = [run.service.call(method, f"/api/modhub/{number}{below}", body) for number in (mod_id, UNKNOWN_ID)]
+        for reply in mine:
+            reply.expect(401)
+        require_equal(f"the body of {mine[1].call}", mine[0].body, mine[1].body)
+        require_equal(f"the headers of {mine[1].call}", _unlike(mine[0]), _unlike(mine[1]))
+
+
+@check("C-OWN-13", part="read", feature="modhub_auth")
+def credentials_are_checked_before_input(run: Run) -> None:
+    """A body that would be 400 is 401 without a token."""
+    kind = {"Content-Type": "application/json"}
+    for method, path in (
+        ("POST", "/api/modhub"),
+        ("PUT", f"/api/modhub/{UNKNOWN_ID}"),
+        ("PUT", f"/api/modhub/{UNKNOWN_ID}/changelog/1"),
+    ):
+        run.service.call(method, path, b"[not json", kind).expect(401)
+    run.service.call("POST", f"/api/modhub/{UNKNOWN_ID}/code", b"").expect(401)
+
+
+@check("C-OWN-11", "C-OWN-12", part="read", feature="modhub_auth")
+def nothing_unknown_can_be_deleted_without_a_token(run: Run) -> None:
+    """401 as for everything else."""
+    for path in (f"/api/modhub/{UNKNOWN_ID}", f"/api/modhub/{UNKNOWN_ID}/changelog/1"):
+        run.service.call("DELETE", path).expect(401)
+
+
+@check("C-KEY-2", "C-ERR-2", part="read")
+def a_key_that_is_missing_or_unknown_is_401(run: Run) -> None:
+    """The two bodies are exact."""
+    missing = run.service.get("/api/modhub/key").expect(401)
+    require_equal("the body without a key", {"error": "no_api_key"}, missing.json())
+    for key in ("nonsense", "0" * 64, "\xff"):
+        unknown = run.service.call("GET", "/api/modhub/key", headers={"X-Api-Key": key}).expect(401)
+        require_equal("the body with an unknown key", {"error": "unknown_api_key"}, unknown.json())
+
+
+@check("C-KEY-2", "C-KEY-4", part="read", feature="modhub_builds")
+def nothing_is_published_without_a_key(run: Run) -> None:
+    """Builds, sections and pages; the key is checked before anything else."""
+    calls = [("POST", "/api/modhub/app/Not-An-Os!"), ("POST", "/api/modhub/app/changelog")]
+    if "modhub_wiki" in run.features:
+        calls.append(("PUT", "/Modhub/api/wiki/.."))
+    for method, path in calls:
+        for headers, code in (({}, "no_api_key"), ({"X-Api-Key": "nonsense"}, "unknown_api_key")):
+            reply = run.service.call(method, path, b"", headers).expect(401)
+            require_equal(f"the body of {reply.call}", {"error": code}, reply.json())
+
+
+@check("C-ADDR-2", part="read")
+def the_storage_address_needs_its_own_key(run: Run) -> None:
+    """The same two bodies. What is sent is no address, so that nothing changes in any case."""
+    body, kind = b'{"baseUrl": "no address"}', {"Content-Type": "application/json"}
+    for headers, code in ((kind, "no_api_key"), ({**kind, "X-Api-Key": "nonsense"}, "unknown_api_key")):
+        reply = run.service.call("POST", "/api/modhub/storage/address", body, headers).expect(401)
+        require_equal("the body of the storage address", {"error": code}, reply.json())
+
+
+@check("C-ERR-12", "C-TXT-7", part="read", feature="modhub_auth", added=True)
+def a_body_of_an_account_call_is_limited(run: Run) -> None:
+    """64 KB, which ``limitBytes`` names."""
+    body = b'{"refreshToken": "' + b"x" * 64 * 1024 + b'"}'
+    reply = run.service.call("POST", "/api/auth/refresh", body, {"Content-Type": "application/json"})
+    require_equal("limitBytes", 64 * 1024, reply.expect_error(413).get("limitBytes"))
+
+
+@check("C-ACC-15", "C-ACC-14", part="read", feature="modhub_auth")
+def an_unknown_refresh_token_is_401(run: Run) -> None:
+    """As one that was used."""
+    run.service.post_json("/api/auth/refresh", {"refreshToken": "nonsense"}).expect_error(401)
+
+
+@check("C-ACC-16", part="read", feature="modhub_auth")
+def signing_out_is_always_204(run: Run) -> None:
+    """With an unknown token, and without a usable body."""
+    run.service.post_json("/api/auth/logout", {"refreshToken": "nonsense"}).expect(204)
+    run.service.call("POST", "/api/auth/logout", b"nonsense", repeatable=True).expect(204)
+
+
+@check("C-RUN-8", part="read", added=True)
+def the_service_says_that_it_lives(run: Run) -> None:
+    """And what of it is not ready, as far as strangers may ask."""
+    health = run.service.get("/healthz")
+    ready = run.service.call("GET", "/readyz", patient=False)
+    if health.status in {403, 404} or ready.status in {403, 404}:
+        raise Absent("the deployment does not show /healthz and /readyz to strangers")
+    health.expect(200)
+    ready.expect(200).document()
+
+
+@check("C-RUN-51", part="read", added=True)
+def security_txt_names_a_contact(run: Run) -> None:
+    """With an expiry, or there is none."""
+    reply = run.service.get("/.well-known/security.txt").expect(200, 404)
+    if reply.status == 404:
+        raise Absent("the deployment has no security.txt")
+    require("/Modhub/contact" in reply.text, f"{reply.call}: expected Contact with /Modhub/contact.")
+    require(re.search(r"(?m)^Expires: [0-9]{4}-", reply.text), f"{reply.call}: expected Expires.")
+
+
+@check("C-READ-1", "C-PAGE-13", part="read")
+def an_unknown_mod_is_one_404(run: Run) -> None:
+    """Whatever is asked for; to a GUID as a number, too."""
+    first = run.service.get(f"/Modhub/{UNKNOWN_ID}", accept_language="en").expect(404)
+    second = run.service.get(f"/Modhub/{UNKNOWN_ID + 2}", accept_language="en").expect(404)
+    require_equal(
+        "the page of another unknown mod",
+        first.body.replace(str(UNKNOWN_ID).encode(), b""),
+        second.body.replace(str(UNKNOWN_ID + 2).encode(), b""),
+    )
+    for name in (UNKNOWN_GUID, UNKNOWN_ID):
+        run.service.get(f"/api/modhub/{name}").expect(404)
