@@ -4,6 +4,8 @@ import gzip
 import hashlib
 import json
 import zlib
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
 from itertools import pairwise
 from typing import Any, Final
 
@@ -25,6 +27,8 @@ _PAGES: Final = 20
 """Pages of a thousand changes that are followed."""
 _LARGEST: Final = 8 * 1024 * 1024
 """Bytes of a snapshot that is downloaded."""
+_LONGEST: Final = timedelta(minutes=11)
+"""That a snapshot keeps what was deleted, and a minute for clocks."""
 
 
 def read_changes(run: Run, since: int = 0, limit: int = 1000, feed: str = "") -> dict[str, Any]:
@@ -165,30 +169,55 @@ def the_pointer_names_a_snapshot(run: Run) -> None:
     read_changes(run, pointer["serial"], 1, pointer["feed"])
 
 
-@check("C-SYNC-12", "C-SYNC-14", part="follow", feature="modhub_sync", added=True)
-def a_snapshot_with_the_changes_after_it_is_the_catalogue(run: Run) -> None:
-    """One mod a line, in gzip."""
-    pointer = _snapshot(run)
+def _snapshot_guids(run: Run, pointer: dict[str, Any]) -> list[str]:
     if pointer["bytes"] > _LARGEST:
         raise Skipped("the snapshot is larger than 8 MB")
     content = run.service.get(pointer["url"]).expect(200).body
-    require_equal("the digest of the snapshot", pointer["sha256"], hashlib.sha256(content).hexdigest())
     try:
-        lines = gzip.decompress(content).splitlines()
+        return [json.loads(line)["guid"].lower() for line in gzip.decompress(content).splitlines()]
     except (OSError, EOFError, zlib.error):
         raise Broken("the snapshot is no gzip file.") from None
-    guids = {json.loads(line)["guid"].lower() for line in lines}
-    require_equal("the mods of the snapshot, each once", len(lines), len(guids))
+
+
+@check("C-SYNC-12", part="follow", feature="modhub_sync", added=True)
+def a_snapshot_with_the_changes_after_it_is_the_catalogue(run: Run) -> None:
+    """Each mod in one line."""
+    pointer = _snapshot(run)
+    listed = _snapshot_guids(run, pointer)
+    guids = set(listed)
+    require_equal("the mods of the snapshot, each once", len(listed), len(guids))
     page = {"serial": pointer["serial"], "more": True}
     while page["more"]:
         page = read_changes(run, page["serial"], feed=pointer["feed"])
         for change in page["changes"]:
             if change["kind"] == "mod":
                 (guids.discard if change["what"] == "deleted" else guids.add)(change["guid"].lower())
-    public = {
-        change["guid"].lower() for change in follow_all(run) if change["kind"] == "mod" and change["what"] != "deleted"
-    }
+    changes = [change for change in follow_all(run) if change["kind"] == "mod"]
+    public = {change["guid"].lower() for change in changes if change["what"] != "deleted"}
     require_equal("the catalogue", sorted(public), sorted(guids))
+
+
+@check("C-SYNC-12", part="follow", feature="modhub_sync", added=True)
+def a_snapshot_has_the_digest_of_its_pointer(run: Run) -> None:
+    """The SHA-256 of its bytes."""
+    pointer = _snapshot(run)
+    if pointer["bytes"] > _LARGEST:
+        raise Skipped("the snapshot is larger than 8 MB")
+    content = run.service.get(pointer["url"]).expect(200).body
+    require_equal("the digest of the snapshot", pointer["sha256"], hashlib.sha256(content).hexdigest())
+
+
+@check("C-SYNC-14", part="follow", feature="modhub_sync", added=True)
+def no_snapshot_has_a_mod_that_was_deleted(run: Run) -> None:
+    """But for ten minutes, until there is a new one."""
+    pointer = _snapshot(run)
+    reply = run.service.get("/api/modhub/snapshot").expect(200)
+    now = parsedate_to_datetime(reply.header("Date"))
+    changes = [change for change in follow_all(run) if change["kind"] == "mod" and change["what"] == "deleted"]
+    deleted = {change["guid"].lower(): datetime.fromisoformat(change["at"]) for change in changes}
+    for guid in _snapshot_guids(run, pointer):
+        age = now - deleted.get(guid, now)
+        require(age <= _LONGEST, f"the snapshot has {guid}, which was deleted {age} ago.")
 
 
 @check("C-SYNC-13", part="follow", feature="modhub_sync", added=True)

@@ -190,15 +190,6 @@ def a_field_of_the_wrong_type_is_named(run: Run) -> None:
         require(re.search(rf"\b{field}\b", message), f"the sentence {message!r} does not name {field}.")
 
 
-@check("C-ERR-12", part="follow", feature="modhub_sync", added=True)
-def a_question_that_is_too_large_is_413(run: Run) -> None:
-    """With the limit."""
-    body = b'{"guids": [], "more": "' + b"x" * 8 * 1024 * 1024 + b'"}'
-    reply = run.service.call("POST", "/api/modhub/lookup", body, _KIND, repeatable=True)
-    limit = reply.expect_error(413).get("limitBytes")
-    require(type(limit) is int and 0 < limit <= 8 * 1024 * 1024, f"limitBytes is {limit!r}.")
-
-
 @check("C-ERR-13", part="follow", feature="modhub_sync", added=True)
 def unknown_and_doubled_fields_are_no_error(run: Run) -> None:
     """Unknown ones are ignored, the last value of a doubled one counts, null is as not sent."""

@@ -59,7 +59,7 @@ def visitors_are_led_to_sign_in_to_follow(run: Run) -> None:
     )
 
 
-@check("C-FOL-2", "C-FOL-14", part="read", feature="modhub_following", added=True)
+@check("C-PAGE-7", "C-FOL-14", part="read", feature="modhub_following", added=True)
 def what_is_followed_is_for_its_account_only(run: Run) -> None:
     """A private feed with another token is a 404 that nobody keeps."""
     expect_redirect(run, "/Modhub/following", "/Modhub/account/login?next=/Modhub/following", 302, 303)

@@ -86,7 +86,7 @@ def a_build_is_kept_by_caches_and_the_newest_asked_for(run: Run) -> None:
         require("immutable" in same.names("Cache-Control"), f"{same.call}: came {same.header('Cache-Control')!r}.")
 
 
-@check("C-APP-1", part="read", feature="modhub_builds")
+@check("C-APP-7", part="read", feature="modhub_builds")
 def an_unknown_system_has_no_build(run: Run) -> None:
     """404."""
     for name in ("unheard-of", "Windows", "changelog"):

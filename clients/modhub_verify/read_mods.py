@@ -110,7 +110,7 @@ def files_come_as_code_css_images(run: Run) -> None:
             require(asset["bytes"] > 0, f"{of_mod(mod)}: the file {asset['name']!r} is empty.")
 
 
-@check("C-OWN-8", "C-READ-9", part="read")
+@check("C-OWN-8", part="read")
 def every_published_mod_has_a_code_file(run: Run) -> None:
     """Without one a mod cannot be published."""
     for mod in run.mods:

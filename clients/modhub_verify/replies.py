@@ -33,6 +33,11 @@ class Reply:
         return {entry.strip().lower() for entry in self.header(header).split(",") if entry.strip()}
 
     @property
+    def path(self) -> str:
+        """The address that was asked for."""
+        return self.call.partition(" ")[2]
+
+    @property
     def media_type(self) -> str:
         """The type of the body without parameters."""
         return self.header("Content-Type").partition(";")[0].strip().lower()
@@ -75,8 +80,7 @@ class Reply:
     def expect_header(self, name: str, value: str) -> "Reply":
         """Return itself if a header has exactly this value."""
         if self.header(name) != value:
-            came = _cut(self.header(name)) if name in self.headers else "none"
-            raise Broken(f"{self.call}: expected {name}: {value}, came {came}.")
+            raise Broken(f"{self.call}: expected {name}: {value}, came {_cut(self.header(name))}.")
         return self
 
     def expect_named(self, header: str, *entries: str) -> "Reply":
@@ -116,5 +120,5 @@ def require_keys(subject: str, value: Any, names: Collection[str]) -> None:
 
 
 def _cut(value: object) -> str:
-    text = repr(value) if not isinstance(value, str) else value
+    text = repr(value) if not isinstance(value, str) else value or "nothing"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -68,8 +68,8 @@ def _of(result: CheckResult) -> Iterable[str]:
 
 def clause_order(clause: str) -> tuple[str, int]:
     """Sorts C-MOD-9 before C-MOD-10."""
-    family, _, number = clause.rpartition("-")
-    return family, int(number)
+    family = clause.rstrip("0123456789")
+    return family, int(clause.removeprefix(family))
 
 
 def count_states(states: Iterable[CheckState]) -> Iterator[str]:

@@ -150,7 +150,9 @@ class VerifiedService:
         try:
             line.refresh()
             began = time.monotonic()
-            line.connection.request(method, self._prefix + path, body, sent | own)
+            # A refusal may come before the whole body was taken: it is read in any case.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                line.connection.request(method, self._prefix + path, body, sent | own)
             response = line.connection.getresponse()
             content = response.read(_MOST_BYTES + 1)
             if len(content) > _MOST_BYTES:

@@ -1,0 +1,455 @@
+"""The command: its exit codes, its reports, and how it treats a service that is busy, slow, away or another one."""
+
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyramid.response import Response
+
+from modhub_testing import Start
+from modhub_testing.commands import run_on_terminal
+from modhub_testing.faults import Fault, FaultyApplication, answered, with_json, with_status
+from modhub_testing.lines import Relay
+from modhub_testing.running_server import running
+from modhub_verify import service as service_module
+from modhub_verify.checks import ContractCheck
+from modhub_verify.main import main
+from modhub_verify.outcomes import Broken, VerifyExit
+from modhub_verify.parts import CHECKS, find_features
+from modhub_verify.results import CheckState
+from modhub_verify.run import Run
+from modhub_verify.runner import run_checks
+from modhub_verify.service import CONNECTIONS, VerifiedService
+
+Call = Callable[..., Any]
+LIST = "/api/modhub/?"
+COMMAND = [sys.executable, "-m", "modhub_verify.main"]
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MODHUB_API_KEY", "MODHUB_ACCOUNT_EMAIL", "MODHUB_ACCOUNT_PASSWORD", "MODHUB_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def empty(start: Start) -> Iterator[tuple[str, FaultyApplication]]:
+    """The core alone, without a mod."""
+    faulty = FaultyApplication(start("").app)
+    with running(faulty) as server:
+        yield "http://{}:{}".format(*server.addresses[0]), faulty
+
+
+@pytest.fixture
+def verify(capsys: pytest.CaptureFixture[str]) -> Call:
+    """Runs the command and returns its document."""
+
+    def call(code: int, *words: str) -> Any:
+        capsys.readouterr()
+        came, output = main(["--json", *words]), capsys.readouterr()
+        report = json.loads(output.out)
+        broken = [check for check in report["checks"] if check["state"] == "broken"]
+        assert came == code, (broken, output.err)
+        return report
+
+    return call
+
+
+def test_an_empty_core_is_green_and_nothing_untried_is_passed(verify: Call, empty: Any) -> None:
+    report = verify(0, empty[0])
+    states = {check["name"]: check["state"] for check in report["checks"]}
+    assert report["features"] == ["core"]
+    assert "broken" not in states.values()
+    assert states["a single read is the mod of the list"] == "skipped"
+    assert states["a lookup has mods in the order asked"] == "absent"
+    assert states["a list has its fields and counts"] == "passed"
+    assert {check["part"] for check in report["checks"]} == {"read", "follow"}
+    assert report["clauses"]["C-SYNC-16"] == "absent"
+    assert report["clauses"]["C-LIST-1"] == "passed"
+    assert report["counts"]["passed"] == list(states.values()).count("passed") < len(states)
+    details = {check["detail"] for check in report["checks"] if check["state"] != "passed"}
+    assert "" not in details
+
+
+def test_without_a_description_features_are_known_by_what_is_404(verify: Call, empty: Any) -> None:
+    url, faulty = empty
+    faulty.faults = [with_status("/api/openapi.json", 404), with_status("/api/modhub/app", 200)]
+    report = verify(1, url, "--part", "read")
+    assert report["features"] == ["core", "modhub_builds"]
+    assert report["clauses"]["C-API-1"] == "broken"
+
+
+def test_a_broken_clause_is_told(empty: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    url, faulty = empty
+    faulty.faults = [with_json(LIST, lambda listed: listed.update(count=7))]
+    assert main([url, "--part", "read"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "broken  C-LIST-1: a list has its fields and counts: count: expected 0, came 7." in lines
+    assert "C-LIST-1 is broken." in lines
+    assert lines[-1].startswith("Checks: ")
+
+
+def test_another_implementation_is_judged_by_the_interface(verify: Call, empty: Any) -> None:
+    url, faulty = empty
+    faulty.faults = [
+        with_status("/api/openapi.json", 404),
+        answered("/|/Modhub|/Modhub/doc|/Modhub/feed.*|/sitemap.xml|/robots.txt", 200, b"Other pages"),
+    ]
+    report = verify(0, url, "--part", "read", "--interface-only")
+    added = {check["state"] for check in report["checks"] if check["added"]}
+    assert added == {"absent"}
+    assert report["counts"]["passed"] > 10
+
+
+def test_a_report_for_build_pipelines(empty: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url, faulty = empty
+    faulty.faults = [with_json(LIST, lambda listed: listed.update(count="\x00\ud800"))]
+    file = tmp_path / "report.xml"
+    assert main([url, "--junit", str(file)]) == 1
+    suites = {suite.attrib["name"]: suite for suite in ET.parse(file).getroot()}
+    assert list(suites) == ["modhub-verify read", "modhub-verify follow"]
+    read = suites["modhub-verify read"]
+    cases = read.findall("testcase")
+    failures = [case for case in cases if case.find("failure") is not None]
+    assert len(cases) == int(read.attrib["tests"]) == sum(check.part == "read" for check in CHECKS)
+    assert len(failures) == int(read.attrib["failures"]) > 0
+    assert "C-LIST-1" in failures[0].attrib["name"]
+    assert len(read.findall("testcase/skipped")) == int(read.attrib["skipped"]) > 0
+
+
+def test_a_report_that_cannot_be_written(empty: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([empty[0], "--part", "follow", "--junit", str(tmp_path / "none" / "report.xml")]) == VerifyExit.USAGE
+    assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["mods.example.org"],
+        ["ftp://mods.example.org"],
+        ["http://me:secret@mods.example.org"],
+        ["http://mods.example.org:port"],
+        ["http://mods.example.org?a=1"],
+        ["http://127.0.0.1:9", "--part", "own"],
+        ["http://127.0.0.1:9", "--part", "publish"],
+        ["http://127.0.0.1:9", "--key-file", "/nowhere"],
+        ["http://127.0.0.1:9", "--account-file", "/dev/null"],
+    ],
+)
+def test_a_wrong_call(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == VerifyExit.USAGE
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("modhub-verify: ")
+    assert "secret" not in output.err
+
+
+def test_unknown_arguments_are_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--password", "x"])
+    assert ended.value.code == 2
+
+
+def test_nobody_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["http://127.0.0.1:9"]) == VerifyExit.UNREACHABLE
+    assert "cannot be reached" in capsys.readouterr().err
+
+
+def test_a_service_that_goes_away_is_no_proof(empty: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    relay = Counting(int(empty[0].rpartition(":")[2]), most=60)
+    assert main([relay.endpoint, "--json"]) == VerifyExit.UNREACHABLE
+    report = json.loads(capsys.readouterr().out)
+    assert report["exit"] == 3
+    assert "cannot be reached" in report["unreachable"]
+    assert {check["detail"] for check in report["checks"][-3:]} <= {
+        "the service cannot be reached",
+        "the deployment has no modhub_sync",
+    }
+    assert report["counts"]["broken"] == 0
+
+
+def test_a_redirect_is_not_followed(empty: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    url, faulty = empty
+    faulty.faults = [answered(LIST, 301, location="https://mods.example/\x1b[2J")]
+    assert main([url]) == VerifyExit.USAGE
+    assert "redirects to https://mods.example/" in (told := capsys.readouterr().err)
+    assert "\x1b" not in told
+    assert faulty.requests == 1
+
+
+class Counting(Relay):
+    """Counts connections and requests, delays answers by ``delay`` seconds, and closes after ``most`` requests."""
+
+    def __init__(self, port: int, delay: float = 0.0, most: int = 10**9) -> None:
+        self.delay, self.most = delay, most
+        self.requests = self.open = self.most_open = 0
+        self._lock = threading.Lock()
+        super().__init__(port)
+
+    def _pass_requests(self, client: socket.socket) -> None:
+        with self._lock:
+            self.open += 1
+            self.most_open = max(self.open, self.most_open)
+        try:
+            super()._pass_requests(client)
+        finally:
+            with self._lock:
+                self.open -= 1
+
+    def is_refused(self) -> bool:
+        return self.requests >= self.most
+
+    def request(self, data: bytes, client: socket.socket) -> bytes | None:
+        if b" HTTP/1.1\r\n" in data:
+            self.requests += 1
+            time.sleep(self.delay)
+        return None if self.requests > self.most else data
+
+
+@pytest.mark.slow
+def test_a_distant_service_takes_a_minute_at_most_over_four_connections(verified: Any, verify: Call) -> None:
+    relay = Counting(int(verified.url.rpartition(":")[2]), delay=0.1)
+    began = time.monotonic()
+    report = verify(0, relay.endpoint)
+    spent = time.monotonic() - began
+    assert report["counts"]["skipped"] == report["counts"]["absent"] == 0
+    assert spent < 60
+    assert relay.most_open == CONNECTIONS
+    assert relay.requests >= report["calls"] - 5 > 500
+    # They were open at the same time: one after the other it would have taken longer.
+    assert spent < relay.requests * 0.1
+
+
+def busy_until(count: int, status: int, wait: str) -> Fault:
+    """The first ``count`` requests are told to wait."""
+    left = iter(range(count))
+
+    def refuse(request: Any) -> Response | None:
+        return Response(status=status, headers={"Retry-After": wait}) if next(left, None) is not None else None
+
+    return Fault(LIST, refuse)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_service_is_waited_for(empty: Any, status: int) -> None:
+    url, faulty = empty
+    faulty.faults = [busy_until(1, status, "1")]
+    began = time.monotonic()
+    with VerifiedService(url) as service:
+        assert service.get("/api/modhub").status == 200
+    assert 1 <= time.monotonic() - began < 5
+    assert faulty.requests == 2
+
+
+def test_all_calls_wait_when_one_is_told_to(empty: Any) -> None:
+    url, faulty = empty
+    faulty.faults = [busy_until(1, 429, "1")]
+    with VerifiedService(url) as service:
+        threading.Thread(target=service.get, args=("/api/modhub",)).start()
+        while faulty.requests == 0 or service._not_before == 0:
+            time.sleep(0.01)
+        began = time.monotonic()
+        service.get("/api/modhub/games")
+        assert time.monotonic() - began > 0.5
+
+
+def test_a_service_that_stays_busy_is_no_broken_clause(
+    empty: Any, verify: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, faulty = empty
+    monkeypatch.setattr(service_module, "MOST_PATIENCE", 0.5)
+    faulty.faults = [Fault("/api/modhub/games", lambda request: Response(status=429, headers={"Retry-After": "99999"}))]
+    report = verify(0, url, "--part", "read")
+    states = {check["name"]: (check["state"], check["detail"]) for check in report["checks"]}
+    state, detail = states["curated games have a name to show"]
+    assert state == "skipped"
+    assert "429" in detail
+
+
+def test_a_503_without_a_time_is_an_answer(empty: Any) -> None:
+    url, faulty = empty
+    faulty.faults = [answered(LIST, 503)]
+    with VerifiedService(url) as service:
+        assert service.get("/api/modhub").status == 503
+    assert faulty.requests == 1
+
+
+def test_a_call_that_ends_the_connection_is_broken(empty: Any, verify: Call) -> None:
+    class Cutting(Relay):
+        def request(self, data: bytes, client: socket.socket) -> bytes | None:
+            return None if b"GET /api/modhub/games " in data else data
+
+    relay = Cutting(int(empty[0].rpartition(":")[2]))
+    report = verify(1, relay.endpoint, "--part", "read")
+    states = {check["name"]: check for check in report["checks"]}
+    assert states["curated games have a name to show"]["state"] == "broken"
+    assert "the connection failed" in states["curated games have a name to show"]["detail"]
+
+
+def test_content_that_changes_meanwhile_is_no_fault(empty: Any, verify: Call) -> None:
+    url, faulty = empty
+    wrong = iter([True])
+    faulty.faults = [
+        with_json(
+            LIST, lambda listed: listed.update(count=7) if listed.get("size") == 2 and next(wrong, False) else None
+        )
+    ]
+    assert verify(0, url, "--part", "read")["clauses"]["C-LIST-1"] == "passed"
+
+
+def test_pipes_of_any_encoding(empty: Any) -> None:
+    url, faulty = empty
+    faulty.faults = [with_json(LIST, lambda listed: listed.update(count="Übergröße →"))]
+    for encoding in ("ascii", "cp1252"):
+        environ = {**os.environ, "PYTHONIOENCODING": encoding}
+        done = subprocess.run([*COMMAND, url, "--part", "read"], env=environ, capture_output=True, check=False)
+        assert done.returncode == 1, done.stderr
+        assert b"Traceback" not in done.stderr
+        assert b"passed  C-LIST-" in done.stdout
+        assert "broken  C-LIST-1".encode(encoding) in done.stdout
+
+
+def test_a_terminal_shows_progress_and_what_is_not_passed(empty: Any) -> None:
+    code, output, shown = run_on_terminal([*COMMAND, empty[0], "--part", "read"], dict(os.environ))
+    assert code == 0
+    total = sum(check.part == "read" for check in CHECKS)
+    assert f"{total}/{total}" in shown
+    assert "passed  C-" not in output
+    assert "skipped C-" in output
+
+
+def test_a_reader_that_has_enough(empty: Any) -> None:
+    command = f"{' '.join(COMMAND)} {empty[0]} --part read | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+
+
+def test_an_output_that_is_full(empty: Any) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, "--json", empty[0]], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == VerifyExit.USAGE
+    assert b"cannot be written" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def make_check(run: Callable[[Run], None], part: Any = "own") -> ContractCheck:
+    return ContractCheck(("C-OWN-1",), part, "core", False, run)
+
+
+@pytest.mark.parametrize("ending", [None, KeyboardInterrupt(), Broken("It is wrong."), KeyError("x")])
+def test_what_was_done_is_undone_however_the_run_ends(empty: Any, ending: BaseException | None) -> None:
+    undone: list[str] = []
+
+    def changing(run: Run) -> None:
+        run.undo_later(lambda: undone.append("first"))
+        run.undo_later(lambda: undone.append("second"))
+        if ending is not None:
+            raise ending
+
+    with VerifiedService(empty[0]) as service:
+        report = run_checks(Run(service, frozenset({"core"})), [make_check(changing), make_check(bool)], bool)
+    assert undone == ["second", "first"]
+    expected = {type(None): VerifyExit.KEPT, KeyboardInterrupt: VerifyExit.INTERRUPTED}
+    assert report.code == expected.get(type(ending), VerifyExit.BROKEN)
+    if isinstance(ending, KeyboardInterrupt):
+        assert [result.state for result in report.results] == [CheckState.SKIPPED] * 2
+
+
+def test_what_cannot_be_undone_is_told(empty: Any) -> None:
+    def changing(run: Run) -> None:
+        run.undo_later(lambda: run.service.get("/api/modhub/none").expect(204))
+
+    with VerifiedService(empty[0]) as service:
+        report = run_checks(Run(service, frozenset({"core"})), [make_check(changing)], bool)
+    assert report.code == VerifyExit.BROKEN
+    assert "expected 204, came 404" in report.left_behind[0]
+
+
+def test_ctrl_c_ends_the_command(verified: Any) -> None:
+    relay = Counting(int(verified.url.rpartition(":")[2]), delay=0.2)
+    with subprocess.Popen([*COMMAND, relay.endpoint], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while relay.requests < 20:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=30)
+    assert process.returncode == VerifyExit.INTERRUPTED
+    assert b"interrupted" in output
+    assert errors == b""
+
+
+def test_credentials_come_from_files_and_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: Any, verify: Call
+) -> None:
+    account, key = tmp_path / "account.txt", tmp_path / "key.txt"
+    account.write_text("me@example.org\ncorrect horse\n")
+    key.write_text("the-key\n")
+    seen: list[Run] = []
+    checks = [make_check(seen.append, part) for part in ("read", "own", "publish")]
+    monkeypatch.setattr("modhub_verify.main.CHECKS", checks)
+    verify(0, empty[0], "--account-file", str(account), "--key-file", str(key), "--may-leave-traces")
+    credentials = seen[-1].credentials
+    assert (credentials.email, credentials.password, credentials.machine_key) == (
+        "me@example.org",
+        "correct horse",
+        "the-key",
+    )
+    assert seen[-1].options.may_leave_traces
+    assert len(seen) == 3
+    assert "correct" not in repr(seen[-1])
+    assert "the-key" not in repr(seen[-1])
+    verify(0, empty[0])
+    assert len(seen) == 4
+    for name, value in (("ACCOUNT_EMAIL", "a@b.example"), ("ACCOUNT_PASSWORD", "pw"), ("API_KEY", "key")):
+        monkeypatch.setenv(f"MODHUB_{name}", value)
+    verify(0, empty[0])
+    assert len(seen) == 7
+    verify(0, empty[0], "--part", "publish")
+    assert len(seen) == 8
+
+
+def test_an_account_file_needs_two_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "account.txt"
+    file.write_text("me@example.org\n")
+    assert main(["http://127.0.0.1:9", "--account-file", str(file)]) == VerifyExit.USAGE
+    assert "two lines" in capsys.readouterr().err
+
+
+def test_reading_changes_nothing(verified: Any, verify: Call) -> None:
+    # C-PRO-2: nothing of what is sent may become content.
+    before = verified.site.get("/api/modhub/changes").json
+    verify(0, verified.url)
+    assert verified.site.get("/api/modhub/changes").json == before
+
+
+def test_features_are_those_of_the_description(verified: Any) -> None:
+    with VerifiedService(verified.url) as service:
+        features = find_features(service)
+    assert features - {"core"} == {feature.name for feature in verified.site.declarations.features}
+
+
+def test_a_body_without_end_is_refused(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_module, "_MOST_BYTES", 100)
+    with VerifiedService(empty[0]) as service, pytest.raises(Broken, match="more than 100 bytes"):
+        service.get("/Modhub")
+
+
+def test_output_is_safe_for_terminals(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, faulty = empty
+    output = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", output)
+    faulty.faults = [with_json(LIST, lambda listed: listed.update(count="\x1b[2J"))]
+    main([url, "--part", "read"])
+    assert "\x1b" not in output.getvalue()

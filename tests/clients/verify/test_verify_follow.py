@@ -1,0 +1,179 @@
+"""Every check of the part follow is red on a service that breaks what it is about."""
+
+import gzip
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyramid.response import Response
+
+from modhub_testing.faults import (
+    Fault,
+    answered,
+    with_body,
+    with_header,
+    with_json,
+    with_query,
+    with_question,
+    with_status,
+    without_headers,
+)
+from modhub_verify.parts import CHECKS
+from modhub_verify.results import CheckState
+from modhub_verify.run import UNKNOWN_GUID, Run
+from modhub_verify.runner import try_check
+
+LOOKUP = "/api/modhub/lookup"
+UPDATES = "/api/modhub/updates"
+PLAN = "/api/modhub/plan"
+LOCK = "/api/modhub/plan/check"
+CHANGES = "/api/modhub/changes"
+POINTER = "/api/modhub/snapshot"
+SNAPSHOT = "/Modhub/snapshot/[0-9a-f]{64}"
+BY_GUID = "/api/modhub/guid/.*"
+
+
+def refusing(path: str, is_refused: Callable[[Any], bool]) -> Fault:
+    """400 for requests that are fine."""
+    return Fault(path, lambda request: Response(status=400) if is_refused(request) else None)
+
+
+def reversed_lines(body: bytes) -> bytes:
+    lines = gzip.decompress(body).splitlines(keepends=True)
+    return gzip.compress(b"".join(lines[1:]))
+
+
+def resurrected(body: bytes) -> bytes:
+    """The snapshot with a mod that was deleted, whose GUID is that of the changes."""
+    return gzip.compress(gzip.decompress(body) + b'{"guid": "%s"}\n' % UNKNOWN_GUID.encode())
+
+
+def long_deleted(page: Any) -> None:
+    for change in page["changes"]:
+        if change["what"] == "deleted":
+            change.update(guid=UNKNOWN_GUID, at="2020-01-01T00:00:00.000000Z")
+
+
+def each_change(change_one: Callable[[Any], object], path: str = CHANGES) -> Fault:
+    return with_json(path, lambda page: [change_one(change) for change in page["changes"]])
+
+
+def with_id(change: Any) -> None:
+    change.setdefault("id", 1)
+
+
+def with_guid(change: Any) -> None:
+    change.setdefault("guid", UNKNOWN_GUID)
+
+
+def every_step(change: Callable[[Any], object]) -> Fault:
+    return with_json(PLAN, lambda plan: [change(step) for step in plan["steps"]])
+
+
+def same_relations(step: Any) -> None:
+    step["relations"] = "0" * 16
+
+
+def wrong_path(step: Any) -> None:
+    step["because"] = list(reversed(step["because"])) if len(step["because"]) > 1 else []
+
+
+def first_excludes(plan: Any) -> None:
+    for conflict in plan["conflicts"]:
+        for entry in conflict["pair"]:
+            entry["excludes"] = not entry["excludes"]
+
+
+def without_notes(updates: Any) -> None:
+    for changed in updates["changed"]:
+        changed["changelog"] = [{"id": 0}]
+
+
+def first_guids(question: Any) -> None:
+    if isinstance(question.get("guids"), list):
+        question["guids"] = question["guids"][:500]
+
+
+def unchanged_relations(updates: Any) -> None:
+    if "relationsChanged" in updates:
+        updates.update(relationsChanged=[], relations=[])
+
+
+def compressed_anyway(request: Any, response: Any) -> None:
+    response.headers["ETag"] = '"kept"'
+
+
+def stricter(request: Any) -> bool:
+    return b"unheard-of" in request.body
+
+
+FAULTS: dict[str, list[Fault]] = {
+    "a mod is read by its guid": [with_header(BY_GUID, "Link", None)],
+    "a lookup has mods in the order asked": [with_json(LOOKUP, lambda looked_up: looked_up["mods"].reverse())],
+    "a lookup refuses what is no list of guids": [with_question(LOOKUP, first_guids)],
+    "an update check compares files": [
+        with_question(UPDATES, lambda question: [entry.pop("sha256", None) for entry in question["have"]])
+    ],
+    "an update check has the newest entries": [with_json(UPDATES, without_notes)],
+    "an update check says whose relations changed": [with_json(UPDATES, unchanged_relations)],
+    "a digest has 64 hexadecimal digits": [with_status(LOCK, 200)],
+    "answers to questions are compressed and not kept": [Fault(UPDATES, after=compressed_anyway)],
+    "a body that is no json object is 400": [with_status(LOOKUP, 200)],
+    "a field of the wrong type is named": [
+        with_json(PLAN, lambda error: "message" in error and error.update(message="It is wrong."))
+    ],
+    "unknown and doubled fields are no error": [refusing(LOOKUP, stricter)],
+    "the type of a json body does not matter": [
+        refusing(LOOKUP, lambda request: request.content_type != "application/json")
+    ],
+    "changes come by rising serial": [with_json(CHANGES, lambda page: page["changes"].reverse())],
+    "changes have an etag": [without_headers(CHANGES, "If-None-Match")],
+    "nothing new costs at most 500 bytes": [with_header(CHANGES, "X-Padding", "x" * 400, only=304)],
+    "each mod is in the changes once": [each_change(with_id)],
+    "a deleted mod is gone everywhere": [answered(BY_GUID, 200, b"{}")],
+    "builds and games are changes without a guid": [each_change(with_guid)],
+    "another feed begins again": [with_query(CHANGES, lambda query: query.pop("feed", None))],
+    "parameters of changes are numbers": [
+        with_query(CHANGES, lambda query: query.update(since="0") if query.get("since") == "-1" else None)
+    ],
+    "the pointer names a snapshot": [with_json(POINTER, lambda pointer: pointer.update(bytes=1))],
+    "a snapshot with the changes after it is the catalogue": [with_body(SNAPSHOT, reversed_lines)],
+    "a snapshot has the digest of its pointer": [with_body(SNAPSHOT, reversed_lines)],
+    "no snapshot has a mod that was deleted": [
+        with_body(SNAPSHOT, resurrected),
+        with_json(CHANGES, long_deleted),
+    ],
+    "a signature has a public key": [with_status(f"{POINTER}/key", 404)],
+    "an unknown snapshot is 404": [with_status("/Modhub/snapshot/no-digest", 200)],
+    "a plan has the steps of install": [with_json(PLAN, lambda plan: plan.update(bytes=plan["bytes"] + 1))],
+    "a plan keeps what is there and updates the rest": [every_step(lambda step: step.update(action="install"))],
+    "a step says by which mods it is required": [every_step(wrong_path)],
+    "a plan names what is missing and who requires it": [
+        with_json(PLAN, lambda plan: [entry.update(requiredBy=[]) for entry in plan["missing"]])
+    ],
+    "a plan names each pair that excludes one another": [with_json(PLAN, first_excludes)],
+    "a plan without reasons is the same otherwise": [
+        with_question(PLAN, lambda question: question.pop("because", None))
+    ],
+    "a lock has the digest of its entries": [with_json(PLAN, lambda plan: plan["lock"].update(digest="0" * 64))],
+    "a lock can be checked": [with_json(LOCK, lambda lock: [entry.update(state="same") for entry in lock["entries"]])],
+    "relations of a mod are the same in each plan": [every_step(same_relations)],
+    "a plan refuses what it cannot read": [
+        with_question(PLAN, lambda question: question.update(want=question.get("want") or []))
+    ],
+}
+"""What is broken, by the name of the check that must notice it."""
+FOLLOWING = {check.name: check for check in CHECKS if check.part == "follow"}
+
+
+def test_every_check_has_a_fault() -> None:
+    assert sorted(FOLLOWING) == sorted(FAULTS)
+
+
+@pytest.mark.parametrize("name", sorted(FAULTS))
+def test_a_broken_service_is_red(run: Run, verified: Any, name: str) -> None:
+    verified.faulty.faults = FAULTS[name]
+    result = try_check(run, FOLLOWING[name])
+    assert result.state is CheckState.BROKEN, result
+    # What was broken is told, not a shape that nobody thought of.
+    assert "another shape" not in result.detail
