@@ -15,7 +15,7 @@ from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.catalogue.samples import SAMPLE_FILES
 from modhub_testing import Site
 from modhub_testing.applications import Applications
-from modhub_testing.faults import FaultyApplication
+from modhub_testing.broken_service import BrokenService
 from modhub_testing.running_server import running
 from modhub_verify.parts import find_features
 from modhub_verify.run import Run
@@ -65,7 +65,7 @@ class Verified:
     """A running service: its address, and what can be broken of it."""
 
     url: str
-    faulty: FaultyApplication
+    faulty: BrokenService
     site: Site
 
 
@@ -114,7 +114,7 @@ def verified(applications: Applications, tmp_path_factory: pytest.TempPathFactor
     with applications.lend("sqlite", FEATURES, settings, fresh=True) as application:
         site = Site(application.config, application.wsgi)
         fill(site)
-        faulty = FaultyApplication(application.wsgi)
+        faulty = BrokenService(application.wsgi)
         with running(faulty) as server:
             yield Verified("http://{}:{}".format(*server.addresses[0]), faulty, site)
 
@@ -124,7 +124,7 @@ def service(verified: Verified) -> Iterator[VerifiedService]:
     """Calls of the service."""
     with VerifiedService(verified.url) as called:
         yield called
-    verified.faulty.faults = ()
+    verified.faulty.faults = []
 
 
 @pytest.fixture

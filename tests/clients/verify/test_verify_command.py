@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyramid.response import Response
+from webob import Response
 
 from modhub_testing import Start
+from modhub_testing.broken_service import BrokenService, Fault, answers, at, document, status
 from modhub_testing.commands import run_on_terminal
-from modhub_testing.faults import Fault, FaultyApplication, answered, with_json, with_status
 from modhub_testing.lines import Relay
 from modhub_testing.running_server import running
 from modhub_verify import service as service_module
@@ -44,9 +44,9 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def empty(start: Start) -> Iterator[tuple[str, FaultyApplication]]:
+def empty(start: Start) -> Iterator[tuple[str, BrokenService]]:
     """The core alone, without a mod."""
-    faulty = FaultyApplication(start("").app)
+    faulty = BrokenService(start("").app)
     with running(faulty) as server:
         yield "http://{}:{}".format(*server.addresses[0]), faulty
 
@@ -84,7 +84,7 @@ def test_an_empty_core_is_green_and_nothing_untried_is_passed(verify: Call, empt
 
 def test_without_a_description_features_are_known_by_what_is_404(verify: Call, empty: Any) -> None:
     url, faulty = empty
-    faulty.faults = [with_status("/api/openapi.json", 404), with_status("/api/modhub/app", 200)]
+    faulty.faults = [status(at("/api/openapi.json"), 404), status(at("/api/modhub/app"), 200)]
     report = verify(1, url, "--part", "read")
     assert report["features"] == ["core", "modhub_builds"]
     assert report["clauses"]["C-API-1"] == "broken"
@@ -92,7 +92,7 @@ def test_without_a_description_features_are_known_by_what_is_404(verify: Call, e
 
 def test_a_broken_clause_is_told(empty: Any, capsys: pytest.CaptureFixture[str]) -> None:
     url, faulty = empty
-    faulty.faults = [with_json(LIST, lambda listed: listed.update(count=7))]
+    faulty.faults = [document(at(LIST), lambda listed: listed.update(count=7))]
     assert main([url, "--part", "read"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert "broken  C-LIST-1: a list has its fields and counts: count: expected 0, came 7." in lines
@@ -103,8 +103,8 @@ def test_a_broken_clause_is_told(empty: Any, capsys: pytest.CaptureFixture[str])
 def test_another_implementation_is_judged_by_the_interface(verify: Call, empty: Any) -> None:
     url, faulty = empty
     faulty.faults = [
-        with_status("/api/openapi.json", 404),
-        answered("/|/Modhub|/Modhub/doc|/Modhub/feed.*|/sitemap.xml|/robots.txt", 200, b"Other pages"),
+        status(at("/api/openapi.json"), 404),
+        answers(at("/|/Modhub|/Modhub/doc|/Modhub/feed.*|/sitemap.xml|/robots.txt"), 200, b"Other pages"),
     ]
     report = verify(0, url, "--part", "read", "--interface-only")
     added = {check["state"] for check in report["checks"] if check["added"]}
@@ -114,7 +114,7 @@ def test_another_implementation_is_judged_by_the_interface(verify: Call, empty: 
 
 def test_a_report_for_build_pipelines(empty: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     url, faulty = empty
-    faulty.faults = [with_json(LIST, lambda listed: listed.update(count="\x00\ud800"))]
+    faulty.faults = [document(at(LIST), lambda listed: listed.update(count="\x00\ud800"))]
     file = tmp_path / "report.xml"
     assert main([url, "--junit", str(file)]) == 1
     suites = {suite.attrib["name"]: suite for suite in ET.parse(file).getroot()}
@@ -182,11 +182,11 @@ def test_a_service_that_goes_away_is_no_proof(empty: Any, capsys: pytest.Capture
 
 def test_a_redirect_is_not_followed(empty: Any, capsys: pytest.CaptureFixture[str]) -> None:
     url, faulty = empty
-    faulty.faults = [answered(LIST, 301, location="https://mods.example/\x1b[2J")]
+    faulty.faults = [answers(at(LIST), 301, location="https://mods.example/\x1b[2J")]
     assert main([url]) == VerifyExit.USAGE
     assert "redirects to https://mods.example/" in (told := capsys.readouterr().err)
     assert "\x1b" not in told
-    assert faulty.requests == 1
+    assert len(faulty.calls) == 1
 
 
 class Counting(Relay):
@@ -239,7 +239,7 @@ def busy_until(count: int, status: int, wait: str) -> Fault:
     def refuse(request: Any) -> Response | None:
         return Response(status=status, headers={"Retry-After": wait}) if next(left, None) is not None else None
 
-    return Fault(LIST, refuse)
+    return Fault(at(LIST), refuse)
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -250,7 +250,7 @@ def test_a_busy_service_is_waited_for(empty: Any, status: int) -> None:
     with VerifiedService(url) as service:
         assert service.get("/api/modhub").status == 200
     assert 1 <= time.monotonic() - began < 5
-    assert faulty.requests == 2
+    assert len(faulty.calls) == 2
 
 
 def test_all_calls_wait_when_one_is_told_to(empty: Any) -> None:
@@ -258,7 +258,7 @@ def test_all_calls_wait_when_one_is_told_to(empty: Any) -> None:
     faulty.faults = [busy_until(1, 429, "1")]
     with VerifiedService(url) as service:
         threading.Thread(target=service.get, args=("/api/modhub",)).start()
-        while faulty.requests == 0 or service._not_before == 0:
+        while len(faulty.calls) == 0 or service._not_before == 0:
             time.sleep(0.01)
         began = time.monotonic()
         service.get("/api/modhub/games")
@@ -270,7 +270,9 @@ def test_a_service_that_stays_busy_is_no_broken_clause(
 ) -> None:
     url, faulty = empty
     monkeypatch.setattr(service_module, "MOST_PATIENCE", 0.5)
-    faulty.faults = [Fault("/api/modhub/games", lambda request: Response(status=429, headers={"Retry-After": "99999"}))]
+    faulty.faults = [
+        Fault(at("/api/modhub/games"), lambda request: Response(status=429, headers={"Retry-After": "99999"}))
+    ]
     report = verify(0, url, "--part", "read")
     states = {check["name"]: (check["state"], check["detail"]) for check in report["checks"]}
     state, detail = states["curated games have a name to show"]
@@ -280,10 +282,10 @@ def test_a_service_that_stays_busy_is_no_broken_clause(
 
 def test_a_503_without_a_time_is_an_answer(empty: Any) -> None:
     url, faulty = empty
-    faulty.faults = [answered(LIST, 503)]
+    faulty.faults = [answers(at(LIST), 503)]
     with VerifiedService(url) as service:
         assert service.get("/api/modhub").status == 503
-    assert faulty.requests == 1
+    assert len(faulty.calls) == 1
 
 
 def test_a_call_that_ends_the_connection_is_broken(empty: Any, verify: Call) -> None:
@@ -302,8 +304,8 @@ def test_content_that_changes_meanwhile_is_no_fault(empty: Any, verify: Call) ->
     url, faulty = empty
     wrong = iter([True])
     faulty.faults = [
-        with_json(
-            LIST, lambda listed: listed.update(count=7) if listed.get("size") == 2 and next(wrong, False) else None
+        document(
+            at(LIST), lambda listed: listed.update(count=7) if listed.get("size") == 2 and next(wrong, False) else None
         )
     ]
     assert verify(0, url, "--part", "read")["clauses"]["C-LIST-1"] == "passed"
@@ -311,7 +313,7 @@ def test_content_that_changes_meanwhile_is_no_fault(empty: Any, verify: Call) ->
 
 def test_pipes_of_any_encoding(empty: Any) -> None:
     url, faulty = empty
-    faulty.faults = [with_json(LIST, lambda listed: listed.update(count="Übergröße →"))]
+    faulty.faults = [document(at(LIST), lambda listed: listed.update(count="Übergröße →"))]
     for encoding in ("ascii", "cp1252"):
         environ = {**os.environ, "PYTHONIOENCODING": encoding}
         done = subprocess.run([*COMMAND, url, "--part", "read"], env=environ, capture_output=True, check=False)
@@ -450,6 +452,6 @@ def test_output_is_safe_for_terminals(empty: Any, monkeypatch: pytest.MonkeyPatc
     url, faulty = empty
     output = io.StringIO()
     monkeypatch.setattr(sys, "stdout", output)
-    faulty.faults = [with_json(LIST, lambda listed: listed.update(count="\x1b[2J"))]
+    faulty.faults = [document(at(LIST), lambda listed: listed.update(count="\x1b[2J"))]
     main([url, "--part", "read"])
     assert "\x1b" not in output.getvalue()

@@ -5,19 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pyramid.response import Response
+from webob import Response
 
-from modhub_testing.faults import (
-    Fault,
-    answered,
-    with_body,
-    with_header,
-    with_json,
-    with_query,
-    with_question,
-    with_status,
-    without_headers,
-)
+from modhub_testing.broken_service import Fault, answers, asks, at, body, document, header, ignores, receives, status
 from modhub_verify.parts import CHECKS
 from modhub_verify.results import CheckState
 from modhub_verify.run import UNKNOWN_GUID, Run
@@ -35,7 +25,7 @@ BY_GUID = "/api/modhub/guid/.*"
 
 def refusing(path: str, is_refused: Callable[[Any], bool]) -> Fault:
     """400 for requests that are fine."""
-    return Fault(path, lambda request: Response(status=400) if is_refused(request) else None)
+    return Fault(at(path), lambda request: Response(status=400) if is_refused(request) else None)
 
 
 def reversed_lines(body: bytes) -> bytes:
@@ -55,7 +45,7 @@ def long_deleted(page: Any) -> None:
 
 
 def each_change(change_one: Callable[[Any], object], path: str = CHANGES) -> Fault:
-    return with_json(path, lambda page: [change_one(change) for change in page["changes"]])
+    return document(at(path), lambda page: [change_one(change) for change in page["changes"]])
 
 
 def with_id(change: Any) -> None:
@@ -67,7 +57,7 @@ def with_guid(change: Any) -> None:
 
 
 def every_step(change: Callable[[Any], object]) -> Fault:
-    return with_json(PLAN, lambda plan: [change(step) for step in plan["steps"]])
+    return document(at(PLAN), lambda plan: [change(step) for step in plan["steps"]])
 
 
 def same_relations(step: Any) -> None:
@@ -99,6 +89,11 @@ def unchanged_relations(updates: Any) -> None:
         updates.update(relationsChanged=[], relations=[])
 
 
+def all_same(lock: Any) -> None:
+    for entry in lock.get("entries", []):
+        entry["state"] = "same"
+
+
 def compressed_anyway(request: Any, response: Any) -> None:
     response.headers["ETag"] = '"kept"'
 
@@ -108,58 +103,58 @@ def stricter(request: Any) -> bool:
 
 
 FAULTS: dict[str, list[Fault]] = {
-    "a mod is read by its guid": [with_header(BY_GUID, "Link", None)],
-    "a lookup has mods in the order asked": [with_json(LOOKUP, lambda looked_up: looked_up["mods"].reverse())],
-    "a lookup refuses what is no list of guids": [with_question(LOOKUP, first_guids)],
+    "a mod is read by its guid": [header(at(BY_GUID), "Link", None)],
+    "a lookup has mods in the order asked": [document(at(LOOKUP), lambda looked_up: looked_up["mods"].reverse())],
+    "a lookup refuses what is no list of guids": [receives(at(LOOKUP), first_guids)],
     "an update check compares files": [
-        with_question(UPDATES, lambda question: [entry.pop("sha256", None) for entry in question["have"]])
+        receives(at(UPDATES), lambda question: [entry.pop("sha256", None) for entry in question["have"]])
     ],
-    "an update check has the newest entries": [with_json(UPDATES, without_notes)],
-    "an update check says whose relations changed": [with_json(UPDATES, unchanged_relations)],
-    "a digest has 64 hexadecimal digits": [with_status(LOCK, 200)],
-    "answers to questions are compressed and not kept": [Fault(UPDATES, after=compressed_anyway)],
-    "a body that is no json object is 400": [with_status(LOOKUP, 200)],
+    "an update check has the newest entries": [document(at(UPDATES), without_notes)],
+    "an update check says whose relations changed": [document(at(UPDATES), unchanged_relations)],
+    "a digest has 64 hexadecimal digits": [status(at(LOCK), 200)],
+    "answers to questions are compressed and not kept": [Fault(at(UPDATES), after=compressed_anyway)],
+    "a body that is no json object is 400": [status(at(LOOKUP), 200)],
     "a field of the wrong type is named": [
-        with_json(PLAN, lambda error: "message" in error and error.update(message="It is wrong."))
+        document(at(PLAN), lambda error: "message" in error and error.update(message="It is wrong."))
     ],
     "unknown and doubled fields are no error": [refusing(LOOKUP, stricter)],
     "the type of a json body does not matter": [
         refusing(LOOKUP, lambda request: request.content_type != "application/json")
     ],
-    "changes come by rising serial": [with_json(CHANGES, lambda page: page["changes"].reverse())],
-    "changes have an etag": [without_headers(CHANGES, "If-None-Match")],
-    "nothing new costs at most 500 bytes": [with_header(CHANGES, "X-Padding", "x" * 400, only=304)],
+    "changes come by rising serial": [document(at(CHANGES), lambda page: page["changes"].reverse())],
+    "changes have an etag": [ignores(at(CHANGES), "If-None-Match")],
+    "nothing new costs at most 500 bytes": [header(at(CHANGES), "X-Padding", "x" * 400, only=304)],
     "each mod is in the changes once": [each_change(with_id)],
-    "a deleted mod is gone everywhere": [answered(BY_GUID, 200, b"{}")],
+    "a deleted mod is gone everywhere": [answers(at(BY_GUID), 200, b"{}")],
     "builds and games are changes without a guid": [each_change(with_guid)],
-    "another feed begins again": [with_query(CHANGES, lambda query: query.pop("feed", None))],
+    "another feed begins again": [asks(at(CHANGES), lambda query: query.pop("feed", None))],
     "parameters of changes are numbers": [
-        with_query(CHANGES, lambda query: query.update(since="0") if query.get("since") == "-1" else None)
+        asks(at(CHANGES), lambda query: query.update(since="0") if query.get("since") == "-1" else None)
     ],
-    "the pointer names a snapshot": [with_json(POINTER, lambda pointer: pointer.update(bytes=1))],
-    "a snapshot with the changes after it is the catalogue": [with_body(SNAPSHOT, reversed_lines)],
-    "a snapshot has the digest of its pointer": [with_body(SNAPSHOT, reversed_lines)],
+    "the pointer names a snapshot": [document(at(POINTER), lambda pointer: pointer.update(bytes=1))],
+    "a snapshot with the changes after it is the catalogue": [body(at(SNAPSHOT), reversed_lines)],
+    "a snapshot has the digest of its pointer": [body(at(SNAPSHOT), reversed_lines)],
     "no snapshot has a mod that was deleted": [
-        with_body(SNAPSHOT, resurrected),
-        with_json(CHANGES, long_deleted),
+        body(at(SNAPSHOT), resurrected),
+        document(at(CHANGES), long_deleted),
     ],
-    "a signature has a public key": [with_status(f"{POINTER}/key", 404)],
-    "an unknown snapshot is 404": [with_status("/Modhub/snapshot/no-digest", 200)],
-    "a plan has the steps of install": [with_json(PLAN, lambda plan: plan.update(bytes=plan["bytes"] + 1))],
+    "a signature has a public key": [status(at(f"{POINTER}/key"), 404)],
+    "an unknown snapshot is 404": [status(at("/Modhub/snapshot/no-digest"), 200)],
+    "a plan has the steps of install": [document(at(PLAN), lambda plan: plan.update(bytes=plan["bytes"] + 1))],
     "a plan keeps what is there and updates the rest": [every_step(lambda step: step.update(action="install"))],
     "a step says by which mods it is required": [every_step(wrong_path)],
     "a plan names what is missing and who requires it": [
-        with_json(PLAN, lambda plan: [entry.update(requiredBy=[]) for entry in plan["missing"]])
+        document(at(PLAN), lambda plan: [entry.update(requiredBy=[]) for entry in plan["missing"]])
     ],
-    "a plan names each pair that excludes one another": [with_json(PLAN, first_excludes)],
+    "a plan names each pair that excludes one another": [document(at(PLAN), first_excludes)],
     "a plan without reasons is the same otherwise": [
-        with_question(PLAN, lambda question: question.pop("because", None))
+        receives(at(PLAN), lambda question: question.pop("because", None))
     ],
-    "a lock has the digest of its entries": [with_json(PLAN, lambda plan: plan["lock"].update(digest="0" * 64))],
-    "a lock can be checked": [with_json(LOCK, lambda lock: [entry.update(state="same") for entry in lock["entries"]])],
+    "a lock has the digest of its entries": [document(at(PLAN), lambda plan: plan["lock"].update(digest="0" * 64))],
+    "a lock can be checked": [document(at(LOCK), all_same)],
     "relations of a mod are the same in each plan": [every_step(same_relations)],
     "a plan refuses what it cannot read": [
-        with_question(PLAN, lambda question: question.update(want=question.get("want") or []))
+        receives(at(PLAN), lambda question: question.update(want=question.get("want") or []))
     ],
 }
 """What is broken, by the name of the check that must notice it."""
