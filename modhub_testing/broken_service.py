@@ -122,7 +122,7 @@ def body(call: str, edit: Callable[[bytes], bytes]) -> Fault:
     return Fault(call, after=change)
 
 
-def text(call: str, pattern: str, replacement: str) -> Fault:
+def replaces(call: str, pattern: str, replacement: str) -> Fault:
     """What matches the pattern in bodies of responses to those calls is replaced."""
     return body(call, lambda content: re.sub(pattern.encode(), replacement.encode(), content))
 

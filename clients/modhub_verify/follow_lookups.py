@@ -26,14 +26,14 @@ _UPDATES: Final = {
 _KIND: Final = {"Content-Type": "application/json"}
 
 
-def ask(run: Run, call: str, **question: Any) -> Reply:
+def put_question(run: Run, call: str, **question: Any) -> Reply:
     """Ask by ``POST /api/modhub/{call}``."""
     return run.service.post_json(f"/api/modhub/{call}", question)
 
 
 def ask_for_updates(run: Run, *have: dict[str, Any]) -> dict[str, Any]:
     """The answer to an update check."""
-    return ask(run, "updates", have=list(have)).expect(200).document()
+    return put_question(run, "updates", have=list(have)).expect(200).document()
 
 
 def code_digest_of(run: Run, mod: dict[str, Any]) -> str:
@@ -59,7 +59,7 @@ def a_lookup_has_mods_in_the_order_asked(run: Run) -> None:
     """Each once, with its whole shape; the others are ``missing`` as sent."""
     mods = run.mods[:5]
     guids = [mod["guid"].upper() for mod in reversed(mods)]
-    document = ask(run, "lookup", guids=[UNKNOWN_GUID.upper(), *guids, *guids]).expect(200).document()
+    document = put_question(run, "lookup", guids=[UNKNOWN_GUID.upper(), *guids, *guids]).expect(200).document()
     require_shape("the look-up", {"mods": [MOD_SHAPE], "missing": [str]}, document)
     require_equal("missing", [UNKNOWN_GUID.upper()], document["missing"])
     require_equal("the mods of the look-up", list(reversed(mods)), [_listed(mod) for mod in document["mods"]])
@@ -74,9 +74,11 @@ def _listed(mod: dict[str, Any]) -> dict[str, Any]:
 def a_lookup_refuses_what_is_no_list_of_guids(run: Run) -> None:
     """400 for another type, for another text, and for more than 500."""
     for guids in ("text", None, [1], ["no-guid"], [f"{UNKNOWN_GUID[:-3]}{number:03}" for number in range(501)]):
-        ask(run, "lookup", guids=guids).expect_error(400)
-    ask(run, "lookup").expect_error(400)
-    require_equal("an empty look-up", {"mods": [], "missing": []}, ask(run, "lookup", guids=[]).expect(200).document())
+        put_question(run, "lookup", guids=guids).expect_error(400)
+    put_question(run, "lookup").expect_error(400)
+    require_equal(
+        "an empty look-up", {"mods": [], "missing": []}, put_question(run, "lookup", guids=[]).expect(200).document()
+    )
 
 
 @check("C-SYNC-3", part="follow", feature="modhub_sync", added=True)
@@ -122,7 +124,9 @@ def an_update_check_has_the_newest_entries(run: Run) -> None:
 def an_update_check_says_whose_relations_changed(run: Run) -> None:
     """For those who sent ``relations``."""
     guid = run.code_mod["guid"]
-    (step,) = [step for step in ask(run, "plan", want=[guid]).expect(200).document()["steps"] if step["guid"] == guid]
+    (step,) = [
+        step for step in put_question(run, "plan", want=[guid]).expect(200).document()["steps"] if step["guid"] == guid
+    ]
     require("relationsChanged" not in ask_for_updates(run, {"guid": guid}), "relationsChanged: none was sent.")
     same = ask_for_updates(run, {"guid": guid, "relations": step["relations"]})
     require_equal("relationsChanged of the same", [], same["relationsChanged"])
@@ -136,9 +140,9 @@ def a_digest_has_64_hexadecimal_digits(run: Run) -> None:
     """Anything else is 400, in update checks, plans and locks."""
     for digest in ("", "0" * 63, "0" * 65, "x" * 64):
         entry = {"guid": UNKNOWN_GUID, "sha256": digest, "version": "1"}
-        ask(run, "updates", have=[entry]).expect_error(400)
-        ask(run, "plan", want=[], have=[entry]).expect_error(400)
-        ask(run, "plan/check", lock={"entries": [entry]}).expect_error(400)
+        put_question(run, "updates", have=[entry]).expect_error(400)
+        put_question(run, "plan", want=[], have=[entry]).expect_error(400)
+        put_question(run, "plan/check", lock={"entries": [entry]}).expect_error(400)
 
 
 @check("C-SYNC-20", "C-HTTP-12", part="follow", feature="modhub_sync", added=True)
@@ -186,7 +190,7 @@ def a_field_of_the_wrong_type_is_named(run: Run) -> None:
         ("updates", {"have": {}}, "have"),
         ("plan", {"want": "x"}, "want"),
     ):
-        message = ask(run, call, **question).expect_error(400)["message"]
+        message = put_question(run, call, **question).expect_error(400)["message"]
         require(re.search(rf"\b{field}\b", message), f"the sentence {message!r} does not name {field}.")
 
 

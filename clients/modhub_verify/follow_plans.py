@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from modhub_verify.checks import check
-from modhub_verify.follow_lookups import ask, code_digest_of
+from modhub_verify.follow_lookups import code_digest_of, put_question
 from modhub_verify.read_chains import read_chains
 from modhub_verify.replies import require, require_equal
 from modhub_verify.run import UNKNOWN_GUID, Run, find_asset
@@ -25,7 +25,7 @@ _PLAN: Final = {
 
 def plan_for(run: Run, *want: str, **more: Any) -> dict[str, Any]:
     """The plan for these GUIDs."""
-    return ask(run, "plan", want=list(want), **more).expect(200).document()
+    return put_question(run, "plan", want=list(want), **more).expect(200).document()
 
 
 @check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)
@@ -149,7 +149,7 @@ def a_lock_can_be_checked(run: Run) -> None:
         ({"guid": UNKNOWN_GUID, "sha256": digest}, "gone"),
     ):
         lock = {"entries": [{**entry, "version": run.code_mod["version"]}]}
-        document = ask(run, "plan/check", lock=lock).expect(200).document()
+        document = put_question(run, "plan/check", lock=lock).expect(200).document()
         require_equal("the state", [state], [checked["state"] for checked in document["entries"]])
 
 
@@ -176,5 +176,5 @@ def _sides(mod: dict[str, Any]) -> list[list[str]]:
 def a_plan_refuses_what_it_cannot_read(run: Run) -> None:
     """400 for no list, for what is no GUID, for too many."""
     for question in ({"want": "x"}, {"want": ["no-guid"]}, {}, {"want": [], "have": [{"guid": "x"}]}):
-        ask(run, "plan", **question).expect_error(400)
-    ask(run, "plan", want=[f"{UNKNOWN_GUID[:-3]}{number:03}" for number in range(501)]).expect_error(400)
+        put_question(run, "plan", **question).expect_error(400)
+    put_question(run, "plan", want=[f"{UNKNOWN_GUID[:-3]}{number:03}" for number in range(501)]).expect_error(400)

@@ -19,7 +19,9 @@ from modhub_verify import (
     read_lists,
     read_mods,
     read_pages,
+    read_refusals,
     read_texts,
+    read_wiki,
 )
 from modhub_verify.checks import ContractCheck, checks_of
 from modhub_verify.service import VerifiedService
@@ -33,11 +35,13 @@ CHECKS: Final[tuple[ContractCheck, ...]] = tuple(
         read_files,
         read_http,
         read_errors,
+        read_refusals,
         read_pages,
         read_account_pages,
         read_archives,
         read_feeds,
         read_features,
+        read_wiki,
         read_description,
         follow_lookups,
         follow_changes,

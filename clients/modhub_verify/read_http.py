@@ -7,7 +7,7 @@ from modhub_verify.checks import check
 from modhub_verify.replies import Reply, require, require_equal
 from modhub_verify.run import UNKNOWN_ID, Run
 
-ALLOWED: Final = (
+_ALLOWED_HEADERS: Final = (
     "Authorization",
     "Content-Type",
     "Range",
@@ -17,7 +17,7 @@ ALLOWED: Final = (
     "If-Modified-Since",
     "Idempotency-Key",
 )
-EXPOSED_HEADERS: Final = (
+_EXPOSED_HEADERS: Final = (
     "ETag",
     "Last-Modified",
     "Accept-Ranges",
@@ -98,7 +98,7 @@ def a_preflight_allows_what_clients_send(run: Run) -> None:
     ):
         asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": method}
         reply = run.service.call("OPTIONS", path, headers=asked).expect(200, 204)
-        reply.expect_named("Access-Control-Allow-Headers", *ALLOWED).expect_named(
+        reply.expect_named("Access-Control-Allow-Headers", *_ALLOWED_HEADERS).expect_named(
             "Access-Control-Allow-Methods", method
         )
         reply.expect_header("Access-Control-Allow-Origin", "*")
@@ -109,7 +109,7 @@ def a_preflight_allows_what_clients_send(run: Run) -> None:
 def other_origins_may_read_these_headers(run: Run) -> None:
     """Of errors, too."""
     for path in (*_reads(run), f"/api/modhub/{UNKNOWN_ID}"):
-        run.service.get(path).expect_named("Access-Control-Expose-Headers", *EXPOSED_HEADERS)
+        run.service.get(path).expect_named("Access-Control-Expose-Headers", *_EXPOSED_HEADERS)
 
 
 @check("C-HTTP-5", part="read", added=True)

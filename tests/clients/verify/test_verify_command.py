@@ -392,41 +392,29 @@ def test_ctrl_c_ends_the_command(verified: Any) -> None:
     assert errors == b""
 
 
-def test_credentials_come_from_files_and_the_environment(
+def test_credentials_come_from_files_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: Any, verify: Call
 ) -> None:
     account, key = tmp_path / "account.txt", tmp_path / "key.txt"
     account.write_text("me@example.org\ncorrect horse\n")
     key.write_text("the-key\n")
+    for file in (account, key):
+        file.chmod(0o600)
     seen: list[Run] = []
     checks = [make_check(seen.append, part) for part in ("read", "own", "publish")]
     monkeypatch.setattr("modhub_verify.main.CHECKS", checks)
+    verify(0, empty[0])
+    assert len(seen) == 1
     verify(0, empty[0], "--account-file", str(account), "--key-file", str(key), "--may-leave-traces")
+    assert len(seen) == 4
     credentials = seen[-1].credentials
-    assert (credentials.email, credentials.password, credentials.machine_key) == (
-        "me@example.org",
-        "correct horse",
-        "the-key",
-    )
+    assert (credentials.email, credentials.password) == ("me@example.org", "correct horse")
+    assert credentials.machine_key == "the-key"
     assert seen[-1].options.may_leave_traces
-    assert len(seen) == 3
     assert "correct" not in repr(seen[-1])
     assert "the-key" not in repr(seen[-1])
-    verify(0, empty[0])
-    assert len(seen) == 4
-    for name, value in (("ACCOUNT_EMAIL", "a@b.example"), ("ACCOUNT_PASSWORD", "pw"), ("API_KEY", "key")):
-        monkeypatch.setenv(f"MODHUB_{name}", value)
-    verify(0, empty[0])
-    assert len(seen) == 7
-    verify(0, empty[0], "--part", "publish")
-    assert len(seen) == 8
-
-
-def test_an_account_file_needs_two_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "account.txt"
-    file.write_text("me@example.org\n")
-    assert main(["http://127.0.0.1:9", "--account-file", str(file)]) == VerifyExit.USAGE
-    assert "two lines" in capsys.readouterr().err
+    verify(0, empty[0], "--part", "publish", "--key-file", str(key))
+    assert len(seen) == 5
 
 
 def test_reading_changes_nothing(verified: Any, verify: Call) -> None:
