@@ -1,0 +1,49 @@
+"""docs/contract.md says which clauses are verified from outside, and the list of checks is in order."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from modhub_verify.checks import VERIFIED_PARTS
+from modhub_verify.parts import CHECKS
+from modhub_verify.results import clause_order
+
+ROOT = Path(__file__).parents[3]
+LAW = ("docs/contract.md", "docs/threats.md")
+HEADING = "## Verified from outside"
+DEFINED = re.compile(r"(?m)^(?:- \*\*|\| )(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+)\b")
+PARTS = [part for part in VERIFIED_PARTS if any(check.part == part for check in CHECKS)]
+
+
+def listed_clauses(part: str) -> str:
+    """The line of a part in docs/contract.md."""
+    clauses = {clause for check in CHECKS if check.part == part for clause in check.clauses}
+    return f"- `{part}`: {', '.join(sorted(clauses, key=clause_order))}."
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_contract_says_which_clauses_are_verified(part: str) -> None:
+    section = (ROOT / "docs/contract.md").read_text("utf-8").partition(HEADING)[2].partition("\n## ")[0]
+    assert listed_clauses(part) in section.splitlines(), f"docs/contract.md needs the line\n{listed_clauses(part)}"
+
+
+def test_every_verified_clause_is_defined() -> None:
+    defined = {clause for name in LAW for clause in DEFINED.findall((ROOT / name).read_text("utf-8"))}
+    assert {clause for check in CHECKS for clause in check.clauses} <= defined
+
+
+def test_150_clauses_are_verified() -> None:
+    assert len({clause for check in CHECKS for clause in check.clauses}) >= 150
+
+
+def test_every_check_has_a_name_a_sentence_and_clauses() -> None:
+    names = Counter(check.name for check in CHECKS)
+    assert [name for name, times in names.items() if times > 1] == []
+    assert [check.name for check in CHECKS if not check.run.__doc__ or not check.clauses] == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/clients.md", "docs/architecture.md"])
+def test_documents_name_the_command(name: str) -> None:
+    assert "modhub-verify" in (ROOT / name).read_text("utf-8") or "modhub_verify" in (ROOT / name).read_text("utf-8")
