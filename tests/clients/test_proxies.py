@@ -1,8 +1,9 @@
-"""Both clients behind a proxy: the environment names it, as for curl and pip."""
+"""The clients behind a proxy: the environment names it, as for curl and pip."""
 
 import re
 import socket
 import ssl
+import sys
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ from modhub_publish import command, publish
 from modhub_publish.releases import ServiceReader
 from modhub_testing.commands import issue_certificate
 from modhub_testing.lines import Relay
+from modhub_verify.outcomes import Unreachable, WrongUse
+from modhub_verify.service import VerifiedService
 
 HOST = "mods.example.test"
 ADDRESS = re.compile(rb"^([A-Z]+) http://mods\.example\.test(?::\d+)?/")
@@ -56,9 +59,24 @@ def proxy(fake: Any) -> Iterator[ProxyOf]:
 def call(tool: str, url: str) -> int:
     if tool == "get":
         return getting.main(["--url", url, "search"])
+    if tool == "verify":
+        return visit(url)
     if tool == "reader":
         return 0 if ServiceReader(url, "").body_of("/api/modhub/app") else int(ExitCode.UNREACHABLE)
     return command.main(["--url", url, "key"])
+
+
+def visit(url: str) -> int:
+    """As modhub-verify calls a service, with the exit codes of modhub-get."""
+    try:
+        with VerifiedService(url) as service:
+            service.get("/api/modhub").expect(200)
+    except WrongUse as problem:
+        sys.stderr.write(str(problem))
+        return int(ExitCode.WRONG_CALL)
+    except Unreachable:
+        return int(ExitCode.UNREACHABLE)
+    return 0
 
 
 def is_reached(code: int) -> bool:
@@ -66,7 +84,7 @@ def is_reached(code: int) -> bool:
     return code == 0
 
 
-@pytest.mark.parametrize("tool", ["get", "publish"])
+@pytest.mark.parametrize("tool", ["get", "publish", "verify"])
 @pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY", "all_proxy"])
 def test_a_proxy_is_used(fake: Any, proxy: ProxyOf, tool: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, proxy.endpoint)
@@ -86,7 +104,7 @@ def test_an_installation_comes_through_the_proxy(
     assert len(proxy.asked) == 3
 
 
-@pytest.mark.parametrize("tool", ["get", "publish", "reader"])
+@pytest.mark.parametrize("tool", ["get", "publish", "reader", "verify"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_proxy_gets_its_credentials_and_the_service_does_not(
     fake: Any, tool: str, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -110,7 +128,7 @@ def test_a_proxy_gets_its_credentials_and_the_service_does_not(
         tunnel.close()
 
 
-@pytest.mark.parametrize("tool", ["get", "publish"])
+@pytest.mark.parametrize("tool", ["get", "publish", "verify"])
 def test_no_certificate_of_a_proxy_is_trusted(
     fake: Any, tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,7 +148,7 @@ def test_no_certificate_of_a_proxy_is_trusted(
         tunnel.close()
 
 
-@pytest.mark.parametrize("tool", ["get", "publish"])
+@pytest.mark.parametrize("tool", ["get", "publish", "verify"])
 @pytest.mark.parametrize("excepted", [HOST, ".example.test", "other, example.test", "*"])
 def test_exceptions_are_called_directly(
     proxy: ProxyOf, tool: str, excepted: str, monkeypatch: pytest.MonkeyPatch
@@ -142,7 +160,7 @@ def test_exceptions_are_called_directly(
     assert proxy.asked == []
 
 
-@pytest.mark.parametrize("tool", ["get", "publish"])
+@pytest.mark.parametrize("tool", ["get", "publish", "verify"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_this_machine_is_called_directly(
     fake: Any, proxy: ProxyOf, tool: str, host: str, monkeypatch: pytest.MonkeyPatch
@@ -153,7 +171,7 @@ def test_this_machine_is_called_directly(
     assert len(fake.asked) == 1
 
 
-@pytest.mark.parametrize("tool", ["get", "publish"])
+@pytest.mark.parametrize("tool", ["get", "publish", "verify"])
 @pytest.mark.parametrize("address", ["socks5://127.0.0.1:9", "https://proxy.example.test", "http://", "http://a:x"])
 def test_a_proxy_of_another_kind_is_said(
     tool: str, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
