@@ -19,6 +19,7 @@ exit codes: 0 every clause that was tried is kept; 1 a clause is broken; 2 usage
 """
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -72,11 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         with VerifiedService(arguments.url, arguments.timeout) as service:
             report = _verify(service, parts, credentials, arguments)
     except WrongUse as problem:
-        say_error(str(problem))
-        return int(VerifyExit.USAGE)
+        return _fail(VerifyExit.USAGE, problem, as_json=arguments.json)
     except (Unreachable, Skipped) as problem:
-        say_error(str(problem))
-        return int(VerifyExit.UNREACHABLE)
+        return _fail(VerifyExit.UNREACHABLE, problem, as_json=arguments.json)
     except KeyboardInterrupt:
         return int(VerifyExit.INTERRUPTED)
     return _write_report(report, arguments)
@@ -116,6 +115,15 @@ def _verify(
     report = run_checks(run, checks, tell)
     bar.clear()
     return report
+
+
+def _fail(code: VerifyExit, problem: Exception, *, as_json: bool) -> int:
+    """Say why there is no report."""
+    say_error(str(problem))
+    if as_json:
+        document = {"exit": int(code), "error": code.name.lower(), "message": str(problem)}
+        write_output(sys.stdout, json.dumps(document) + "\n")
+    return int(code)
 
 
 def _write_report(report: VerifyReport, arguments: argparse.Namespace) -> int:

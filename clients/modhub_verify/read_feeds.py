@@ -25,6 +25,12 @@ def read_xml(reply: Reply) -> ET.Element:
         raise Broken(f"{reply.call}: the document is no XML ({problem}).") from None
 
 
+def find_author(run: Run) -> str:
+    """The address of the author of `Run.a_mod`; empty where pages name no authors."""
+    author = re.search(r'href="(/Modhub/by/[0-9]+)"', run.service.get(run.a_mod["url"]).expect(200).text)
+    return author[1] if author else ""
+
+
 def _paths_of_feeds(run: Run) -> list[str]:
     """Each Atom feed; its JSON twin is at the same address with ``.json``."""
     paths = ["/Modhub/feed"]
@@ -108,17 +114,14 @@ def an_authors_feed_has_their_mods_only(run: Run) -> None:
     """404 for nobody."""
     for path in (f"/Modhub/by/{UNKNOWN_ID}/feed", f"/Modhub/by/{UNKNOWN_ID}/feed.json"):
         run.service.get(path).expect(404)
-    page = run.service.get(run.a_mod["url"]).expect(200).text
-    author = re.search(r'href="(/Modhub/by/[0-9]+)"', page)
-    if author is None:
+    author = find_author(run)
+    if not author:
         raise Skipped("the page of the mod names no author")
-    _read_atom(run, f"{author[1]}/feed")
-    listed = run.service.get(author[1]).expect(200).text
-    for item in _read_json_feed(run, f"{author[1]}/feed.json")["items"]:
+    _read_atom(run, f"{author}/feed")
+    listed = run.service.get(author).expect(200).text
+    for item in _read_json_feed(run, f"{author}/feed.json")["items"]:
         path = urlsplit(item["url"]).path
-        require(
-            f'"{path}"' in listed or "page=2" in listed, f"{author[1]}/feed.json has {path}, which its page has not."
-        )
+        require(f'"{path}"' in listed or "page=2" in listed, f"{author}/feed.json has {path}, which its page has not.")
 
 
 @check("C-PAGE-60", part="read", added=True)
@@ -147,5 +150,7 @@ def the_sitemap_has_public_addresses(run: Run) -> None:
     require_equal("the addresses of the sitemap, each once", len(paths), len(set(paths)))
     for mod in run.mods[:10]:
         require(mod["url"] in paths, f"the sitemap has not {mod['url']}.")
+    author = find_author(run)
+    require(not author or author in paths, f"the sitemap has not {author}.")
     private = [path for path in paths if path.startswith(("/Modhub/mine", "/Modhub/account", "/api/auth"))]
     require(not private, f"the sitemap has {private[:3]}.")

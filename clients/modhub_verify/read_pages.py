@@ -187,9 +187,9 @@ def a_mods_page_leads_to_its_download(run: Run) -> None:
         require(addresses & links, f"{mod['url']}: no link to its download.")
 
 
-@check("C-PAGE-37", "C-PAGE-38", part="read", added=True)
+@check("C-PAGE-37", part="read", added=True)
 def authors_have_a_page(run: Run) -> None:
-    """By-lines lead to it; that of nobody is a 404."""
+    """Which lists their mods; that of nobody is a 404."""
     run.service.get(f"/Modhub/by/{UNKNOWN_ID}").expect(404)
     links = [link for link in _page_of_mod(run).links() if re.fullmatch("/Modhub/by/[0-9]+", link)]
     if not links:

@@ -205,6 +205,11 @@ def test_publishing_client_calls_the_service(environment: Environments) -> None:
     assert '"guid"' in alone.run(str(alone.bin / "modhub-publish"), "schema")
 
 
+def test_verifying_client_calls_the_service(environment: Environments) -> None:
+    alone = environment("modhub_verify")
+    assert "cannot be reached" in alone.run(str(alone.bin / "modhub-verify"), "http://127.0.0.1:9", code=3)
+
+
 def test_every_feature_requires_the_core_by_name() -> None:
     for feature in FEATURES:
         project = tomllib.loads((ROOT / feature / "pyproject.toml").read_text("utf-8"))["project"]

@@ -98,6 +98,7 @@ def fill(site: Site) -> None:
     for _ in range(2):
         author.delete(author.publish("Gone"))
     author.json("put", f"/api/modhub/{pictured['id']}", {"games": ["Paper Comet"]})
+    author.json("put", f"/api/modhub/{pictured['id']}/links", {"source": "https://code.example.org/mod"})
     run_command(site.config, ["-c", "tests.ini", "snapshot"])
 
 

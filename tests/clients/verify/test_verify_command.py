@@ -167,6 +167,16 @@ def test_nobody_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert "cannot be reached" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("url", "code", "error"), [("http://127.0.0.1:9", 3, "unreachable"), ("nothing", 2, "usage")])
+def test_a_program_reads_why_there_is_no_report(
+    url: str, code: int, error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--json", url]) == code
+    document = json.loads(capsys.readouterr().out)
+    assert (document["exit"], document["error"]) == (code, error)
+    assert document["message"].endswith(".")
+
+
 def test_a_service_that_goes_away_is_no_proof(empty: Any, capsys: pytest.CaptureFixture[str]) -> None:
     relay = Counting(int(empty[0].rpartition(":")[2]), most=60)
     assert main([relay.endpoint, "--json"]) == VerifyExit.UNREACHABLE

@@ -198,6 +198,45 @@ def zero_pages(document: Any) -> None:
     document["page"] = 0
 
 
+def ordered_by_downloads(parameters: dict[str, str]) -> None:
+    if parameters.get("sort") == "downloads":
+        parameters["sort"] = "top"
+
+
+def filtered_by_tag(parameters: dict[str, str]) -> None:
+    if "tag" in parameters:
+        parameters["q"] = "zqxjkvbwpqzx"
+
+
+def each_file(change: Callable[[Any], object]) -> Fault:
+    return each_mod(lambda mod: [change(file) for file in mod["assets"]])
+
+
+def oldest_first(changelog: Any) -> None:
+    changelog.get("notes", []).reverse()
+
+
+def without_a_key(refusal: Any) -> None:
+    refusal["error"] = "no_api_key"
+
+
+def with_a_sentence(refusal: Any) -> None:
+    refusal["message"] = "No."
+
+
+def thousand_bytes(refusal: Any) -> None:
+    refusal["limitBytes"] = 64_000
+
+
+def with_odd_tag(tags: Any) -> None:
+    tags["tags"][0]["name"] = "Not A Name"
+
+
+def long_link(links: Any) -> None:
+    links["source"] = "https://a.example/" + "x" * 200
+
+
+GUIDS = [f"6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7{at:03}" for at in range(51)]
 FAULTS: dict[str, list[Fault]] = {
     # Lists
     "a list has its fields and counts": [document(at(LIST), never_cut)],
@@ -417,6 +456,111 @@ FAULTS: dict[str, list[Fault]] = {
     "every call that needs a token is 401 without one": [status(at("/api/modhub/mine"), 403)],
 }
 """What is broken, by the name of the check that must notice it."""
+MORE: list[tuple[str, str, list[Fault]]] = [
+    ("C-FRONT-7", "orders and filters of pages are unknown to the api", [asks(at(LIST), unknown_sort)]),
+    ("C-DL-5", "orders and filters of pages are unknown to the api", [asks(at(LIST), ordered_by_downloads)]),
+    ("C-TAG-4", "orders and filters of pages are unknown to the api", [asks(at(LIST), filtered_by_tag)]),
+    ("C-MOD-3", "titles are one line of at most 120 characters", [each_mod(lambda mod: mod.update(title="x" * 121))]),
+    ("C-TXT-2", "titles are one line of at most 120 characters", [each_mod(lambda mod: mod.update(title="a\tb"))]),
+    ("C-MOD-8", "required and conflicting mods are guids", [each_mod(lambda mod: mod.update(requires=GUIDS))]),
+    ("C-MOD-9", "required and conflicting mods are guids", [each_mod(lambda mod: mod.update(requires=["x"]))]),
+    (
+        "C-MOD-10",
+        "required and conflicting mods are guids",
+        [each_mod(lambda mod: mod.update(conflictsWith=["a" + GUIDS[0][1:], "A" + GUIDS[0][1:]]))],
+    ),
+    ("C-MOD-11", "the address of a mod is its page", [each_mod(lambda mod: mod.update(url="/mods/1"))]),
+    ("C-TXT-5", "files come as code css images", [each_file(lambda file: file.update(url="https://a.example/1"))]),
+    ("C-MOD-12", "files come as code css images", [each_mod(lambda mod: mod["assets"].reverse())]),
+    ("C-UP-7", "names and versions keep their limits", [each_file(lambda file: file.update(name="a/b"))]),
+    ("C-UP-8", "names and versions keep their limits", [each_mod(lambda mod: mod.update(version="1" * 65))]),
+    (
+        "C-TXT-9",
+        "descriptions have allowed tags only",
+        [each_mod(lambda mod: mod.update(description="<form>x</form>"))],
+    ),
+    ("C-TXT-12", "descriptions have allowed tags only", [each_mod(lambda mod: mod.update(description="<style>x"))]),
+    ("C-READ-8", "a changelog has its entries newest first", [document(at(NOTES), oldest_first)]),
+    ("C-NOTE-1", "a changelog has its entries newest first", [each_note(lambda note: note.pop("editedAt"))]),
+    ("C-NOTE-3", "entries keep their limits", [each_note(lambda note: note.update(text="x" * 4001))]),
+    ("C-FILE-1", "a file has its digest as etag", [header(at(FILE), "Repr-Digest", None)]),
+    ("C-PRO-1", "a file has its digest as etag", [status(at(FILE), 401)]),
+    ("C-HTTP-10", "pages of other sites may use files", [header(at(FILE), "Cross-Origin-Resource-Policy", None)]),
+    ("C-HTTP-2", "pages of other sites may use files", [header(at(FILE), "Access-Control-Allow-Origin", None)]),
+    ("C-HTTP-7", "reading needs no credential and minds none", [Fault(at(LIST), after=by_credential)]),
+    ("C-ERR-6", "a missing token is 401 with a challenge", [header(at(API), "WWW-Authenticate", "Bearer", only=401)]),
+    ("C-TOK-2", "a missing token is 401 with a challenge", [status(at("/api/auth/me"), 200)]),
+    (
+        "C-OWN-14",
+        "without a token every mod is the same 401",
+        [header(at("/api/modhub/[0-9]{1,6}/files"), "X-Owner", "7")],
+    ),
+    ("C-KEY-2", "a key that is missing or unknown is 401", [document(at("/api/modhub/key"), without_a_key)]),
+    ("C-ERR-2", "a key that is missing or unknown is 401", [document(at("/api/modhub/key"), with_a_sentence)]),
+    ("C-ERR-12", "a body of an account call is limited", [status(at("/api/auth/refresh"), 401)]),
+    ("C-TXT-7", "a body of an account call is limited", [document(at("/api/auth/refresh"), thousand_bytes)]),
+    ("C-READ-1", "an unknown mod is one 404", [status(at(NOBODY), 403)]),
+    ("C-PAGE-13", "an unknown mod is one 404", [status(at("/Modhub/9007199254740993"), 410)]),
+    ("C-PAGE-15", "pages name their site", [replaces(at("/Modhub/doc"), "apple-touch-icon", "icon")]),
+    ("C-SET-7", "pages name their site", [document(at("/manifest.webmanifest"), lambda shown: shown.update(name="x"))]),
+    ("T-H5", "scripts run by a nonce only", [header(at(FRONT), "Content-Security-Policy", "default-src 'self'")]),
+    ("C-PAGE-31", "scripts run by a nonce only", [replaces(at(FRONT), "/Modhub/preferences", "/nowhere")]),
+    ("C-FRONT-1", "any query shows the list alone", [replaces(at(FRONT), 'href="/Modhub/[0-9]+"', "")]),
+    ("C-FRONT-8", "any query shows the list alone", [replaces(at(FRONT), "/Modhub/feed", "/nowhere")]),
+    ("C-READ-9", "a download is the code file", [header(at(f"{ONE}/download"), "ETag", '"another"')]),
+    ("C-PAGE-38", "the sitemap has public addresses", [replaces(at("/sitemap.xml"), "/by/", "/of/")]),
+    ("C-PIC-4", "pages name all sizes of a picture", [replaces(at(PAGE), " 320w", " 9999w")]),
+    ("C-PIC-10", "pages name all sizes of a picture", [replaces(at(PAGE), 'href="/Modhub/file/', 'href="/')]),
+    ("C-PIC-1", "a picture is kept for a day at most", [header(at("/Modhub/picture/.*"), "Content-Type", "image/gif")]),
+    (
+        "C-PIC-3",
+        "a picture is kept for a day at most",
+        [header(at("/Modhub/picture/.*"), "Cache-Control", "immutable")],
+    ),
+    ("C-PAGE-60", "everything is a zip with a length", [status(at("/Modhub/9007199254740993/.*"), 200)]),
+    ("C-PAGE-62", "everything is a zip with a length", [header(at("/Modhub/[0-9]+/.*zip"), "ETag", '"strong"')]),
+    ("C-PAGE-4", "account pages have the fields of the api", [status(at("/Modhub/account/forgot"), 404)]),
+    (
+        "C-PAGE-6",
+        "account pages have the fields of the api",
+        [replaces(at("/Modhub/account/.*"), "csrf_token", "token")],
+    ),
+    ("C-PAGE-7", "what is followed is for its account only", [status(at("/Modhub/following"), 404)]),
+    (
+        "C-FOL-14",
+        "what is followed is for its account only",
+        [header(at("/Modhub/following/.*"), "Cache-Control", "public")],
+    ),
+    ("C-APP-7", "the newest build and each build can be downloaded", [header(at("/Modhub/app/[a-z]+"), "ETag", '"x"')]),
+    (
+        "C-APP-11",
+        "the page of the app has all builds",
+        [document(at(BUILDS), lambda app: app.update(changelog="<b>B"))],
+    ),
+    ("C-PAGE-3", "the page of the app has all builds", [replaces(at("/Modhub/App"), "/Modhub/app/", "/nowhere/")]),
+    ("C-WIKI-6", "the wiki lists its pages", [ignores(at(f"{WIKI}/.*"), "If-None-Match")]),
+    ("C-TAG-1", "tags have a name and titles", [document(at("/api/modhub/tags"), with_odd_tag)]),
+    (
+        "C-TAG-2",
+        "tags have a name and titles",
+        [document(at(f"{ONE}/tags"), lambda tags: tags.update(tags=["b", "a"]))],
+    ),
+    ("C-TAG-7", "a tag filters pages", [replaces(at(PAGE), "tag=", "gat=")]),
+    (
+        "C-PRF-1",
+        "links of a mod are https addresses",
+        [document(at(f"{ONE}/links"), lambda links: links.pop("source"))],
+    ),
+    ("C-PRF-2", "links of a mod are https addresses", [document(at(f"{ONE}/links"), long_link)]),
+    ("C-PRF-5", "links of a mod are https addresses", [replaces(at(PAGE), "ugc", "ug")]),
+    ("C-OWN-12", "every call that needs a token is 401 without one", [status(at(f"{ONE}/notes"), 404)]),
+    (
+        "C-API-2",
+        "every call is described once",
+        [replaces(at(OPENAPI), '"operationId": ?"read_mod"', '"operationId":"a b"')],
+    ),
+]
+"""For checks of several clauses: what is broken of each."""
 READS = {check.name: check for check in CHECKS if check.part == "read"}
 
 
@@ -426,8 +570,22 @@ def test_every_check_has_a_fault() -> None:
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_a_broken_service_is_red(run: Run, verified: Any, name: str) -> None:
-    check: ContractCheck = READS[name]
-    verified.faulty.faults = FAULTS[name]
+    turns_red(run, verified, READS[name], FAULTS[name])
+
+
+@pytest.mark.parametrize(("clause", "name", "faults"), MORE, ids=[f"{clause} {name}" for clause, name, _ in MORE])
+def test_a_broken_clause_is_red(run: Run, verified: Any, clause: str, name: str, faults: list[Fault]) -> None:
+    assert clause in READS[name].clauses
+    turns_red(run, verified, READS[name], faults)
+
+
+def test_every_clause_is_broken_by_a_fault() -> None:
+    alone = {check.clauses[0] for check in READS.values() if len(check.clauses) == 1}
+    assert {clause for check in READS.values() for clause in check.clauses} == alone | {clause for clause, _, _ in MORE}
+
+
+def turns_red(run: Run, verified: Any, check: ContractCheck, faults: list[Fault]) -> None:
+    verified.faulty.faults = faults
     result = try_check(run, check)
     assert result.state is CheckState.BROKEN, result
     # What was broken is told, not a shape that nobody thought of.
