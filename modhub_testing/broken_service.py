@@ -9,7 +9,8 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from webob import Request, Response
+from pyramid.request import Request
+from pyramid.response import Response
 
 Edit = Callable[[Request, Response], object]
 

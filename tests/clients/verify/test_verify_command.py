@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from webob import Response
+from pyramid.response import Response
 
 from modhub_testing import Start
 from modhub_testing.broken_service import BrokenService, Fault, answers, at, document, status

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from webob import Response
+from pyramid.response import Response
 
 from modhub_testing.broken_service import Fault, answers, asks, at, body, document, header, ignores, receives, status
 from modhub_verify.checks import ContractCheck

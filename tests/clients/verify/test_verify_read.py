@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from webob import Response
+from pyramid.response import Response
 
 from modhub_testing.broken_service import Fault, answers, asks, at, body, document, header, ignores, replaces, status
 from modhub_verify.checks import ContractCheck
