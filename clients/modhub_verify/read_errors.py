@@ -141,7 +141,7 @@ def security_txt_names_a_contact(run: Run) -> None:
     require(re.search(r"(?m)^Expires: [0-9]{4}-", reply.text), f"{reply.call}: expected Expires.")
 
 
-@check("C-READ-1", "C-PAGE-13", part="read")
+@check("C-READ-1", "C-PAGE-13", part="read", added=True)
 def an_unknown_mod_is_one_404(run: Run) -> None:
     """Whatever is asked for; to a GUID as a number, too."""
     first = run.service.get(f"/Modhub/{UNKNOWN_ID}", accept_language="en").expect(404)

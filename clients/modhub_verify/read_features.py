@@ -81,14 +81,14 @@ def a_build_is_kept_by_caches_and_the_newest_asked_for(run: Run) -> None:
         require("immutable" in same.names("Cache-Control"), f"{same.call}: came {same.header('Cache-Control')!r}.")
 
 
-@check("C-APP-7", part="read", feature="modhub_builds")
+@check("C-APP-7", part="read", feature="modhub_builds", added=True)
 def an_unknown_system_has_no_build(run: Run) -> None:
     """404."""
     for name in ("unheard-of", "Windows", "changelog"):
         run.service.get(f"/Modhub/app/{name}").expect(404)
 
 
-@check("C-APP-9", part="read", feature="modhub_builds")
+@check("C-APP-9", part="read", feature="modhub_builds", added=True)
 def the_changelog_is_plain_sections(run: Run) -> None:
     """One blank line between them, none around them, line ends as one character."""
     changelog = read_builds(run)["changelog"]

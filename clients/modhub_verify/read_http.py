@@ -42,7 +42,7 @@ def _reads(run: Run) -> Iterator[str]:
         yield from (run.mod_path, f"{run.mod_path}/changelog")
 
 
-@check("C-PRO-1", "C-HTTP-7", part="read")
+@check("C-PRO-1", "C-HTTP-7", part="read", added=True)
 def reading_needs_no_credential_and_minds_none(run: Run) -> None:
     """The same answer without one and with a bad one; no cookie is set."""
     for path in _reads(run):

@@ -58,7 +58,7 @@ def a_list_has_published_mods_only(run: Run) -> None:
         run.service.get(f"/api/modhub/{mod['id']}").expect(200)
 
 
-@check("C-LIST-2", part="read")
+@check("C-LIST-2", part="read", added=True)
 def odd_parameters_of_a_list_become_defaults(run: Run) -> None:
     """None is refused."""
     cases = [
@@ -80,7 +80,7 @@ def odd_parameters_of_a_list_become_defaults(run: Run) -> None:
         require_equal(f"{field} of ?{query}", value, document[field])
 
 
-@check("C-LIST-2", part="read")
+@check("C-LIST-2", part="read", added=True)
 def an_unknown_order_is_the_newest_first(run: Run) -> None:
     """The same mods in the same order."""
     require_equal("the order of sort=unheard-of", guids_of(read_list(run)), guids_of(read_list(run, sort="unheard-of")))
@@ -94,7 +94,7 @@ def a_list_names_the_values_that_were_used(run: Run) -> None:
     require(document["count"] <= 3, "count: expected at most size.")
 
 
-@check("C-LIST-3", part="read")
+@check("C-LIST-3", part="read", added=True)
 def a_page_past_the_end_is_empty(run: Run) -> None:
     """And still knows the total."""
     document = read_list(run, page=900_000_000, size=100)
@@ -102,7 +102,7 @@ def a_page_past_the_end_is_empty(run: Run) -> None:
     require_equal("its total", read_list(run, size=1)["total"], document["total"])
 
 
-@check("C-LIST-4", part="read")
+@check("C-LIST-4", part="read", added=True)
 def a_search_matches_a_part_of_a_title(run: Run) -> None:
     """A substring is enough."""
     mod, word = _some_word(run)
@@ -113,7 +113,7 @@ def a_search_matches_a_part_of_a_title(run: Run) -> None:
     require_equal("a search for nonsense", 0, read_list(run, q=_NONSENSE)["total"])
 
 
-@check("C-LIST-4", part="read")
+@check("C-LIST-4", part="read", added=True)
 def every_word_of_a_search_must_occur(run: Run) -> None:
     """In the title or in one game's name."""
     mod, word = _some_word(run)
@@ -125,7 +125,7 @@ def every_word_of_a_search_must_occur(run: Run) -> None:
     )
 
 
-@check("C-LIST-4", part="read")
+@check("C-LIST-4", part="read", added=True)
 def a_search_is_cut_after_200_characters(run: Run) -> None:
     """What follows does not count."""
     _, word = _some_word(run)
@@ -179,7 +179,7 @@ def a_search_folds_letters_that_are_no_accents(run: Run) -> None:
         require_equal(f"the total of q={letter}", read_list(run, q=plain)["total"], read_list(run, q=letter)["total"])
 
 
-@check("C-LIST-6", part="read")
+@check("C-LIST-6", part="read", added=True)
 def percent_and_underscore_are_ordinary_characters(run: Run) -> None:
     """A search for one has only mods with it."""
     for character in "%_":
@@ -225,7 +225,7 @@ def the_best_have_most_votes(run: Run) -> None:
     require_equal("the order of sort=top", sorted(order, reverse=True), order)
 
 
-@check("C-LIST-9", part="read")
+@check("C-LIST-9", part="read", added=True)
 def pages_of_a_list_have_each_mod_once(run: Run) -> None:
     """In the order of the whole list."""
     for sort in ("new", "top"):

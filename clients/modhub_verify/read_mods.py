@@ -34,13 +34,18 @@ def ids_and_guids_belong_to_one_mod(run: Run) -> None:
         require_equal(f"the number of different {field}s", len(values), len(set(values)))
 
 
-@check("C-MOD-3", "C-TXT-2", part="read")
-def titles_are_one_line_of_at_most_120_characters(run: Run) -> None:
-    """Never empty, without line breaks, tabs and overrides of the writing direction."""
+@check("C-MOD-3", part="read")
+def titles_have_at_most_120_characters(run: Run) -> None:
+    """And are never empty."""
     for mod in run.mods:
-        title = mod["title"]
-        require(0 < len(title) <= 120, f"{of_mod(mod)}: the title has {len(title)} characters.")
-        odd = [character for character in title if character in f"\n\t{_OVERRIDES}"]
+        require(0 < len(mod["title"]) <= 120, f"{of_mod(mod)}: the title has {len(mod['title'])} characters.")
+
+
+@check("C-TXT-2", part="read", added=True)
+def titles_are_one_line(run: Run) -> None:
+    """Without line breaks, tabs and overrides of the writing direction."""
+    for mod in run.mods:
+        odd = [character for character in mod["title"] if character in f"\n\t{_OVERRIDES}"]
         require(not odd, f"{of_mod(mod)}: the title has {odd!r}.")
 
 
@@ -97,7 +102,7 @@ def the_address_of_a_mod_is_its_page(run: Run) -> None:
         require_equal(f"url of {of_mod(mod)}", f"/Modhub/{mod['id']}", mod["url"])
 
 
-@check("C-MOD-12", "C-TXT-5", part="read")
+@check("C-MOD-12", "C-TXT-5", part="read", added=True)
 def files_come_as_code_css_images(run: Run) -> None:
     """At most one code and one css; each at an address of its own."""
     for mod in run.mods:
@@ -165,3 +170,5 @@ def what_is_no_plain_number_is_an_unknown_id(run: Run) -> None:
     ):
         run.service.get(f"/api/modhub/{name}").expect_error(404, "not_found")
         run.service.get(f"/Modhub/{name}").expect(404)
+    for name in ("00", "one"):
+        run.service.get(f"/Modhub/file/{name}").expect(404)

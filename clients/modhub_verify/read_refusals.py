@@ -12,7 +12,7 @@ def _unlike(reply: Reply) -> list[tuple[str, str]]:
     )
 
 
-@check("C-ERR-6", "C-TOK-2", part="read", feature="modhub_auth")
+@check("C-ERR-6", "C-TOK-2", part="read", feature="modhub_auth", added=True)
 def a_missing_token_is_401_with_a_challenge(run: Run) -> None:
     """``WWW-Authenticate: Bearer``, and ``error="invalid_token"`` for one that was sent."""
     for method, path in (("GET", "/api/modhub/mine"), ("GET", "/api/auth/me"), ("PUT", f"/api/modhub/{UNKNOWN_ID}")):
@@ -40,7 +40,7 @@ def without_a_token_every_mod_is_the_same_401(run: Run) -> None:
         require_equal(f"the headers of {mine[1].call}", _unlike(mine[0]), _unlike(mine[1]))
 
 
-@check("C-OWN-13", part="read", feature="modhub_auth")
+@check("C-OWN-13", part="read", feature="modhub_auth", added=True)
 def credentials_are_checked_before_input(run: Run) -> None:
     """A body that would be 400 is 401 without a token."""
     kind = {"Content-Type": "application/json"}
@@ -70,7 +70,7 @@ def a_key_that_is_missing_or_unknown_is_401(run: Run) -> None:
         require_equal("the body with an unknown key", {"error": "unknown_api_key"}, unknown.json())
 
 
-@check("C-KEY-2", part="read", feature="modhub_builds")
+@check("C-KEY-2", part="read", feature="modhub_builds", added=True)
 def nothing_is_published_without_a_key(run: Run) -> None:
     """Builds, sections and pages; the key is checked before anything else."""
     calls = [("POST", "/api/modhub/app/Not-An-Os!"), ("POST", "/api/modhub/app/changelog")]
@@ -82,7 +82,7 @@ def nothing_is_published_without_a_key(run: Run) -> None:
             require_equal(f"the body of {reply.call}", {"error": code}, reply.json())
 
 
-@check("C-ADDR-2", part="read")
+@check("C-ADDR-2", part="read", added=True)
 def the_storage_address_needs_its_own_key(run: Run) -> None:
     """The same two bodies. What is sent is no address, so that nothing changes in any case."""
     body, kind = b'{"baseUrl": "no address"}', {"Content-Type": "application/json"}
@@ -103,4 +103,5 @@ def a_body_of_an_account_call_is_limited(run: Run) -> None:
 def signing_out_is_always_204(run: Run) -> None:
     """With an unknown token, and without a usable body."""
     run.service.post_json("/api/auth/logout", {"refreshToken": "nonsense"}).expect(204)
-    run.service.call("POST", "/api/auth/logout", b"nonsense", repeatable=True).expect(204)
+    if not run.options.interface_only:
+        run.service.call("POST", "/api/auth/logout", b"nonsense", repeatable=True).expect(204)

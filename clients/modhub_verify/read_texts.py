@@ -11,7 +11,7 @@ from modhub_verify.outcomes import Skipped
 from modhub_verify.read_mods import of_mod
 from modhub_verify.replies import require, require_equal
 from modhub_verify.run import UNKNOWN_ID, Run
-from modhub_verify.shapes import NOTE_SHAPE, require_shape
+from modhub_verify.shapes import NOTE_SHAPE, TIME_SHAPE, require_shape
 
 _TAG_NAMES: Final = """
 p br hr h2 h3 h4 strong b em i u s del ins sub sup small blockquote ul ol li dl dt dd code pre kbd samp
@@ -89,11 +89,12 @@ def a_changelog_has_its_entries_newest_first(run: Run) -> None:
             require(newer >= older, f"the changelog of {of_mod(mod)} is not newest first.")
 
 
-@check("C-NOTE-1", "C-NOTE-3", part="read")
+@check("C-NOTE-1", "C-NOTE-3", part="read", added=True)
 def entries_keep_their_limits(run: Run) -> None:
     """A text is HTML of the same list, at most 4000 characters; an entry that was edited is not automatic."""
     for mod in run.mods[:5]:
         for note in run.service.get(f"/api/modhub/{mod['id']}/changelog").expect(200).document()["notes"]:
+            require_shape("an entry", {"createdAt": TIME_SHAPE, "editedAt": (TIME_SHAPE, None)}, note)
             require(len(note["text"]) <= 4000, f"an entry of {of_mod(mod)} has {len(note['text'])} characters.")
             require(len(note["title"] or "") <= 120, f"the title of an entry of {of_mod(mod)} is too long.")
             require(

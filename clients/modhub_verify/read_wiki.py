@@ -33,7 +33,7 @@ def the_wiki_lists_its_pages(run: Run) -> None:
     run.service.get("/Modhub/api/wiki/unheard-of/page").expect_error(404)
 
 
-@check("C-WIKI-7", part="read", feature="modhub_wiki")
+@check("C-WIKI-7", part="read", feature="modhub_wiki", added=True)
 def the_older_address_of_the_wiki_answers_the_same(run: Run) -> None:
     """The list, a page, and what is not there."""
     paths = ["", "/unheard-of/page"]
@@ -43,7 +43,7 @@ def the_older_address_of_the_wiki_answers_the_same(run: Run) -> None:
         require_equal(f"the answer of {older.call}", (newer.status, newer.body), (older.status, older.body))
 
 
-@check("C-WIKI-8", part="read", feature="modhub_wiki")
+@check("C-WIKI-8", part="read", feature="modhub_wiki", added=True)
 def the_wiki_has_pages_for_people(run: Run) -> None:
     """With a search, and 404 for what is not there."""
     start = read_page(run, "/Modhub/Wiki")

@@ -31,8 +31,8 @@ NOTE_SHAPE: Final[Mapping[str, Any]] = {
     "id": int,
     "title": (str, None),
     "text": str,
-    "createdAt": TIME_SHAPE,
-    "editedAt": (TIME_SHAPE, None),
+    "createdAt": str,
+    "editedAt": (str, None),
     "automatic": bool,
 }
 

@@ -18,7 +18,7 @@ import pytest
 from pyramid.response import Response
 
 from modhub_testing import Start
-from modhub_testing.broken_service import BrokenService, Fault, answers, at, document, status
+from modhub_testing.broken_service import BrokenService, Fault, answers, at, document, header, ignores, status
 from modhub_testing.commands import run_on_terminal
 from modhub_testing.lines import Relay
 from modhub_testing.running_server import running
@@ -100,16 +100,34 @@ def test_a_broken_clause_is_told(empty: Any, capsys: pytest.CaptureFixture[str])
     assert lines[-1].startswith("Checks: ")
 
 
-def test_another_implementation_is_judged_by_the_interface(verify: Call, empty: Any) -> None:
-    url, faulty = empty
-    faulty.faults = [
+def test_another_implementation_is_judged_by_the_interface(verified: Any, verify: Call) -> None:
+    """One with other pages, without a description, validators, ranges, request ids and calls from other origins."""
+    own = (
+        "ETag",
+        "Last-Modified",
+        "Repr-Digest",
+        "Access-Control-Allow-Origin",
+        "X-Request-Id",
+        "Link",
+        "Vary",
+        "Allow",
+    )
+    pages = "/|/Modhub|/Modhub/doc|/Modhub/feed.*|/sitemap.xml|/robots.txt"
+    verified.faulty.faults = [
         status(at("/api/openapi.json"), 404),
-        answers(at("/|/Modhub|/Modhub/doc|/Modhub/feed.*|/sitemap.xml|/robots.txt"), 200, b"Other pages"),
+        answers(at(pages), 200, b"Other pages"),
+        ignores(at(".*"), "Range", "If-None-Match"),
+        *(header(at(".*"), name, None) for name in own),
     ]
-    report = verify(0, url, "--part", "read", "--interface-only")
+    try:
+        report = verify(0, verified.url, "--part", "read", "--interface-only")
+    finally:
+        verified.faulty.faults = []
     added = {check["state"] for check in report["checks"] if check["added"]}
     assert added == {"absent"}
-    assert report["counts"]["passed"] > 10
+    assert {"modhub_auth", "modhub_builds", "modhub_wiki"} < set(report["features"])
+    assert [check["name"] for check in report["checks"] if not check["added"] and check["state"] != "passed"] == []
+    assert report["counts"]["passed"] > 30
 
 
 def test_a_report_for_build_pipelines(empty: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -260,7 +260,8 @@ FAULTS: dict[str, list[Fault]] = {
     # Fields
     "every call gives a mod its whole shape": [each_single(lambda mod: mod["install"][0].pop("conflictsWith"))],
     "ids and guids belong to one mod": [each_mod(lambda mod: mod.update(guid="6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"))],
-    "titles are one line of at most 120 characters": [each_mod(lambda mod: mod.update(title="A\u202etitle"))],
+    "titles have at most 120 characters": [each_mod(lambda mod: mod.update(title="x" * 121))],
+    "titles are one line": [each_mod(lambda mod: mod.update(title="A\u202etitle"))],
     "descriptions have at most 8000 characters": [each_mod(lambda mod: mod.update(description="x" * 8001))],
     "games are at most twenty names": [each_mod(lambda mod: mod.update(games=[f"game {at}" for at in range(21)]))],
     "a mod names each game once": [each_mod(lambda mod: mod.update(games=["Portal", "portal "]))],
@@ -460,8 +461,6 @@ MORE: list[tuple[str, str, list[Fault]]] = [
     ("C-FRONT-7", "orders and filters of pages are unknown to the api", [asks(at(LIST), unknown_sort)]),
     ("C-DL-5", "orders and filters of pages are unknown to the api", [asks(at(LIST), ordered_by_downloads)]),
     ("C-TAG-4", "orders and filters of pages are unknown to the api", [asks(at(LIST), filtered_by_tag)]),
-    ("C-MOD-3", "titles are one line of at most 120 characters", [each_mod(lambda mod: mod.update(title="x" * 121))]),
-    ("C-TXT-2", "titles are one line of at most 120 characters", [each_mod(lambda mod: mod.update(title="a\tb"))]),
     ("C-MOD-8", "required and conflicting mods are guids", [each_mod(lambda mod: mod.update(requires=GUIDS))]),
     ("C-MOD-9", "required and conflicting mods are guids", [each_mod(lambda mod: mod.update(requires=["x"]))]),
     (
