@@ -19,7 +19,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-quick test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages pictures completions lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool debian swift
+.PHONY: help install run test test-all test-rest test-quick test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -213,6 +213,9 @@ test-waitress: test-tools ## run the server's tests on waitress's main branch (o
 
 completions: test-tools ## write the completions of modhub-get for bash and zsh
 	@$(BIN)/python tools/write_completions.py
+
+clauses: venv ## write the texts of the clauses that the API's description has into its packages
+	@$(BIN)/python tools/write_clauses.py
 
 lint: lint-tools browser-tools ## run ruff and mypy, and check that names have one meaning and say it
 	@$(BIN)/ruff check

@@ -1,14 +1,16 @@
 """The request bodies of accounts and the cleaning of their fields (C-ACC-1; C-ERR-1)."""
 
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
+from modhub.base.operations import about
 from modhub.content import text
 from modhub.content.limits import KB
 from modhub.http.payload import read_json
 from modhub.http.request import Request
 from modhub_auth.models import MAX_CLIENT_LABEL, MAX_DISPLAY_NAME
+from modhub_auth.signin.passwords import MAX_PASSWORD, MIN_PASSWORD
 
 MAX_ACCOUNT_BODY: Final = 64 * KB
 """Bytes of a JSON body or a form. No field is long, and anybody may send one."""
@@ -28,7 +30,14 @@ def _line(value: OptionalString, limit: int) -> str:
 class Labelled(Struct, rename="camel", kw_only=True):
     """A body that may name the client that gets the refresh token."""
 
-    client: OptionalString = UNSET
+    client: Annotated[
+        OptionalString,
+        about(
+            f"A label for this program, cut at {MAX_CLIENT_LABEL} characters; the account's page lists "
+            "signed-in programs by it. If it is not sent with a refresh, the old one stays",
+            "Overlay",
+        ),
+    ] = UNSET
 
     def clean_client(self) -> str:
         """The client's label, or empty."""
@@ -38,9 +47,22 @@ class Labelled(Struct, rename="camel", kw_only=True):
 class Registration(Labelled, rename="camel", kw_only=True):
     """``POST /api/auth/register``"""
 
-    email: str
-    password: str
-    display_name: OptionalString = UNSET
+    email: Annotated[str, about("An address; capitals and outer spaces do not matter", "ada@example.org")]
+    password: Annotated[
+        str,
+        about(
+            f"{MIN_PASSWORD} to {MAX_PASSWORD:,} characters, any characters, never trimmed",
+            "ten characters or more",
+        ),
+    ]
+    display_name: Annotated[
+        OptionalString,
+        about(
+            f"What people see; trimmed to {MAX_DISPLAY_NAME} characters. `Modder` and the number of the "
+            "account when not sent",
+            "Ada",
+        ),
+    ] = UNSET
 
     def clean_display_name(self) -> str:
         """The display name, or empty."""
@@ -50,9 +72,16 @@ class Registration(Labelled, rename="camel", kw_only=True):
 class SignIn(Labelled, rename="camel", kw_only=True):
     """``POST /api/auth/login``"""
 
-    email: str
-    password: str
-    code: OptionalString = UNSET
+    email: Annotated[str, about("The address", "ada@example.org")]
+    password: Annotated[str, about("The password", "ten characters or more")]
+    code: Annotated[
+        OptionalString,
+        about(
+            "What the authenticator shows, six digits, spaces allowed; or one of the account's recovery "
+            "codes. Each works once",
+            "123 456",
+        ),
+    ] = UNSET
 
     def clean_code(self) -> str:
         """The code without outer spaces, or empty."""
@@ -62,22 +91,22 @@ class SignIn(Labelled, rename="camel", kw_only=True):
 class Refresh(Labelled, rename="camel", kw_only=True):
     """``POST /api/auth/refresh``"""
 
-    refresh_token: str
+    refresh_token: Annotated[str, about("Stops working once it has been accepted", "5f2c0c1e9d…")]
 
 
 class SignOut(Struct, rename="camel"):
     """``POST /api/auth/logout``"""
 
-    refresh_token: str
+    refresh_token: Annotated[str, about("The token to end", "5f2c0c1e9d…")]
 
 
 class Exchange(Struct):
     """``POST /api/auth/exchange``"""
 
-    key: str
+    key: Annotated[str, about("The publisher key", "mhk_…")]
 
 
 class Forgot(Struct):
     """``POST /api/auth/forgot``"""
 
-    email: str
+    email: Annotated[str, about("The address", "ada@example.org")]

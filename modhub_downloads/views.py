@@ -23,7 +23,7 @@ from modhub_downloads.response_schemas import DownloadsDocument, VersionDownload
         about="How often a published mod was downloaded, by version.",
         returns=DownloadsDocument,
         refusals=(Refusal(404, "not_found", "No such mod, or it is a draft or hidden."),),
-        clauses=("C-DL-2",),
+        clauses=("C-DL-1", "C-DL-2", "C-DL-4"),
     ),
 )
 def read_downloads_view(context: DownloadsResource, request: Request) -> Response:

@@ -1,9 +1,10 @@
 """The JSON that owners send."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import UNSET, Struct, UnsetType
 
+from modhub.base.operations import about
 from modhub_profiles.licenses import clean_license
 from modhub_profiles.web_links import clean_link
 
@@ -15,10 +16,22 @@ class LinksChange(Struct):
 
     nullable: ClassVar[frozenset[str]] = frozenset({"source", "report", "community", "license"})
 
-    source: LinkText = UNSET
-    report: LinkText = UNSET
-    community: LinkText = UNSET
-    license: LinkText = UNSET
+    source: Annotated[
+        LinkText,
+        about("Where its source code is, an https address; null clears it", "https://github.com/ada/split-timer"),
+    ] = UNSET
+    report: Annotated[
+        LinkText,
+        about(
+            "Where problems with it are reported to its author, an https address; null clears it",
+            "https://github.com/ada/split-timer/issues",
+        ),
+    ] = UNSET
+    community: Annotated[LinkText, about("Where its users meet, an https address; null clears it", None)] = UNSET
+    license: Annotated[
+        LinkText,
+        about("An SPDX licence expression; or `other: ` and your own words; null clears it", "MIT"),
+    ] = UNSET
 
     def cleaned(self) -> dict[str, str]:
         """The fields that were sent, as they are stored: empty for ``null``. 400 for the first that breaks a rule."""

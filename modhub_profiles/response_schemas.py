@@ -1,7 +1,10 @@
 """The JSON of links."""
 
+from typing import Annotated
+
 from msgspec import Struct
 
+from modhub.base.operations import about
 from modhub_profiles.models import ModLinks
 from modhub_profiles.read_service import ShownLinks
 
@@ -9,10 +12,16 @@ from modhub_profiles.read_service import ShownLinks
 class LinksDocument(Struct):
     """``GET`` and ``PUT /api/modhub/{id}/links``; None where the owner has set nothing."""
 
-    source: str | None = None
-    report: str | None = None
-    community: str | None = None
-    license: str | None = None
+    source: Annotated[str | None, about("Where its source code is", "https://github.com/ada/split-timer")]
+    report: Annotated[
+        str | None,
+        about("Where problems with it are reported to its author", "https://github.com/ada/split-timer/issues"),
+    ]
+    community: Annotated[str | None, about("Where its users meet", None)]
+    license: Annotated[
+        str | None,
+        about("An SPDX licence expression; or `other: ` and the owner's own words", "MIT"),
+    ]
 
 
 def links_document(links: ModLinks | ShownLinks) -> LinksDocument:

@@ -28,7 +28,7 @@ from modhub_profiles.response_schemas import LinksDocument, links_document
         about="Where the source of a published mod is, where to report a problem, its community, and its licence.",
         returns=LinksDocument,
         refusals=(Refusal(404, "not_found", "No such mod, or it is a draft or hidden."),),
-        clauses=("C-PRF-1",),
+        clauses=("C-PRF-1", "C-PRF-6"),
     ),
 )
 def read_links_view(context: LinksResource, request: Request) -> Response:
@@ -48,7 +48,8 @@ def read_links_view(context: LinksResource, request: Request) -> Response:
         about="Change the links and the licence of a mod; null clears one.",
         takes=LinksChange,
         returns=LinksDocument,
-        clauses=("C-PRF-2",),
+        refusals=(Refusal(400, "invalid_input", "A link or the licence breaks a rule; nothing is changed."),),
+        clauses=("C-PRF-1", "C-PRF-2", "C-PRF-3"),
     ),
 )
 def change_links_view(context: LinksResource, request: Request) -> LinksDocument:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Annotated, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
 from modhub.base.errors import invalid
+from modhub.base.operations import about
 from modhub.content.text import N_
 from modhub_sync import limits
 
@@ -26,10 +27,19 @@ class InstalledEntry(Struct):
     ``relations`` is the digest of its requirements and conflicts that a plan or an update check answered (C-SYNC-17).
     """
 
-    guid: str
-    version: OptionalLabel = UNSET
-    sha256: OptionalLabel = UNSET
-    relations: OptionalLabel = UNSET
+    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    version: Annotated[OptionalLabel, about("Its label, which is compared if there is no `sha256`", "1.3")] = UNSET
+    sha256: Annotated[
+        OptionalLabel,
+        about(
+            "SHA-256 of its code file, 64 hexadecimal digits",
+            "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a190817263544",
+        ),
+    ] = UNSET
+    relations: Annotated[
+        OptionalLabel,
+        about("What the last plan or update check answered; an empty string if there is none yet", "3f1d8c0b9a7e6d54"),
+    ] = UNSET
 
     def has(self, version: str, sha256: str) -> bool:
         """Whether it is this version. The file decides if the caller named it; labels are only compared."""
@@ -68,7 +78,7 @@ def clean_installed(field: str, mods: Iterable[InstalledEntry], most: int) -> di
 class LookupRequest(Struct):
     """``POST /api/modhub/lookup``"""
 
-    guids: list[str]
+    guids: Annotated[list[str], about(f"At most {limits.GUIDS_AT_ONCE}", ["8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21"])]
 
     def cleaned(self) -> dict[str, str]:
         """The GUIDs in order, in lower case and as sent."""
@@ -78,7 +88,7 @@ class LookupRequest(Struct):
 class UpdateRequest(Struct):
     """``POST /api/modhub/updates``"""
 
-    have: list[InstalledEntry]
+    have: Annotated[list[InstalledEntry], about(f"The mods that you have, at most {limits.GUIDS_AT_ONCE}")]
 
     def cleaned(self) -> dict[str, InstalledEntry]:
         """What the caller has, by GUID."""
@@ -88,9 +98,15 @@ class UpdateRequest(Struct):
 class PlanRequest(Struct):
     """``POST /api/modhub/plan``: without ``have`` nothing is installed; ``because``: false leaves the paths out."""
 
-    want: list[str]
-    have: list[InstalledEntry] | UnsetType | None = UNSET
-    because: bool | UnsetType | None = UNSET
+    want: Annotated[list[str], about(f"At most {limits.GUIDS_AT_ONCE} GUIDs", ["8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21"])]
+    have: Annotated[
+        list[InstalledEntry] | UnsetType | None,
+        about(f"The installed mods, at most {limits.INSTALLED_AT_ONCE}; none when not sent"),
+    ] = UNSET
+    because: Annotated[
+        bool | UnsetType | None,
+        about("false: the answer has neither `because` nor `depth`, which are most of a long plan", True),
+    ] = UNSET
 
     def wanted(self) -> dict[str, str]:
         """The wanted GUIDs in order, in lower case and as sent."""
@@ -104,13 +120,16 @@ class PlanRequest(Struct):
 class LockedMods(Struct):
     """A lock; its digest is for the caller."""
 
-    entries: list[InstalledEntry]
+    entries: Annotated[list[InstalledEntry], about(f"Those of the plan's lock, at most {limits.INSTALLED_AT_ONCE}")]
 
 
 class LockRequest(Struct):
     """``POST /api/modhub/plan/check``"""
 
-    lock: LockedMods
+    lock: Annotated[
+        LockedMods,
+        about("The lock of a plan. Check its `digest` yourself: the service compares the entries only"),
+    ]
 
     def cleaned(self) -> dict[str, InstalledEntry]:
         """The entries of the lock, by GUID."""

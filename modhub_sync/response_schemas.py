@@ -4,87 +4,156 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from modhub.base.operations import documented_as
+from modhub.base.operations import about, documented_as
+from modhub_sync import limits
 
 
 class LookupRest(Struct):
     """``POST /api/modhub/lookup`` without its ``mods``, which come first: GUIDs as sent."""
 
-    missing: list[str]
-    more: list[str] | UnsetType = UNSET
+    missing: Annotated[list[str], about("The other GUIDs as sent, each once", ["01234567-89ab-cdef-0123-456789abcdef"])]
+    more: Annotated[
+        list[str] | UnsetType,
+        about(
+            "GUIDs that did not fit: ask again for those; absent otherwise",
+            ["7d5f2b1c-8a3e-4c9d-b6f0-1e2d3c4b5a69"],
+        ),
+    ] = UNSET
 
 
 class LookupDocument(LookupRest, kw_only=True):
-    """``POST /api/modhub/lookup``, for its description: the body is composed of stored documents."""
+    """``POST /api/modhub/lookup``. The body is composed of stored documents."""
 
-    mods: list[Annotated[Raw, documented_as("ModDocument")]]
+    mods: Annotated[list[Annotated[Raw, documented_as("ModDocument")]], about("The mods in the order asked")]
 
 
 class ChangedMod(Struct):
     """A mod whose code file is another than the caller's."""
 
-    guid: str
-    id: int
-    version: str
-    bytes: int
-    sha256: str
-    url: str
-    changelog: list[Annotated[Any, documented_as("NoteDocument")]]
+    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    id: Annotated[int, about("The number in addresses", 12)]
+    version: Annotated[str, about("The version on offer", "1.4")]
+    bytes: Annotated[int, about("Size of its code file", 48213)]
+    sha256: Annotated[
+        str,
+        about(
+            "SHA-256 of its code file, 64 hexadecimal digits",
+            "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a190817263544",
+        ),
+    ]
+    url: Annotated[str, about("The code file", "/Modhub/file/57")]
+    changelog: Annotated[
+        list[Annotated[Any, documented_as("NoteDocument")]],
+        about(f"What is new since yours, newest first, at most {limits.NOTES} entries"),
+    ]
 
 
 class RelationsDocument(Struct):
     """The digest of what a mod requires and excludes."""
 
-    guid: str
-    relations: str
+    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    relations: Annotated[str, about("What to keep and to send next time", "b2d9a4e07c6f1835")]
 
 
 class UpdatesDocument(Struct, rename="camel"):
     """``POST /api/modhub/updates``; the last two only for callers that sent ``relations``."""
 
-    changed: list[ChangedMod]
-    gone: list[str]
-    same: int
-    relations_changed: list[str] | UnsetType = UNSET
-    relations: list[RelationsDocument] | UnsetType = UNSET
+    changed: Annotated[list[ChangedMod], about("The mods with another code file")]
+    gone: Annotated[list[str], about("GUIDs that are not published, as sent", ["01234567-89ab-cdef-0123-456789abcdef"])]
+    same: Annotated[int, about("How many have not changed", 0)]
+    relations_changed: Annotated[
+        list[str] | UnsetType,
+        about(
+            "GUIDs of the mods that require or exclude other mods than your `relations` said; absent if you sent none",
+            ["8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21"],
+        ),
+    ] = UNSET
+    relations: Annotated[
+        list[RelationsDocument] | UnsetType,
+        about("What to keep for each of them; absent if you sent none"),
+    ] = UNSET
 
 
 class ChangeDocument(Struct):
     """A change; ``guid`` and ``id`` only of mods, and no ``id`` once it is deleted."""
 
-    serial: int
-    kind: str
-    what: str
-    at: str
-    guid: str | UnsetType = UNSET
-    id: int | UnsetType = UNSET
+    serial: Annotated[int, about("The serial of this change. Serials rise, with gaps", 8412)]
+    kind: Annotated[
+        str,
+        about(
+            "What has changed: `mod`; `game` for the curated games, `build` and `app_changelog` for the app. "
+            "Others may be added: ignore those that you do not know",
+            "mod",
+        ),
+    ]
+    what: Annotated[
+        str,
+        about(
+            "`published` (also a mod that is no longer hidden), `edited` (also its changelog), `file` "
+            "(another code, CSS or image; it stays `file` when the mod is edited later, so compare the "
+            "digest with yours), `deleted` (also a mod that was hidden)",
+            "published",
+        ),
+    ]
+    at: Annotated[str, about("Time of the change", "2026-11-21T08:15:30.123456Z")]
+    guid: Annotated[
+        str | UnsetType,
+        about(
+            "Only of mods; entries of other kinds say that something of the kind has changed",
+            "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21",
+        ),
+    ] = UNSET
+    id: Annotated[int | UnsetType, about("Only of mods that are not deleted", 12)] = UNSET
 
 
 class ChangesDocument(Struct):
     """``GET /api/modhub/changes``; ``serial`` is the next ``since``."""
 
-    feed: str
-    serial: int
-    more: bool
-    changes: list[ChangeDocument]
+    feed: Annotated[
+        str,
+        about(
+            "Identifies the sequence of serials. It changes when the service is restored from a backup: "
+            "begin again with `since=0`",
+            "9c4de1c2a05b4f0e8f3c1b7a6d5e4f32",
+        ),
+    ]
+    serial: Annotated[int, about("Your next `since`", 8412)]
+    more: Annotated[bool, about("Whether there are more: ask again at once", True)]
+    changes: Annotated[list[ChangeDocument], about("The entries, by serial")]
 
 
 class SnapshotDocument(Struct):
     """``GET /api/modhub/snapshot``; ``signature`` is over the other fields."""
 
-    serial: int
-    feed: str
-    url: str
-    bytes: int
-    sha256: str
-    signature: str | None = None
+    serial: Annotated[int, about("Continue with the changes since this one", 8412)]
+    feed: Annotated[str, about("The sequence of serials that it belongs to", "9c4de1c2a05b4f0e8f3c1b7a6d5e4f32")]
+    url: Annotated[
+        str,
+        about("The file", "/Modhub/snapshot/2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"),
+    ]
+    bytes: Annotated[int, about("Its size", 2310455)]
+    sha256: Annotated[
+        str,
+        about(
+            "SHA-256 of the file, 64 hexadecimal digits",
+            "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+        ),
+    ]
+    signature: Annotated[
+        str | None,
+        about(
+            "Ed25519, in base64, over the other fields as JSON: names in alphabetical order, no spaces, "
+            "UTF-8. null: this service does not sign",
+            None,
+        ),
+    ] = None
 
 
 class PublicKeyDocument(Struct, rename="camel"):
     """``GET /api/modhub/snapshot/key``"""
 
-    algorithm: str
-    public_key: str
+    algorithm: Annotated[str, about("Always `Ed25519` (RFC 8032)", "Ed25519")]
+    public_key: Annotated[str, about("32 bytes in base64", "A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=")]
 
 
 class PathDocument(Struct, kw_only=True, gc=False):
@@ -93,72 +162,109 @@ class PathDocument(Struct, kw_only=True, gc=False):
     Both are absent from a plan without reasons.
     """
 
-    guid: str
-    because: list[str] | UnsetType = UNSET
-    depth: int | UnsetType = UNSET
+    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    because: Annotated[
+        list[str] | UnsetType,
+        about(
+            "The shortest path of GUIDs from a wanted mod to the one that requires it; empty for a wanted "
+            f"mod. Of more than {limits.PATH_SHOWN} only the first and the last eight are shown",
+            [],
+        ),
+    ] = UNSET
+    depth: Annotated[int | UnsetType, about("The length of such a path; only if it is not shown whole", 17)] = UNSET
 
 
 class StepDocument(PathDocument, kw_only=True, gc=False):
     """A step of a plan: ``install``, ``update`` or ``keep``; ``relations`` is the digest of an update check."""
 
-    action: str
-    relations: str
+    action: Annotated[str, about("`install`, `update` (you have another file) or `keep`", "install")]
+    relations: Annotated[
+        str,
+        about(
+            "Identifies what the mod requires and excludes: keep it, and send it with [the update "
+            "check](#sync-updates). It is only compared",
+            "b2d9a4e07c6f1835",
+        ),
+    ]
 
 
 class ExcludingDocument(PathDocument, kw_only=True, gc=False):
     """One mod of a pair; ``excludes``: it names the other one. Without a title if it is not published."""
 
-    title: str | None
-    excludes: bool
+    title: Annotated[str | None, about("null for an installed mod that is not published", "Calm HUD")]
+    excludes: Annotated[
+        bool,
+        about("Whether this mod names the other one in `conflictsWith`; one of the two does, or both", True),
+    ]
 
 
 class ConflictDocument(Struct):
     """Two mods of which at least one excludes the other."""
 
-    pair: list[ExcludingDocument]
+    pair: Annotated[list[ExcludingDocument], about("The two mods, each with its path")]
 
 
 class MissingDocument(Struct, rename="camel"):
     """A GUID that is not published, and the mods that require it."""
 
-    guid: str
-    required_by: list[str]
+    guid: Annotated[str, about("The GUID that is not published", "01234567-89ab-cdef-0123-456789abcdef")]
+    required_by: Annotated[
+        list[str],
+        about(
+            "GUIDs of the mods that require it directly; empty for a wanted one",
+            ["8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21"],
+        ),
+    ]
 
 
 class LockEntryDocument(Struct, gc=False):
     """Exactly one file of a mod. The fields are in the order of canonical JSON."""
 
-    guid: str
-    sha256: str
-    version: str
+    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    sha256: Annotated[
+        str,
+        about("SHA-256 of its code file", "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a190817263544"),
+    ]
+    version: Annotated[str, about("Its version", "1.4")]
 
 
 class LockDocument(Struct):
     """A lock; ``digest`` is the SHA-256 of ``entries``, the canonical JSON of a list of `LockEntryDocument`."""
 
-    digest: str
-    entries: Annotated[Raw, documented_as("LockEntryDocument", many=True)]
+    digest: Annotated[
+        str,
+        about(
+            "SHA-256 of `entries` as JSON: names in alphabetical order, no spaces, UTF-8 without escapes",
+            "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9",
+        ),
+    ]
+    entries: Annotated[Annotated[Raw, documented_as("LockEntryDocument", many=True)], about("By GUID")]
 
 
 class PlanDocument(Struct, rename="camel"):
     """``POST /api/modhub/plan``; ``bytes`` is what has to be downloaded."""
 
-    steps: list[StepDocument]
-    conflicts: list[ConflictDocument]
-    conflicts_total: int
-    missing: list[MissingDocument]
-    bytes: int
-    lock: LockDocument
+    steps: Annotated[list[StepDocument], about("In this order")]
+    conflicts: Annotated[
+        list[ConflictDocument],
+        about(
+            f"At most {limits.CONFLICTS} pairs of mods of which one excludes the other: wanted, required or installed",
+        ),
+    ]
+    conflicts_total: Annotated[int, about("How many there are", 1)]
+    missing: Annotated[list[MissingDocument], about("GUIDs that are not published")]
+    bytes: Annotated[int, about("What has to be downloaded: the code files of `install` and `update`", 48213)]
+    lock: Annotated[LockDocument, about("Exactly the files of all steps, for another machine or another day")]
 
 
 class EntryState(Struct):
     """An entry of a lock: ``same``, ``replaced`` or ``gone``."""
 
-    guid: str
-    state: str
+    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    state: Annotated[str, about("`same`, `replaced` by another file, or `gone`", "same")]
 
 
 class LockStateDocument(Struct):
     """``POST /api/modhub/plan/check``"""
 
-    entries: list[EntryState]
+    entries: Annotated[list[EntryState], about("The entries of the lock in the order sent")]

@@ -28,7 +28,7 @@ from modhub_tags.schemas import ListedTag, TagListDocument, TagsChange, TagsDocu
         id="list_tags",
         about="The tags that the operator offers, with their titles.",
         returns=TagListDocument,
-        clauses=("C-TAG-2",),
+        clauses=("C-TAG-1", "C-TAG-2"),
     ),
 )
 def list_tags_view(_context: Any, request: Request) -> Response:
@@ -47,7 +47,7 @@ def list_tags_view(_context: Any, request: Request) -> Response:
         about="The tags of a published mod.",
         returns=TagsDocument,
         refusals=(Refusal(404, "not_found", "No such mod, or it is a draft or hidden."),),
-        clauses=("C-TAG-2",),
+        clauses=("C-TAG-2", "C-TAG-6"),
     ),
 )
 def read_tags_view(context: TagsResource, request: Request) -> Response:
@@ -67,7 +67,8 @@ def read_tags_view(context: TagsResource, request: Request) -> Response:
         about="Give a mod these tags and no others.",
         takes=TagsChange,
         returns=TagsDocument,
-        clauses=("C-TAG-3",),
+        refusals=(Refusal(400, "invalid_input", "More than five tags, or a name that is not in the list."),),
+        clauses=("C-TAG-3", "C-TAG-5"),
     ),
 )
 def change_tags_view(context: TagsResource, request: Request) -> TagsDocument:

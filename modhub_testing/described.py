@@ -11,8 +11,8 @@ from webtest import TestResponse
 from modhub.base.operations import FileBody
 from modhub.base.service_registry import find_optional_service
 from modhub.http.request import Request
-from modhub.web.openapi import ServedOperation, find_operations
-from modhub.web.openapi_parts import refusals_of
+from modhub.web.openapi_refusals import refusals_of
+from modhub.web.served_operations import ServedOperation, find_operations
 
 ANYWHERE = {
     (400, "invalid_input"),
@@ -32,12 +32,15 @@ class DescribedApi:
         self._registry = registry
 
     @cached_property
-    def _operations(self) -> list[tuple[re.Pattern[str], ServedOperation]]:
-        """Fixed addresses come before those with variable segments."""
+    def served(self) -> list[ServedOperation]:
+        """All of them. Fixed addresses come before those with variable segments."""
         request = Request.blank("/")
         request.registry = self._registry
-        served = sorted(find_operations(request), key=lambda served: (served.path.count("{"), served.path))
-        return [(_pattern_of(operation), operation) for operation in served]
+        return sorted(find_operations(request), key=lambda served: (served.path.count("{"), served.path))
+
+    @cached_property
+    def _operations(self) -> list[tuple[re.Pattern[str], ServedOperation]]:
+        return [(_pattern_of(operation), operation) for operation in self.served]
 
     def find(self, method: str, path: str) -> ServedOperation | None:
         """The call at a path, if it is described."""

@@ -4,6 +4,7 @@ Declared where the view is, in its decorator. The description adds what holds fo
 resource tree, credentials from permissions, validators of public reads, and the errors that follow from these.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -23,15 +24,31 @@ class Parameter:
     kind: type = str
     default: Any = None
     required: bool = False
+    example: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An error of one call: its status, its code (C-ERR-1), and when it comes."""
+    """An error of one call: its status, its code (C-ERR-1), and when it comes.
+
+    ``body`` is a Struct if it has fields of its own beside those of every error.
+    """
 
     status: int
     code: str
     about: str
+    body: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A call that may follow, and which of its parameters this answer has.
+
+    ``parameters``: runtime expressions of OpenAPI by name, as in ``{"id": "$response.body#/id"}``.
+    """
+
+    operation: str
+    parameters: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +66,15 @@ RANGED_FILE: Final = FileBody("The bytes of the file, or a part of them.")
 SCHEMA_OF: Final = "#/components/schemas/{name}"
 
 
+def about(text: str, *examples: Any, **schema: Any) -> msgspec.Meta:
+    """Say what a field of a Struct is, as in ``Annotated[int, about("Its size", 48213)]``.
+
+    The description has it, and the tables of the reference at ``/Modhub/doc``: one sentence in Markdown without its
+    full stop, in which ``[text](#part)`` leads to a part of the reference. ``schema`` is further JSON Schema.
+    """
+    return msgspec.Meta(description=text, examples=list(examples) or None, extra_json_schema=schema or None)
+
+
 def documented_as(name: str, *, many: bool = False) -> msgspec.Meta:
     """Say of encoded JSON, as in ``Annotated[Raw, documented_as("ModDocument")]``, which Struct has its fields.
 
@@ -64,8 +90,9 @@ class Operation:
 
     ``id`` is its name in generated clients. ``takes`` and ``returns`` are Structs, files, or None for no body.
     ``schemas`` are Structs that these name by :func:`documented_as`. ``also`` are other statuses of success.
-    ``refusals`` are those of this call alone. ``signed_in_too``: an account's token is optional. ``clauses`` are ids in
-    docs/contract.md.
+    ``refusals`` are those of this call alone. ``signed_in_too``: an account's token is optional. ``sends`` are headers
+    of the answer. ``leads_to`` are calls that may follow. ``clauses`` are ids of the contract, whose texts are in the
+    package's ``clauses.json``.
     """
 
     id: str
@@ -79,6 +106,8 @@ class Operation:
     headers: tuple[Parameter, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     signed_in_too: bool = False
+    sends: tuple[Parameter, ...] = ()
+    leads_to: tuple[Lead, ...] = ()
     clauses: tuple[str, ...] = ()
 
     def renamed(self, operation_id: str) -> "Operation":

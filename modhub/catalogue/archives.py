@@ -3,10 +3,11 @@
 import re
 import struct
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
+from modhub.base.operations import about
 from modhub.content import limits, text
 from modhub.content.limits import KB, MB
 
@@ -30,8 +31,11 @@ class ArchiveProblem(msgspec.Struct):
     ``problem`` is ``parent_folder``, ``absolute``, ``duplicate``, or ``unreadable`` for the whole archive.
     """
 
-    name: str
-    problem: str
+    name: Annotated[str, about("The name in the archive; empty if the problem is of all of it", "../hud.lua")]
+    problem: Annotated[
+        str,
+        about("`parent_folder`, `absolute` or `duplicate`; `unreadable` is about the whole file", "parent_folder"),
+    ]
 
 
 def find_archive_problems(read: ReadRange, size: int) -> list[ArchiveProblem]:

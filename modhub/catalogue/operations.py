@@ -1,8 +1,10 @@
-"""What the API views declare about themselves (:mod:`modhub.base.operations`)."""
+"""What the API views for owners and keys declare about themselves (:mod:`modhub.base.operations`)."""
 
 from typing import Final
 
-from modhub.base.operations import RANGED_FILE, FileBody, Operation, Parameter, Refusal
+from modhub.base.operations import FileBody, Lead, Operation, Parameter, Refusal
+from modhub.catalogue.owner_response_schemas import FilesDocument, KeyDocument, PreviewDocument, VersionUsedDocument
+from modhub.catalogue.public_operations import NO_MOD
 from modhub.catalogue.rehearsal import RehearsalDocument
 from modhub.catalogue.request_schemas import (
     CaptionsChange,
@@ -16,33 +18,41 @@ from modhub.catalogue.request_schemas import (
 )
 from modhub.catalogue.response_schemas import (
     CaptionsDocument,
-    FilesDocument,
-    GamesDocument,
     MineDocument,
     ModDocument,
-    ModListDocument,
     NoteDocument,
     NotesDocument,
-    PreviewDocument,
-    SingleModDocument,
     VotesDocument,
 )
 from modhub.catalogue.successors import SupersededDocument
 from modhub.content import limits
+from modhub.content.limits import KB, MB
 
-NO_MOD: Final = Refusal(404, "not_found", "No such mod, or it is a draft or hidden.")
-KEY_USED: Final = Refusal(409, "idempotency_key_used", "The key was sent with other content.")
+KEY_USED: Final = Refusal(409, "idempotency_key_used", "The key was sent with another query or body.")
+KEY_IN_USE: Final = Refusal(503, "busy", "The first call with this `Idempotency-Key` has not ended.")
 IDEMPOTENCY_KEY: Final = Parameter(
     "Idempotency-Key", "1 to 255 printable ASCII characters: the same call again within a day creates nothing."
 )
-UPLOAD_NAME: Final = Parameter("name", "The name to save the file under; only its last path part counts.")
-LISTED_BY: Final = (
-    Parameter("q", f"Each word must occur in the title or in a game's name. Cut at {limits.QUERY} characters."),
-    Parameter("game", "One game by its whole name."),
-    Parameter("sort", "new: most recently changed first. top: votes for minus votes against.", str, "new"),
-    Parameter("page", "Counted from 1.", int, 1),
-    Parameter("size", f"Mods on a page, at most {limits.PAGE_SIZE_MOST}.", int, limits.PAGE_SIZE),
+WRONG_TYPE: Final = Refusal(400, "invalid_input", "A field of the wrong type.")
+FILE: Final = FileBody("The file itself.")
+NO_FILE: Final = Refusal(400, "invalid_input", "An empty body, a multipart form, or a `Content-Encoding`.")
+OF_THE_MOD: Final = tuple(
+    Lead(name, {"id": "$response.body#/id"})
+    for name in (
+        "edit_mod",
+        "upload_code",
+        "upload_image",
+        "rehearse_mod",
+        "publish_mod",
+        "delete_mod",
+    )
 )
+
+
+def upload_name(fallback: str) -> Parameter:
+    """The parameter ``name`` of an upload."""
+    about = f"The name to save it under: the last part of a path, at most {limits.FILE_NAME} characters; `{fallback}` "
+    return Parameter("name", about + "when not sent.")
 
 
 LIST_OWN_FILES: Final = Operation(
@@ -56,13 +66,16 @@ PREVIEW_TEXT: Final = Operation(
     about="What becomes of a text, as it would be stored. Changes nothing.",
     takes=TextPreview,
     returns=PreviewDocument,
-    clauses=("C-OWN-41",),
+    refusals=(Refusal(400, "invalid_input", "No `text`, or a field of the wrong type."),),
+    clauses=("C-OWN-41", "C-TXT-8", "C-TXT-9", "C-TXT-10", "C-TXT-11", "C-TXT-12"),
 )
 CHANGE_CAPTIONS: Final = Operation(
     id="change_captions",
     about="Change the captions of the images that are listed.",
     takes=CaptionsChange,
     returns=CaptionsDocument,
+    refusals=(Refusal(400, "invalid_input", "No list, an image listed twice, or not one of this mod."),),
+    leads_to=(Lead("delete_image", {"id": "$request.path.id", "assetId": "$response.body#/captions/0/assetId"}),),
     clauses=("C-PIC-20",),
 )
 ORDER_IMAGES: Final = Operation(
@@ -70,6 +83,7 @@ ORDER_IMAGES: Final = Operation(
     about="Put the images in another order. Each one is listed once.",
     takes=OrderChange,
     returns=ModDocument,
+    refusals=(Refusal(400, "invalid_input", "Not each image of the mod once."),),
     clauses=("C-PIC-21",),
 )
 CHANGE_SUCCESSOR: Final = Operation(
@@ -77,20 +91,35 @@ CHANGE_SUCCESSOR: Final = Operation(
     about="Name the mod that supersedes this one, by its GUID or address. null clears it.",
     takes=SuccessorChange,
     returns=SupersededDocument,
+    refusals=(
+        Refusal(
+            400,
+            "invalid_input",
+            "Neither a GUID nor the address of a mod that is published or yours, or the mod itself.",
+        ),
+    ),
     clauses=("C-OWN-18", "C-OWN-33"),
 )
 LIST_OWN_ENTRIES: Final = Operation(
     id="list_own_entries",
     about="The changelog for the owner, of a draft too.",
     returns=NotesDocument,
-    clauses=("C-NOTE-20",),
+    leads_to=tuple(
+        Lead(name, {"id": "$request.path.id", "noteId": "$response.body#/notes/0/id"})
+        for name in ("edit_entry", "delete_entry")
+    ),
+    clauses=("C-NOTE-20", "C-NOTE-1"),
 )
 VOTE: Final = Operation(
     id="vote",
     about="Vote for a mod, against it, or withdraw the vote.",
     takes=VoteChange,
     returns=VotesDocument,
-    refusals=(Refusal(403, "own_mod", "The mod is the caller's own."), NO_MOD),
+    refusals=(
+        Refusal(400, "invalid_input", "`value` is something else."),
+        Refusal(403, "own_mod", "The mod is the caller's own."),
+        NO_MOD,
+    ),
     clauses=("C-VOTE-1", "C-VOTE-3"),
 )
 CREATE_MOD: Final = Operation(
@@ -100,8 +129,33 @@ CREATE_MOD: Final = Operation(
     returns=ModDocument,
     status=201,
     headers=(IDEMPOTENCY_KEY,),
-    refusals=(KEY_USED,),
-    clauses=("C-OWN-1", "C-OWN-6", "C-OWN-31"),
+    refusals=(
+        Refusal(
+            400,
+            "invalid_input",
+            "No title, a field of the wrong type, an item that is not a GUID, a GUID in both lists, more than "
+            f"{limits.GUIDS} in a list, a malformed `Idempotency-Key`.",
+        ),
+        Refusal(401, "unauthorized", "No valid token; or the mod that this key has made was deleted."),
+        KEY_USED,
+        KEY_IN_USE,
+    ),
+    leads_to=OF_THE_MOD,
+    clauses=(
+        "C-OWN-1",
+        "C-OWN-4",
+        "C-OWN-6",
+        "C-OWN-31",
+        "C-OWN-32",
+        "C-MOD-2",
+        "C-MOD-3",
+        "C-MOD-4",
+        "C-MOD-6",
+        "C-MOD-8",
+        "C-MOD-9",
+        "C-MOD-10",
+        "C-MOD-14",
+    ),
 )
 LIST_OWN_MODS: Final = Operation(
     id="list_own_mods",
@@ -114,16 +168,20 @@ EDIT_MOD: Final = Operation(
     about="Change the fields that are sent.",
     takes=ModChange,
     returns=ModDocument,
-    headers=(Parameter("If-Match", "The mod's updatedAt in quotes: 412 if it has changed since."),),
-    refusals=(Refusal(412, "changed", "The mod has another updatedAt."),),
-    clauses=("C-OWN-2", "C-OWN-3", "C-OWN-5", "C-OWN-7", "C-OWN-30"),
+    headers=(Parameter("If-Match", "The mod's `updatedAt` in quotes: 412 if it has changed since. `*` always fits."),),
+    refusals=(
+        Refusal(400, "invalid_input", "As for a new mod, an empty title, or the mod's own GUID in a list."),
+        Refusal(412, "changed", "The mod has another `updatedAt` than `If-Match` says: read it again."),
+    ),
+    clauses=("C-OWN-2", "C-OWN-3", "C-OWN-4", "C-OWN-5", "C-OWN-7", "C-OWN-30", "C-MOD-13"),
 )
 PUBLISH_MOD: Final = Operation(
     id="publish_mod",
     about="Publish a mod. There is no way back. A published one stays as it is.",
     returns=ModDocument,
     refusals=(Refusal(409, "no_code", "No code file has been uploaded."),),
-    clauses=("C-OWN-8", "C-OWN-9"),
+    leads_to=tuple(Lead(name, {"id": "$response.body#/id"}) for name in ("read_mod", "download_mod", "vote")),
+    clauses=("C-OWN-8", "C-OWN-9", "C-OWN-15"),
 )
 DELETE_MOD: Final = Operation(
     id="delete_mod",
@@ -134,34 +192,69 @@ DELETE_MOD: Final = Operation(
 UPLOAD_CODE: Final = Operation(
     id="upload_code",
     about="Upload the code file of a new version.",
-    takes=FileBody("The file itself."),
+    takes=FILE,
     returns=ModDocument,
     status=201,
-    parameters=(Parameter("version", "The label of the version.", required=True), UPLOAD_NAME),
-    refusals=(
-        Refusal(409, "version_used", "The mod has used this version. The answer names bytes and sha256 of its file."),
+    parameters=(
+        Parameter(
+            "version",
+            f"Any label, cut at {limits.VERSION} characters, that this mod has not used yet. A version is free again "
+            "when its changelog entry is deleted.",
+            required=True,
+            example="1.4",
+        ),
+        upload_name("mod.bin"),
     ),
-    clauses=("C-UP-1", "C-UP-3", "C-UP-4", "C-UP-5", "C-UP-11"),
+    refusals=(
+        Refusal(400, "invalid_input", "No `version`, an empty body, a multipart form, or a `Content-Encoding`."),
+        Refusal(
+            409,
+            "version_used",
+            "The version has been used. The answer says what is stored under it.",
+            VersionUsedDocument,
+        ),
+        Refusal(413, "too_large", f"More than {limits.CODE // MB} MB."),
+    ),
+    leads_to=(
+        *OF_THE_MOD[-2:],
+        Lead("list_own_entries", {"id": "$response.body#/id"}),
+    ),
+    clauses=("C-UP-1", "C-UP-2", "C-UP-3", "C-UP-4", "C-UP-5", "C-UP-6", "C-UP-7", "C-UP-8", "C-UP-11", "C-UP-13"),
 )
 UPLOAD_CSS: Final = Operation(
     id="upload_css",
     about="Upload the style sheet. A second one replaces the first.",
-    takes=FileBody("The file itself."),
+    takes=FILE,
     returns=ModDocument,
     status=201,
-    parameters=(UPLOAD_NAME,),
-    clauses=("C-UP-1", "C-UP-6", "C-UP-11"),
+    parameters=(upload_name("mod.css"),),
+    refusals=(NO_FILE, Refusal(413, "too_large", f"More than {limits.CSS // KB} KB.")),
+    clauses=("C-UP-1", "C-UP-2", "C-UP-6", "C-UP-7", "C-UP-11", "C-UP-15"),
 )
 UPLOAD_IMAGE: Final = Operation(
     id="upload_image",
     about="Add an image.",
-    takes=FileBody("The file itself."),
+    takes=FILE,
     returns=ModDocument,
     status=201,
-    parameters=(UPLOAD_NAME,),
+    parameters=(upload_name("image"),),
     headers=(IDEMPOTENCY_KEY,),
-    refusals=(KEY_USED,),
-    clauses=("C-UP-1", "C-UP-6", "C-UP-11", "C-OWN-31"),
+    refusals=(
+        Refusal(
+            400,
+            "invalid_input",
+            "An empty body, a multipart form, a `Content-Encoding`, or a malformed `Idempotency-Key`.",
+        ),
+        KEY_USED,
+        Refusal(
+            413,
+            "too_large",
+            f"More than {limits.IMAGE // MB} MB, or more than {limits.IMAGES // MB} MB with the images that are there; "
+            "`limitBytes` says which.",
+        ),
+        KEY_IN_USE,
+    ),
+    clauses=("C-UP-1", "C-UP-2", "C-UP-6", "C-UP-7", "C-UP-10", "C-UP-11", "C-OWN-31", "C-OWN-32"),
 )
 DELETE_IMAGE: Final = Operation(id="delete_image", about="Remove an image.", status=204, clauses=("C-UP-14",))
 EDIT_ENTRY: Final = Operation(
@@ -169,6 +262,7 @@ EDIT_ENTRY: Final = Operation(
     about="Change the title or the text of a changelog entry.",
     takes=NoteChange,
     returns=NoteDocument,
+    refusals=(WRONG_TYPE,),
     clauses=("C-NOTE-3", "C-NOTE-5"),
 )
 DELETE_ENTRY: Final = Operation(
@@ -180,75 +274,13 @@ DELETE_ENTRY: Final = Operation(
 TEST_MACHINE_KEY: Final = Operation(
     id="test_machine_key",
     about="Succeeds with any valid machine key, and changes nothing.",
-    returns=dict[str, bool],
-    clauses=("C-KEY-1",),
-)
-LIST_MODS: Final = Operation(
-    id="list_mods",
-    about="Published mods, a page at a time. No parameter is refused, and the answer names the values that were used.",
-    returns=ModListDocument,
-    parameters=LISTED_BY,
-    clauses=("C-LIST-1", "C-LIST-2", "C-LIST-3", "C-LIST-4", "C-LIST-7", "C-LIST-8"),
-)
-READ_MOD: Final = Operation(
-    id="read_mod",
-    about="A published mod with all that must be installed for it. A Link header names its files with their digests.",
-    returns=SingleModDocument,
-    refusals=(NO_MOD,),
-    clauses=("C-READ-1", "C-READ-2", "C-READ-3", "C-READ-6", "C-READ-11"),
-)
-READ_CHANGELOG: Final = Operation(
-    id="read_changelog",
-    about="The changelog of a published mod, newest first.",
-    returns=NotesDocument,
-    refusals=(NO_MOD,),
-    clauses=("C-READ-8", "C-NOTE-1"),
-)
-READ_CAPTIONS: Final = Operation(
-    id="read_captions",
-    about="The images of a published mod with their captions.",
-    returns=CaptionsDocument,
-    refusals=(NO_MOD,),
-    clauses=("C-PIC-20",),
-)
-READ_SUCCESSOR: Final = Operation(
-    id="read_successor",
-    about="The published mod that supersedes this one, or null.",
-    returns=SupersededDocument,
-    refusals=(NO_MOD,),
-    clauses=("C-OWN-19",),
-)
-LIST_GAMES: Final = Operation(
-    id="list_games",
-    about="The games that the operator keeps, with their icons.",
-    returns=GamesDocument,
-    clauses=("C-READ-10",),
-)
-DOWNLOAD_MOD: Final = Operation(
-    id="download_mod",
-    about="The code file of a published mod.",
-    returns=RANGED_FILE,
-    refusals=(Refusal(404, "not_found", "No such mod, it is a draft or hidden, or it has no code."),),
-    clauses=("C-READ-9", "C-FILE-2"),
-)
-READ_FILE: Final = Operation(
-    id="read_file",
-    about="A file of a published mod.",
-    returns=RANGED_FILE,
-    refusals=(Refusal(404, "not_found", "No such file, or its mod is a draft or hidden."),),
-    clauses=("C-FILE-1", "C-FILE-2"),
-)
-READ_VOTES: Final = Operation(
-    id="read_votes",
-    about="The votes on a published mod. With a token, also the caller's own.",
-    returns=VotesDocument,
-    signed_in_too=True,
-    refusals=(NO_MOD,),
-    clauses=("C-VOTE-2",),
+    returns=KeyDocument,
+    clauses=("C-KEY-1", "C-KEY-2", "C-KEY-3"),
 )
 REHEARSE_MOD: Final = Operation(
     id="rehearse_mod",
     about="What publishing would show, and what is still missing. Changes nothing.",
     returns=RehearsalDocument,
-    clauses=("C-OWN-17",),
+    schemas=(ModDocument,),
+    clauses=("C-OWN-17", "C-PIC-22"),
 )

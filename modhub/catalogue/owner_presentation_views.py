@@ -13,16 +13,15 @@ from modhub.base.identity import CredentialKind
 from modhub.catalogue import images, operations
 from modhub.catalogue.models import Mod, Note
 from modhub.catalogue.owner_queries import read_mod
+from modhub.catalogue.owner_response_schemas import FilesDocument, files_document
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.request_schemas import CaptionsChange, OrderChange, SuccessorChange
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.response_schemas import (
     CaptionsDocument,
-    FilesDocument,
     ModDocument,
     NotesDocument,
     captions_document,
-    files_document,
     mod_document,
     note_document,
 )

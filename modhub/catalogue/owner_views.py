@@ -14,6 +14,7 @@ from modhub.catalogue import operations, services, uploads, voting
 from modhub.catalogue.idempotency import RepeatableCall, create_once, describe_call, read_idempotency_key
 from modhub.catalogue.models import AssetKind, Mod
 from modhub.catalogue.owner_queries import read_mods
+from modhub.catalogue.owner_response_schemas import KeyDocument
 from modhub.catalogue.request_schemas import ModChange, NewMod, NoteChange, VoteChange
 from modhub.catalogue.resources import ImageResource, ModChild, ModPermission, ModResource, NoteResource, VotesResource
 from modhub.catalogue.response_schemas import (
@@ -197,6 +198,6 @@ def delete_note_view(context: NoteResource, request: Request) -> Response:
     permission=CorePermission.KEY_TEST,
     operation=operations.TEST_MACHINE_KEY,
 )
-def test_key_view(_context: Any, _request: Request) -> dict[str, bool]:
+def test_key_view(_context: Any, _request: Request) -> KeyDocument:
     """``GET /api/modhub/key``: succeeds with any valid machine key."""
-    return {"ok": True}
+    return KeyDocument(ok=True)

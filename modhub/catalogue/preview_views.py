@@ -3,11 +3,11 @@
 from typing import Final
 
 from modhub.catalogue import operations
+from modhub.catalogue.owner_response_schemas import PreviewDocument, RemovedDocument
 from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
 from modhub.catalogue.pages.presenters.truncation import is_html_truncated
 from modhub.catalogue.request_schemas import TextPreview
 from modhub.catalogue.resources import ModPermission, ModResource
-from modhub.catalogue.response_schemas import PreviewDocument, RemovedDocument
 from modhub.catalogue.written_texts import write_text
 from modhub.content import limits
 from modhub.content.markup import clean

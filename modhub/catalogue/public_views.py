@@ -7,7 +7,7 @@ from pyramid.response import Response
 
 from modhub.base.errors import not_found
 from modhub.base.identity import CredentialKind
-from modhub.catalogue import operations, voting
+from modhub.catalogue import public_operations, voting
 from modhub.catalogue.download_events import notify_download
 from modhub.catalogue.file_resources import FileResource, GameIconResource, PictureResource
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ModFile
@@ -68,14 +68,14 @@ def _is_by_time(request: Request) -> bool:
     request_method="GET",
     permission=OPEN,
     response_cache=_is_by_time,
-    operation=operations.LIST_MODS,
+    operation=public_operations.LIST_MODS,
 )
 def list_mods_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub``"""
     return public_json(catalogue_reader(request).find(list_params(request)).body())
 
 
-@api(context=IMod, request_method="GET", permission=OPEN, response_cache=True, operation=operations.READ_MOD)
+@api(context=IMod, request_method="GET", permission=OPEN, response_cache=True, operation=public_operations.READ_MOD)
 def read_mod_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}``"""
     response = composed_json(request, lambda: catalogue_reader(request).mod(context.id))
@@ -84,7 +84,7 @@ def read_mod_view(context: ModResource, request: Request) -> Response:
     return response
 
 
-@api(context=INotes, request_method="GET", permission=OPEN, operation=operations.READ_CHANGELOG)
+@api(context=INotes, request_method="GET", permission=OPEN, operation=public_operations.READ_CHANGELOG)
 def read_notes_view(context: ModChild, request: Request) -> Response:
     """``GET /api/modhub/{id}/changelog``"""
     response = composed_json(request, lambda: catalogue_reader(request).changelog(context.mod.id))
@@ -93,7 +93,7 @@ def read_notes_view(context: ModChild, request: Request) -> Response:
     return response
 
 
-@api(context=IMod, name="captions", request_method="GET", permission=OPEN, operation=operations.READ_CAPTIONS)
+@api(context=IMod, name="captions", request_method="GET", permission=OPEN, operation=public_operations.READ_CAPTIONS)
 def read_captions_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/captions``"""
     captions = catalogue_reader(request).captions(context.id)
@@ -102,7 +102,7 @@ def read_captions_view(context: ModResource, request: Request) -> Response:
     return public_json(encode(CaptionsDocument(len(captions), captions)))
 
 
-@api(context=IMod, name="superseded", request_method="GET", permission=OPEN, operation=operations.READ_SUCCESSOR)
+@api(context=IMod, name="superseded", request_method="GET", permission=OPEN, operation=public_operations.READ_SUCCESSOR)
 def read_successor_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/superseded``: the published mod that supersedes this one, or null."""
     superseded = catalogue_reader(request).superseded(context.id)
@@ -117,7 +117,7 @@ def read_successor_view(context: ModResource, request: Request) -> Response:
     request_method="GET",
     permission=OPEN,
     response_cache=True,
-    operation=operations.LIST_GAMES,
+    operation=public_operations.LIST_GAMES,
 )
 def list_games_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/games``"""
@@ -125,13 +125,13 @@ def list_games_view(_context: Any, request: Request) -> Response:
     return public_json(encode(GamesDocument(len(games), games)))
 
 
-@api(context=IMod, name="download", request_method="GET", permission=OPEN, operation=operations.DOWNLOAD_MOD)
+@api(context=IMod, name="download", request_method="GET", permission=OPEN, operation=public_operations.DOWNLOAD_MOD)
 def download_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/download``"""
     return _mod_file(request, catalogue_reader(request).code(context.id))
 
 
-@page(context=IAsset, request_method="GET", permission=OPEN, operation=operations.READ_FILE)
+@page(context=IAsset, request_method="GET", permission=OPEN, operation=public_operations.READ_FILE)
 def read_file_view(context: FileResource, request: Request) -> Response:
     """``GET /Modhub/file/{assetId}``"""
     return _mod_file(request, catalogue_reader(request).asset(context.id))
@@ -163,7 +163,7 @@ def _file(request: Request, file: Any) -> Response:
     return file_response(request, request.store, file)
 
 
-@api(context=IVotes, request_method="GET", permission=OPEN, operation=operations.READ_VOTES)
+@api(context=IVotes, request_method="GET", permission=OPEN, operation=public_operations.READ_VOTES)
 def read_votes_view(context: VotesResource, request: Request) -> VotesDocument:
     """``GET /api/modhub/{id}/vote``: the only public read that uses a bearer token (C-OWN-12)."""
     votes = catalogue_reader(request).votes(context.mod.id)

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from modhub.base.operations import documented_as
+from modhub.base.operations import about, documented_as
 from modhub.catalogue.archives import ArchiveProblem
 from modhub.catalogue.models import AssetKind, Mod
 from modhub.catalogue.pictures.metadata import PersonalData
@@ -33,8 +33,11 @@ _EMPTY_WORDS: Final = frozenset({"", "click here", "here", "hier", "klick hier",
 class RehearsalConflict(msgspec.Struct, rename="camel"):
     """Two mods of the chain, of which the first names the second as a conflict."""
 
-    guid: str
-    conflicts_with: str
+    guid: Annotated[str, about("A mod in `install`", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    conflicts_with: Annotated[
+        str,
+        about("The mod in `install` that it excludes", "7d5f2b1c-8a3e-4c9d-b6f0-1e2d3c4b5a69"),
+    ]
 
 
 class TextProblem(msgspec.Struct):
@@ -43,39 +46,67 @@ class TextProblem(msgspec.Struct):
     ``problem`` is ``image_without_alt``, ``heading_skipped``, ``link_text`` or ``caption_missing``.
     """
 
-    field: str
-    problem: str
+    field: Annotated[str, about("`description`, `changelog` or `images`", "description")]
+    problem: Annotated[
+        str,
+        about("`image_without_alt`, `heading_skipped`, `link_text` or `caption_missing`", "link_text"),
+    ]
 
 
 class TellingImage(msgspec.Struct, rename="camel"):
     """An image whose metadata tells something: ``problem`` is ``location`` or ``names``."""
 
-    asset_id: int
-    name: str
-    problem: PersonalData
+    asset_id: Annotated[int, about("The number of the image in addresses", 58)]
+    name: Annotated[str, about("Its name", "photo.jpg")]
+    problem: Annotated[
+        PersonalData,
+        about(
+            "`location` (where it was taken) or `names` (a person, a copyright notice or the serial number "
+            "of a device)",
+            "location",
+        ),
+    ]
 
 
 class RehearsedSuccessor(msgspec.Struct):
     """The mod that supersedes the rehearsed one; readers see it only if it is ``published``."""
 
-    guid: str
-    published: bool
+    guid: Annotated[str, about("The mod", "01234567-89ab-cdef-0123-456789abcdef")]
+    published: Annotated[bool, about("Whether it is published; else readers are told nothing", False)]
 
 
 class RehearsalDocument(msgspec.Struct, rename="camel"):
     """``POST /api/modhub/{id}/rehearsal``"""
 
-    ready: bool
-    install: list[Annotated[msgspec.Raw, documented_as("ModDocument")]]
-    missing: list[str]
-    unpublished: list[str]
-    conflicts: list[RehearsalConflict]
-    trimmed: list[str]
-    archive: list[ArchiveProblem]
-    games: list[str]
-    texts: list[TextProblem]
-    images: list[TellingImage]
-    superseded_by: RehearsedSuccessor | None
+    ready: Annotated[
+        bool,
+        about("Whether it has code, and `missing`, `unpublished`, `conflicts` and `archive` are empty", False),
+    ]
+    install: Annotated[
+        list[Annotated[msgspec.Raw, documented_as("ModDocument")]],
+        about("Mods in the order of installing, your own drafts among them; the mod itself is last"),
+    ]
+    missing: Annotated[
+        list[str],
+        about("Required GUIDs that nobody could install", ["01234567-89ab-cdef-0123-456789abcdef"]),
+    ]
+    unpublished: Annotated[list[str], about("GUIDs of your own mods in `install` that nobody else sees yet", [])]
+    conflicts: Annotated[list[RehearsalConflict], about("Pairs in `install` that exclude each other")]
+    trimmed: Annotated[
+        list[str],
+        about("Fields that are as long as they may be, so their end may have been cut off", ["description"]),
+    ]
+    archive: Annotated[list[ArchiveProblem], about("Names in a zip file that unpackers refuse or misplace, at most 50")]
+    games: Annotated[list[str], about("Games that are not in [the list](#list-games)", [])]
+    texts: Annotated[list[TextProblem], about("What makes texts hard to use")]
+    images: Annotated[
+        list[TellingImage],
+        about(
+            "Images that tell more than they show. JPEG, PNG, WebP and GIF are looked at. Files are stored "
+            "as they are sent, so send a copy without this data if it should not be public",
+        ),
+    ]
+    superseded_by: Annotated[RehearsedSuccessor | None, about("The mod that the owner says takes its place")]
 
 
 class OwnMods:

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
 from modhub.base.errors import invalid
+from modhub.base.operations import about
 from modhub.catalogue.references import Lists
 from modhub.content import limits, text
 from modhub.content.folding import fold_game
@@ -65,11 +66,21 @@ class CleanedNote:
 class ModChange(Struct, rename="camel"):
     """``PUT /api/modhub/{id}``: only fields that were sent are changed."""
 
-    title: OptionalText = UNSET
-    description: OptionalText = UNSET
-    games: OptionalTexts = UNSET
-    requires: OptionalTexts = UNSET
-    conflicts_with: OptionalTexts = UNSET
+    title: Annotated[OptionalText, about("Not empty", "Café HUD")] = UNSET
+    description: Annotated[
+        OptionalText,
+        about("[HTML](#html); empty when not sent with a new mod", "<p>A calm <b>HUD</b>.</p>"),
+    ] = UNSET
+    games: Annotated[OptionalTexts, about("Empty when not sent with a new mod", ["Portal 2"])] = UNSET
+    requires: Annotated[
+        OptionalTexts,
+        about(
+            "GUIDs as `01234567-89ab-cdef-0123-456789abcdef`, any capitals, stored as sent; doubles are "
+            "merged whatever their capitals, the first stays",
+            ["01234567-89ab-cdef-0123-456789abcdef"],
+        ),
+    ] = UNSET
+    conflicts_with: Annotated[OptionalTexts, about("As `requires`; no GUID may be in both", [])] = UNSET
 
     def cleaned(self) -> CleanedMod:
         """Clean the fields; 400 for an empty title."""
@@ -92,13 +103,13 @@ class ModChange(Struct, rename="camel"):
         )
 
 
-class NewMod(ModChange):
+class NewMod(ModChange, kw_only=True):
     """``POST /api/modhub``: the title is required."""
 
+    title: Annotated[str, about("Not empty", "Café HUD")]
+
     def clean_title(self) -> str:
-        """Clean the title; 400 if it is missing."""
-        if not isinstance(self.title, str):
-            raise invalid("The field %(field)s is required.", field="title")
+        """Clean the title."""
         return _title(self.title)
 
 
@@ -107,8 +118,11 @@ class NoteChange(Struct):
 
     nullable: ClassVar[frozenset[str]] = frozenset({"title"})
 
-    title: OptionalText = UNSET
-    text: OptionalText = UNSET
+    title: Annotated[OptionalText, about(f"Trimmed to {limits.TITLE} characters; null clears it", "1.4")] = UNSET
+    text: Annotated[
+        OptionalText,
+        about(f"[HTML](#html), cut at {limits.NOTE:,} characters; may be empty", "<p>Fewer lines.</p>"),
+    ] = UNSET
 
     def cleaned(self) -> CleanedNote:
         """Clean the fields."""
@@ -121,14 +135,17 @@ class NoteChange(Struct):
 class CaptionChange(Struct, rename="camel"):
     """The caption of one image; empty to remove it."""
 
-    asset_id: int
-    caption: str
+    asset_id: Annotated[int, about("The number of an image of the mod", 58)]
+    caption: Annotated[
+        str,
+        about(f"Plain text, cut at {limits.CAPTION} characters; empty to remove it", "The calm layout"),
+    ]
 
 
 class CaptionsChange(Struct):
     """``PUT /api/modhub/{id}/captions``: only images that are listed are changed."""
 
-    captions: list[CaptionChange]
+    captions: Annotated[list[CaptionChange], about("The images to change, each once; the others stay")]
 
     def by_image(self) -> dict[int, str]:
         """Return the captions by asset id; 400 if an image is listed twice."""
@@ -141,28 +158,43 @@ class CaptionsChange(Struct):
 class OrderChange(Struct, rename="camel"):
     """``PUT /api/modhub/{id}/order``"""
 
-    asset_ids: list[int]
+    asset_ids: Annotated[
+        list[int],
+        about("The numbers of all images of the mod, each once, in the order that they get", [58]),
+    ]
 
 
 class SuccessorChange(Struct):
     """``PUT /api/modhub/{id}/superseded``: a GUID or an address; ``null`` clears it."""
 
-    by: str | None
+    by: Annotated[
+        str | None,
+        about("A GUID, an address on this site, or null for none", "01234567-89ab-cdef-0123-456789abcdef"),
+    ]
 
 
 class TextPreview(Struct):
     """``POST /api/modhub/{id}/preview``: a description or an entry of the changelog as its owner wrote it."""
 
-    text: str
-    format: Literal["text", "markdown", "html"] | None = None
+    text: Annotated[str, about("The text as it was written", "A **calm** HUD.")]
+    format: Annotated[
+        Literal["text", "markdown", "html"] | None,
+        about("How it was written; without it the text tells", "markdown"),
+    ] = None
     """None: the text tells."""
-    field: Literal["description", "changelog"] = "description"
+    field: Annotated[
+        Literal["description", "changelog"],
+        about("`description` (when not sent) or `changelog`, whose limits differ", "description"),
+    ] = "description"
 
 
 class VoteChange(Struct):
     """``PUT /api/modhub/{id}/vote``"""
 
-    value: float
+    value: Annotated[
+        float,
+        about("1 for, -1 against, 0 to withdraw it; `1.0` is 1", 1, enum=[1, 0, -1]),
+    ]
 
     def vote(self) -> int:
         """Return 1, 0 or -1; floats such as 1.0 are accepted. 400 for other values."""

@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterable
+from typing import Annotated
 
 from msgspec import Struct
 
+from modhub.base.operations import about
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note
+from modhub.content import limits
 from modhub.db import iso
 
 _ORDER = list(AssetKind)
@@ -15,142 +18,175 @@ _CODE_DIGEST = re.compile('kind="code"; sha256="([0-9a-f]{64})"')
 class AssetDocument(Struct, rename="camel"):
     """A file of a mod; ``bytes`` is its size."""
 
-    kind: str
-    name: str
-    bytes: int
-    url: str
+    kind: Annotated[str, about("`code`, `css` or `image`", "code")]
+    name: Annotated[str, about("The name to save it under", "hud.zip")]
+    bytes: Annotated[int, about("Its size", 48213)]
+    url: Annotated[str, about("Where it is read. A second code or css upload keeps this address", "/Modhub/file/57")]
 
 
 class ModDocument(Struct, rename="camel"):
     """A mod, as every call that returns mods returns it."""
 
-    id: int
-    guid: str
-    title: str
-    description: str
-    version: str
-    games: list[str]
-    requires: list[str]
-    conflicts_with: list[str]
-    published: bool
-    created_at: str
-    updated_at: str
-    url: str
-    assets: list[AssetDocument]
+    id: Annotated[int, about("The number in addresses", 12)]
+    guid: Annotated[
+        str,
+        about(
+            "The name of the mod outside the service and in other mods' lists; given at creation, lower "
+            "case, never changes",
+            "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21",
+        ),
+    ]
+    title: Annotated[str, about(f"One line of plain text, trimmed to {limits.TITLE} characters", "Café HUD")]
+    description: Annotated[
+        str,
+        about(
+            f"HTML, trimmed to {limits.DESCRIPTION:,} characters, then cleaned to the [allowed tags](#html)",
+            "<p>A calm <b>HUD</b>.</p>",
+        ),
+    ]
+    version: Annotated[
+        str,
+        about("The version of the last code upload, empty before one; only an upload writes it", "1.4"),
+    ]
+    games: Annotated[
+        list[str],
+        about(
+            f"Names as the owner wrote them; each trimmed to {limits.GAME} characters, empty ones dropped, "
+            f"merged when they differ only in capitals or outer spaces, the first {limits.GAMES} kept",
+            ["Portal 2"],
+        ),
+    ]
+    requires: Annotated[
+        list[str],
+        about(
+            "GUIDs of the mods that it requires, whether they are on the service or not, in the capitals "
+            f"that the author wrote: compare GUIDs without regard to case; at most {limits.GUIDS}",
+            ["01234567-89ab-cdef-0123-456789abcdef"],
+        ),
+    ]
+    conflicts_with: Annotated[
+        list[str],
+        about(f"GUIDs of mods that must not be installed together with it; at most {limits.GUIDS}", []),
+    ]
+    published: Annotated[
+        bool,
+        about("false until it is published; it stays true while the operator [hides](#hidden-mods) the mod", True),
+    ]
+    created_at: Annotated[str, about("Time", "2026-11-20T17:02:11.004211Z")]
+    updated_at: Annotated[
+        str,
+        about(
+            "Time of the last edit, upload, image removal, new order or caption of images, or of publishing; "
+            "votes and changelog edits do not move it",
+            "2026-11-21T08:15:30.123456Z",
+        ),
+    ]
+    url: Annotated[str, about("The page for people", "/Modhub/12")]
+    assets: Annotated[list[AssetDocument], about("The files: code, css, then the images in their owner's order")]
 
 
 class SingleModDocument(ModDocument):
-    """``GET /api/modhub/{id}``, for its description: the body is composed of stored documents."""
+    """A mod and all that must be installed for it. The body is composed of stored documents."""
 
-    install: list[ModDocument]
-    missing: list[str]
+    install: Annotated[
+        list[ModDocument],
+        about(
+            "The whole chain of requirements as complete mods, as deep as it goes, each once and after "
+            "everything that it requires; the mod itself is the last. Mods that require each other are in "
+            "any order, each once. Install them in this order",
+        ),
+    ]
+    missing: Annotated[
+        list[str],
+        about(
+            "GUIDs of the chain that are not here for everybody (absent, drafts or [hidden](#hidden-mods)), "
+            "each once, written as in the list that names it first",
+            ["01234567-89ab-cdef-0123-456789abcdef"],
+        ),
+    ]
 
 
 class ModListDocument(Struct):
-    """``GET /api/modhub``, for its description: the body is composed of stored documents."""
+    """A page of the list of mods. The body is composed of stored documents."""
 
-    count: int
-    total: int
-    page: int
-    size: int
-    more: bool
-    mods: list[ModDocument]
+    count: Annotated[int, about("Mods in this answer", 1)]
+    total: Annotated[int, about("All that match", 41)]
+    page: Annotated[int, about("The page that was used", 1)]
+    size: Annotated[int, about("The size that was used", 1)]
+    more: Annotated[bool, about("Whether a next page has any", True)]
+    mods: Annotated[list[ModDocument], about("The mods of this page")]
 
 
 class GameDocument(Struct, rename="camel"):
     """A game that the operator keeps."""
 
-    name: str
-    display_name: str
-    icon_url: str | None
+    name: Annotated[str, about("What a mod's string is compared with", "Portal 2")]
+    display_name: Annotated[str, about("What to show; never empty", "Portal 2")]
+    icon_url: Annotated[str | None, about("The icon; null when there is none", "/Modhub/game-icon/3")]
 
 
 class GamesDocument(Struct):
     """``GET /api/modhub/games``"""
 
-    count: int
-    games: list[GameDocument]
+    count: Annotated[int, about("How many there are", 1)]
+    games: Annotated[list[GameDocument], about("The games")]
 
 
 class MineDocument(Struct):
     """``GET /api/modhub/mine``"""
 
-    count: int
-    mods: list[ModDocument]
+    count: Annotated[int, about("How many there are", 1)]
+    mods: Annotated[list[ModDocument], about("All mods of the account, drafts too, most recently changed first")]
 
 
 class NoteDocument(Struct, rename="camel", frozen=True):
     """A changelog entry; hashable, so that it can be part of a fragment's cache key."""
 
-    id: int
-    title: str | None
-    text: str
-    created_at: str
-    edited_at: str | None
-    automatic: bool
+    id: Annotated[int, about("The number in addresses", 31)]
+    title: Annotated[
+        str | None,
+        about(f"At first the version of the upload; trimmed to {limits.TITLE} characters", "1.4"),
+    ]
+    text: Annotated[
+        str,
+        about(f"[HTML](#html) of at most {limits.NOTE:,} characters; empty at first", "<p>Fewer lines.</p>"),
+    ]
+    created_at: Annotated[str, about("Time of the upload", "2026-11-21T08:15:30.123456Z")]
+    edited_at: Annotated[str | None, about("Time of the last edit", "2026-11-21T09:00:00.000000Z")]
+    automatic: Annotated[bool, about("true as long as it is as the upload wrote it", False)]
 
 
 class CaptionDocument(Struct, rename="camel"):
     """The caption of an image, empty if it has none."""
 
-    asset_id: int
-    url: str
-    caption: str
+    asset_id: Annotated[int, about("The number of the image in addresses", 58)]
+    url: Annotated[str, about("The image as uploaded", "/Modhub/file/58")]
+    caption: Annotated[
+        str,
+        about(f"Plain text of at most {limits.CAPTION} characters; empty when there is none", "The calm layout"),
+    ]
 
 
 class CaptionsDocument(Struct):
     """``GET`` and ``PUT /api/modhub/{id}/captions``"""
 
-    count: int
-    captions: list[CaptionDocument]
-
-
-class FileDocument(Struct, rename="camel"):
-    """A file of the caller's mod; ``sha256`` is the ``ETag`` that it has once the mod is published."""
-
-    asset_id: int
-    kind: str
-    name: str
-    bytes: int
-    sha256: str
-    caption: str
-
-
-class FilesDocument(Struct):
-    """``GET /api/modhub/{id}/files``"""
-
-    count: int
-    files: list[FileDocument]
-
-
-class RemovedDocument(Struct):
-    """The names of the tags and attributes that the allowlist removes."""
-
-    tags: list[str]
-    attributes: list[str]
-
-
-class PreviewDocument(Struct):
-    """``html`` is what is stored if it is sent as it is; ``trimmed``: the end of the text does not fit."""
-
-    html: str
-    trimmed: bool
-    removed: RemovedDocument
+    count: Annotated[int, about("How many images there are", 1)]
+    captions: Annotated[list[CaptionDocument], about("The images in order")]
 
 
 class NotesDocument(Struct):
     """``GET /api/modhub/{id}/notes``"""
 
-    count: int
-    notes: list[NoteDocument]
+    count: Annotated[int, about("How many entries there are", 1)]
+    notes: Annotated[list[NoteDocument], about("The entries, newest first")]
 
 
 class VotesDocument(Struct, omit_defaults=True):
     """The votes on a mod; ``value`` is the caller's own vote, omitted without an account."""
 
-    ups: int
-    downs: int
-    value: int | None = None
+    ups: Annotated[int, about("Votes for", 7)]
+    downs: Annotated[int, about("Votes against", 1)]
+    value: Annotated[int | None, about("Your own: 1, 0 for none, or -1; absent without an account", 1)] = None
 
 
 def is_image_type(content_type: str) -> bool:
@@ -196,15 +232,6 @@ def captions_document(mod: Mod) -> CaptionsDocument:
     images = [asset for asset in in_order(mod.assets) if asset.kind == AssetKind.IMAGE]
     captions = [CaptionDocument(image.id, f"/Modhub/file/{image.id}", image.caption or "") for image in images]
     return CaptionsDocument(len(captions), captions)
-
-
-def files_document(mod: Mod) -> FilesDocument:
-    """Build the document of all files of a mod, whose assets and their blobs must be loaded."""
-    files = [
-        FileDocument(asset.id, asset.kind, asset.name, asset.size, asset.blob.sha256, asset.caption or "")
-        for asset in in_order(mod.assets)
-    ]
-    return FilesDocument(len(files), files)
 
 
 def file_links(mod: Mod) -> str:

@@ -1,6 +1,6 @@
 """The mod that supersedes another one, as its owner says; readers see it only if it is published."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from sqlalchemy import Select, bindparam, select
@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session, aliased
 
 from modhub.audit import record
 from modhub.base.errors import invalid
+from modhub.base.operations import about
 from modhub.catalogue.models import Mod, PublicMod, Successor
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument
@@ -19,16 +20,19 @@ _decode = msgspec.json.Decoder(ModDocument).decode
 class SuccessorDocument(msgspec.Struct):
     """A published mod that supersedes another one."""
 
-    guid: str
-    id: int
-    title: str
-    url: str
+    guid: Annotated[str, about("The GUID of the mod", "7d5f2b1c-8a3e-4c9d-b6f0-1e2d3c4b5a69")]
+    id: Annotated[int, about("The number in addresses", 13)]
+    title: Annotated[str, about("Its title", "Calm HUD")]
+    url: Annotated[str, about("The page for people", "/Modhub/13")]
 
 
 class SupersededDocument(msgspec.Struct, rename="camel"):
     """``GET`` and ``PUT /api/modhub/{id}/superseded``: None if no published mod supersedes this one."""
 
-    superseded_by: SuccessorDocument | None
+    superseded_by: Annotated[
+        SuccessorDocument | None,
+        about("The mod that takes its place; null if there is none, or if it is not published"),
+    ]
 
 
 def _with_successor(mod: Any) -> Select[Any, Any]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from modhub.base.errors import invalid
-from modhub.base.operations import Operation
+from modhub.base.operations import Operation, Refusal
 from modhub.content.origins import parse_origin
 from modhub.http.payload import read_json
 from modhub.http.request import Request
@@ -23,7 +23,11 @@ from modhub.web.views import api
         about="The file-storage machine reports its address.",
         takes=AddressReport,
         returns=AddressDocument,
-        clauses=("C-ADDR-1",),
+        refusals=(
+            Refusal(400, "invalid_input", "`baseUrl` is missing or is not such an origin."),
+            Refusal(401, "unknown_api_key", "Another key, a machine key, or none is configured."),
+        ),
+        clauses=("C-ADDR-1", "C-ADDR-2", "C-ADDR-3", "C-ADDR-4", "C-ADDR-5", "C-ADDR-6"),
     ),
 )
 def report_address_view(_context: Any, request: Request) -> AddressDocument:

@@ -5,154 +5,66 @@ from the :class:`modhub.base.operations.Operation` of each view. Nothing here is
 the views do is proved by tests. Made at the first request and kept as bytes.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import version
 from threading import Lock
 from typing import Any, Final
 
 from pyramid.config import Configurator
 from pyramid.response import Response
-from zope.interface.interfaces import IInterface
 
-from modhub.base.identity import CredentialKind, Permission
-from modhub.base.operations import Operation, Parameter
+from modhub.base.operations import Operation
 from modhub.declarations import Declarations
 from modhub.http.payload import encode
-from modhub.http.request import Request, is_api_path
+from modhub.http.request import Request
 from modhub.http.responses import public_json
 from modhub.interfaces import IApi
-from modhub.web.openapi_parts import SECURITY_SCHEMES, describe_operation, schemas_of
-from modhub.web.traversal import ANY, Resource, root_factory
+from modhub.web.clauses import read_clauses
+from modhub.web.openapi_parts import SECURITY_SCHEMES, describe_operation
+from modhub.web.openapi_refusals import shared_responses
+from modhub.web.openapi_schemas import schemas_of
+from modhub.web.served_operations import find_operations
 from modhub.web.views import OPEN, api
 
 OPENAPI: Final = "3.1.0"
-_ANY_NAME: Final = "1"
-"""A segment that every collection has a member for: resources are made without asking for rows."""
-_UNDESCRIBED_METHODS: Final = {"HEAD", "OPTIONS"}
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """An address with ``{name}`` for each variable segment, its resource, and its variable segments."""
-
-    path: str
-    resource: Resource
-    segments: tuple[Parameter, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ServedOperation:
-    """One method of one address, and what its view declares."""
-
-    path: str
-    method: str
-    segments: tuple[Parameter, ...]
-    operation: Operation
-    credential: CredentialKind
-    package: str
-
-
-def find_places(request: Request) -> Iterator[Place]:
-    """Yield every node of the resource tree once."""
-    waiting = [Place("", root_factory(request))]
-    while waiting:
-        place = waiting.pop()
-        yield place
-        waiting += _below(place)
-
-
-def _below(place: Place) -> Iterator[Place]:
-    resource = place.resource
-    for name, make in resource.children.items():
-        if name == ANY:
-            continue
-        try:
-            child = make(resource, name)
-        except KeyError:  # only there for some callers
-            continue
-        yield Place(f"{place.path}/{name}", child, place.segments)
-    try:
-        member = resource.get_member(_ANY_NAME)
-    except KeyError:
-        return
-    segment = member.segment
-    if segment is not None:
-        yield Place(f"{place.path}/{{{segment.name}}}", member, (*place.segments, segment))
-
-
-def find_operations(request: Request) -> list[ServedOperation]:
-    """The described calls that the application serves, each at one address."""
-    entries = request.registry.introspector.get_category("views") or ()
-    views = [
-        (entry["introspectable"], _credential_of(entry["related"]))
-        for entry in entries
-        if entry["introspectable"].get("operation") and IInterface.providedBy(entry["introspectable"]["context"])
-    ]
-    served: list[ServedOperation] = []
-    for place in find_places(request):
-        for view, credential in views:
-            path = f"{place.path}/{view['name']}" if view["name"] else place.path
-            if view["context"].providedBy(place.resource) and view.get("is_api") == is_api_path(path):
-                served += _methods(path, place, view, credential)
-    return _at_one_address(served)
-
-
-def _credential_of(related: Iterable[Any]) -> CredentialKind:
-    """The credential that the permission of a view requires; ``related`` are its other introspectables."""
-    for introspectable in related:
-        if introspectable.category_name == "permissions" and isinstance(introspectable["value"], Permission):
-            return introspectable["value"].credential
-    return CredentialKind.NONE
-
-
-def _methods(path: str, place: Place, view: Any, credential: CredentialKind) -> Iterator[ServedOperation]:
-    package = view["callable"].__module__.partition(".")[0]
-    methods = view["request_methods"]
-    operation: Operation = view["operation"]
-    for position, method in enumerate((methods,) if isinstance(methods, str) else methods):
-        if method in _UNDESCRIBED_METHODS:
-            continue
-        named = operation if position == 0 else operation.renamed(f"{operation.id}_by_{method.lower()}")
-        yield ServedOperation(path, method, place.segments, named, credential, package)
-
-
-def _at_one_address(operations: Iterable[ServedOperation]) -> list[ServedOperation]:
-    """Each call once, by address: of a view at several addresses, the shortest."""
-    shortest: dict[str, ServedOperation] = {}
-    for served in sorted(operations, key=lambda served: (len(served.path), served.path), reverse=True):
-        shortest[served.operation.id] = served
-    return sorted(shortest.values(), key=lambda served: (served.path, served.method))
+REFERENCE: Final = "/Modhub/doc"
+ABOUT: Final = """\
+Reading and downloading needs no account. Fields may be added to answers: ignore those that you do not know. \
+`HEAD` works wherever `GET` does. In bodies, `null` for an optional field means that it is not sent, unless the field \
+says otherwise; text that is too long is cut. Each answer has an `X-Request-Id`."""
 
 
 def describe_api(request: Request) -> dict[str, Any]:
     """The description as JSON values."""
     settings = request.registry.settings
-    declarations = request.find_service(Declarations)
-    titles = {feature.name: feature.title for feature in declarations.features}
+    titles = {feature.name: feature.title for feature in request.find_service(Declarations).features}
     operations = find_operations(request)
+    schemas = schemas_of(served.operation for served in operations)
+    clauses = {package: read_clauses(package) for package in {served.package for served in operations}}
     paths: dict[str, dict[str, Any]] = {}
     for served in operations:
         tag = titles.get(served.package, "Mods")
-        paths.setdefault(served.path, {})[served.method.lower()] = describe_operation(
-            served.operation, served.method, served.credential, served.segments, tag
-        )
+        described = describe_operation(served, tag, schemas, clauses[served.package])
+        paths.setdefault(served.path, {})[served.method.lower()] = described
     tags = dict.fromkeys(titles.get(served.package, "Mods") for served in operations)
     return {
         "openapi": OPENAPI,
-        "info": {
-            "title": settings["modhub.site_name"],
-            "version": version("modhub"),
-            "description": "Reading and downloading needs no account. Fields may be added to answers.",
-        },
+        "info": {"title": settings["modhub.site_name"], "version": version("modhub"), "description": ABOUT},
         "servers": [{"url": settings["modhub.base_url"]}],
+        "externalDocs": {"description": "The reference for people", "url": settings["modhub.base_url"] + REFERENCE},
         "tags": [{"name": tag} for tag in tags],
         "paths": paths,
         "components": {
-            "schemas": schemas_of(served.operation for served in operations),
+            "schemas": schemas,
+            "responses": shared_responses(),
             "securitySchemes": SECURITY_SCHEMES,
         },
     }
+
+
+def encode_description(request: Request) -> bytes:
+    """The description as JSON. Links to parts of the reference, as in ``[HTML](#html)``, are absolute."""
+    reference = request.registry.settings["modhub.base_url"] + REFERENCE
+    return encode(describe_api(request)).replace(b"](#", f"]({reference}#".encode())
 
 
 class ApiDescription:
@@ -166,7 +78,7 @@ class ApiDescription:
         """The description as JSON."""
         with self._lock:
             if not self._body:
-                self._body = encode(describe_api(request))
+                self._body = encode_description(request)
             return self._body
 
 
@@ -180,6 +92,7 @@ class ApiDescription:
         id="read_api_description",
         about="This description. It covers the features that this service has.",
         returns=dict[str, Any],
+        clauses=("C-API-1", "C-API-2", "C-API-3"),
     ),
 )
 def read_description_view(_context: Any, request: Request) -> Response:

@@ -1,6 +1,8 @@
 """The description of the API: valid, complete for every set of features, and what the reference says too."""
 
+import json
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,17 @@ from openapi_spec_validator import validate
 
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import FileBody, Operation
-from modhub.web.openapi_parts import refusals_of
+from modhub.web.openapi_refusals import refusals_of
 from modhub_testing import Site, Start
 from modhub_testing.described import DescribedApi, check_body, check_refusal
 from modhub_testing.reference import Call, calls, described, for_programs
 
 ADDRESS = "/api/openapi.json"
-FEATURES = "modhub_auth modhub_builds modhub_downloads modhub_following modhub_sync modhub_wiki"
+FEATURES = (
+    "modhub_auth modhub_builds modhub_downloads modhub_following modhub_profiles modhub_sync modhub_tags modhub_wiki"
+)
 SUBSETS = ["", "modhub_auth", "modhub_builds", "modhub_sync", "modhub_wiki", FEATURES]
+CONTRACT = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "write_clauses.py"))["contract"]()
 VARIABLE = re.compile(r"\{[^}]*\}")
 ALIASES = {
     ("GET", "/api/modhub/wiki"),
@@ -97,6 +102,114 @@ def test_no_schema_refuses_what_the_service_takes(start: Start, tmp_path: Path) 
         name for name, schema in document["components"]["schemas"].items() if not schema.get("additionalProperties", 1)
     ]
     assert closed == []
+
+
+@pytest.mark.parametrize("includes", ["", "modhub_tags", FEATURES])
+def test_each_call_has_the_text_of_its_clauses_and_of_no_other_feature(
+    start: Start, tmp_path: Path, includes: str
+) -> None:
+    # C-API-4
+    site = started(start, tmp_path, includes)
+    text = site.get(ADDRESS).text
+    named = operations(json.loads(text))
+    told = {
+        call: dict(re.findall(r"(?m)^- \*\*(C-[A-Z]+-\d+)\*\* (.+)$", operation["description"]))
+        for call, operation in named.items()
+    }
+    assert [call for call, clauses in told.items() if not clauses] == []
+    assert [clauses for clauses in told.values() if not clauses.items() <= CONTRACT.items()] == []
+    assert ("C-TAG-2" in text, "C-ACC-2" in text) == ("modhub_tags" in includes, "modhub_auth" in includes)
+
+
+def test_everything_is_described_and_the_examples_fit(start: Start, tmp_path: Path) -> None:
+    # C-API-5
+    site = started(start, tmp_path, FEATURES)
+    document = site.get(ADDRESS).json
+    fields = [
+        (name, field, told)
+        for name, schema in document["components"]["schemas"].items()
+        for field, told in schema.get("properties", {}).items()
+    ]
+    assert len(fields) > 200
+    assert [(name, field) for name, field, told in fields if not told.get("description")] == []
+    named = operations(document)
+    told = [part for operation in named.values() for part in described_parts(operation)]
+    assert len(told) > 300
+    assert [part for part in told if not part.get("description")] == []
+    bodies = {served.operation.id: served.operation for served in DescribedApi(site.registry).served}
+    examples = 0
+    for operation in named.values():
+        declared = bodies[operation["operationId"]]
+        answers = [answer for status, answer in operation["responses"].items() if status.startswith("2")]
+        for body, holder in [
+            (declared.takes, operation.get("requestBody")),
+            *((declared.returns, one) for one in answers),
+        ]:
+            if body is None or isinstance(body, FileBody) or operation["operationId"] == "read_api_description":
+                continue
+            example = holder["content"]["application/json"]["example"]
+            msgspec.json.decode(json.dumps(example), type=body)
+            examples += 1
+    assert examples > 60
+
+
+def described_parts(operation: Any) -> list[Any]:
+    """The parameters, responses and headers of a call that are not shared."""
+    responses = [response for response in operation["responses"].values() if "$ref" not in response]
+    headers = [header for response in responses for header in response.get("headers", {}).values()]
+    return [*operation.get("parameters", ()), *responses, *headers]
+
+
+def test_headers_are_at_the_calls_that_have_them(start: Start, tmp_path: Path) -> None:
+    # C-API-6
+    document = started(start, tmp_path, FEATURES).get(ADDRESS).json
+    named = {operation["operationId"]: operation for operation in operations(document).values()}
+    sent = {
+        name: {parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "header"}
+        for name, operation in named.items()
+    }
+    ranged = {"If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since", "Range", "If-Range"}
+    assert {name for name, headers in sent.items() if headers == ranged} == {
+        "download_mod",
+        "read_file",
+        "download_newest_build",
+        "download_build",
+        "download_snapshot",
+    }
+    assert {name for name, headers in sent.items() if "Idempotency-Key" in headers} == {"create_mod", "upload_image"}
+    assert sent["edit_mod"] == {"If-Match"}
+    assert sent["list_mods"] == {"If-None-Match"}
+    assert sent["vote"] == set()
+    answers = {name: set(operation["responses"].get("200", {}).get("headers", ())) for name, operation in named.items()}
+    assert {name for name, headers in answers.items() if "Link" in headers} == {"read_mod", "read_mod_by_guid"}
+    assert {"ETag", "Repr-Digest", "Accept-Ranges"} <= answers["read_file"]
+    assert answers["read_votes"] == set()
+    assert "Content-Range" in named["read_file"]["responses"]["206"]["headers"]
+    assert "Retry-After" in named["login"]["responses"]["429"]["headers"]
+    assert "Retry-After" in document["components"]["responses"]["Busy"]["headers"]
+    assert [*named["read_file"]["responses"]["404"]["content"]] == ["text/html"]
+    assert [*named["download_mod"]["responses"]["404"]["content"]] == ["application/json"]
+
+
+@pytest.mark.parametrize("includes", SUBSETS)
+def test_links_lead_to_calls_and_give_them_parameters_that_they_have(
+    start: Start, tmp_path: Path, includes: str
+) -> None:
+    # C-API-6
+    document = started(start, tmp_path, includes).get(ADDRESS).json
+    named = {operation["operationId"]: operation for operation in operations(document).values()}
+    links = [
+        link
+        for operation in named.values()
+        for response in operation["responses"].values()
+        for link in response.get("links", {}).values()
+    ]
+    assert len(links) > 10
+    for link in links:
+        parameters = {parameter["name"]: parameter for parameter in named[link["operationId"]]["parameters"]}
+        assert set(link["parameters"]) <= set(parameters), link
+        required = {name for name, parameter in parameters.items() if parameter["in"] == "path"}
+        assert required <= set(link["parameters"]), link
 
 
 def test_it_names_the_refusals_that_the_reference_tells(start: Start, tmp_path: Path) -> None:

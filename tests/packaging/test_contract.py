@@ -2,7 +2,9 @@
 
 import ast
 import re
+import runpy
 import subprocess
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -60,6 +62,28 @@ def test_every_clause_is_named_by_a_test() -> None:
     }
     unnamed = [clause for clause in defined() if clause not in named]
     assert unnamed == [], "each clause needs a test that proves it; see the head of docs/contract.md"
+
+
+def test_the_packages_have_the_texts_of_the_clauses_that_their_calls_name() -> None:
+    # C-API-4
+    tool = runpy.run_path(str(ROOT / "tools" / "write_clauses.py"))
+    packages = tool["packages"]()
+    assert {package.name for package in packages} >= {"modhub", "modhub_auth", "modhub_tags"}
+    old = [
+        package.name
+        for package in packages
+        if tool["render_clauses"](package) != (package / "clauses.json").read_text("utf-8")
+    ]
+    assert old == [], "make clauses"
+    unpacked = [
+        package.name
+        for package in packages
+        if "clauses.json"
+        not in tomllib.loads((package / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["package-data"][
+            package.name
+        ]
+    ]
+    assert unpacked == [], "wheels without the texts"
 
 
 SAMPLE = """'''A module (C-PRO-1).'''

@@ -1,0 +1,79 @@
+"""The schemas and the examples of bodies in the description, as JSON values.
+
+Rules of the contract that a schema must not contradict: unknown fields are ignored, so no schema closes its
+properties (C-ERR-13); text over its limit is cut, so none has ``maxLength`` (C-TXT-3).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from modhub.base.operations import SCHEMA_OF, FileBody, Operation
+
+Schemas = Mapping[str, dict[str, Any]]
+_COMPONENTS: Final = SCHEMA_OF.format(name="")
+ERROR_NAME: Final = "Error"
+ERROR_SCHEMA: Final = {
+    "type": "object",
+    "title": ERROR_NAME,
+    "description": "Why a call was refused. Further fields depend on the code. The refusals of keys have no message.",
+    "required": ["error"],
+    "properties": {
+        "error": {"type": "string", "description": "A code for programs, in snake case."},
+        "message": {"type": "string", "description": "One sentence for people."},
+        "limitBytes": {"type": "integer", "description": "With 413: the limit that was passed."},
+        "retryAfterSeconds": {"type": "integer", "description": "With 429: how long to wait."},
+    },
+}
+
+
+def schemas_of(operations: Iterable[Operation]) -> dict[str, dict[str, Any]]:
+    """The schemas of all bodies, by name."""
+    bodies = [body for operation in operations for body in _bodies_of(operation)]
+    structs = [body for body in bodies if body is not None and not isinstance(body, FileBody)]
+    _, components = msgspec.json.schema_components(list(dict.fromkeys(structs)), ref_template=SCHEMA_OF)
+    return dict(sorted({**components, ERROR_NAME: ERROR_SCHEMA}.items()))
+
+
+def _bodies_of(operation: Operation) -> tuple[Any, ...]:
+    errors = (refusal.body for refusal in operation.refusals)
+    return operation.takes, operation.returns, *operation.schemas, *errors
+
+
+def schema_of(body: Any) -> dict[str, Any]:
+    """The schema of a body, by reference if it is a Struct."""
+    (schema,), _ = msgspec.json.schema_components([body], ref_template=SCHEMA_OF)
+    return schema
+
+
+def name_of(reference: str) -> str:
+    """The name of the schema that a ``$ref`` leads to."""
+    return reference.removeprefix(_COMPONENTS)
+
+
+def example_of(schema: Mapping[str, Any], schemas: Schemas, *, whole: bool) -> Any:
+    """An example, put together from those of the fields; None if they have none.
+
+    ``whole``: with fields that may be left out.
+    """
+    if "examples" in schema:
+        return schema["examples"][0]
+    if "$ref" in schema:
+        return example_of(schemas[name_of(schema["$ref"])], schemas, whole=whole)
+    if "anyOf" in schema:
+        return example_of(schema["anyOf"][0], schemas, whole=whole)
+    if schema.get("type") == "array":
+        return [example_of(schema["items"], schemas, whole=whole)]
+    fields = schema.get("properties", {})
+    names = fields if whole else [name for name in fields if name in schema["required"]]
+    return {name: example_of(fields[name], schemas, whole=whole) for name in names} if fields else None
+
+
+def content_of(body: Any, schemas: Schemas, *, sent: bool) -> dict[str, Any]:
+    """The content of a request (``sent``) or of a response: its media type, schema and example."""
+    if isinstance(body, FileBody):
+        return {body.content_type: {"schema": {}}}
+    schema = schema_of(body)
+    example = example_of(schema, schemas, whole=sent)
+    return {"application/json": {"schema": schema} if example is None else {"schema": schema, "example": example}}
