@@ -11,7 +11,9 @@ from modhub.admin.doctor import doctor_arguments, run_doctor
 from modhub.admin.migrate_command import migrate_arguments, run_migrate
 from modhub.admin.new_migration import migration_arguments, run_migration_new
 from modhub.declarations import AdminCommand, add_dry_run_option
+from modhub.http.request import Request
 from modhub.ops.start_checks import start_warnings
+from modhub.web.openapi import encode_description
 
 _MIGRATE_EXAMPLES: Final = """\
 migrate                    brings all tables up to date
@@ -39,6 +41,14 @@ def run_key_new(admin: Any, arguments: argparse.Namespace) -> int:
         admin.say(f"Scope {name}: {description}.")
     for name in sorted(set(arguments.scope) - admin.declarations.scopes.keys()):
         admin.say(f"No included feature declares the scope {name}: it allows nothing.")
+    return 0
+
+
+def run_openapi(admin: Any, _arguments: argparse.Namespace) -> int:
+    """Print the description of the API that this configuration serves at ``/api/openapi.json`` (C-API-7)."""
+    request = Request.blank("/")
+    request.registry = admin.registry
+    admin.say(encode_description(request).decode())
     return 0
 
 
@@ -98,6 +108,14 @@ COMMANDS = (
         run_migration_new,
         needs_schema=False,
         examples='migration new modhub_reports "Reasons of reports"',
+    ),
+    AdminCommand(
+        "openapi",
+        "print the description of the API, as served at /api/openapi.json",
+        no_arguments,
+        run_openapi,
+        needs_schema=False,
+        examples="openapi > openapi.json",
     ),
     AdminCommand("key", "create a machine key", key_arguments, run_key_new, needs_schema=False, examples=_KEY_EXAMPLES),
     AdminCommand(

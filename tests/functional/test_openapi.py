@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from openapi_spec_validator import validate
 
+from modhub.admin.program import admin_main
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import FileBody, Operation
 from modhub.web.openapi_refusals import refusals_of
@@ -34,9 +35,10 @@ LIMITED = {"maxLength", "maxItems", "maximum", "pattern"}
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])
 
 
-def started(start: Start, tmp_path: Path, includes: str) -> Site:
+def started(start: Start, tmp_path: Path, includes: str, **settings: str) -> Site:
     """The description asks the database nothing: this one is empty."""
-    return start(includes, url=f"sqlite:///{tmp_path}/empty.sqlite", **{"modhub.response_cache_bytes": "0"})
+    settings = {"modhub.response_cache_bytes": "0", **settings}
+    return start(includes, url=f"sqlite:///{tmp_path}/empty.sqlite", **settings)
 
 
 def operations(document: Any) -> dict[Call, Any]:
@@ -76,6 +78,23 @@ def test_it_is_a_public_read(start: Start, tmp_path: Path) -> None:
     assert site.get(ADDRESS).body == response.body
     assert len(response.body) < 300_000
     assert response.json["servers"] == [{"url": site.registry.settings["modhub.base_url"]}]
+
+
+def test_a_command_prints_it_without_a_database(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # C-API-7
+    ini = tmp_path / "small.ini"
+    ini.write_text(
+        "[app:main]\nuse = egg:modhub\npyramid.includes = modhub_tags\nmodhub.secret = " + "s" * 40 + "\n"
+        f"sqlalchemy.url = sqlite:///{tmp_path}/none.sqlite\nmodhub.base_url = http://127.0.0.1:6543\n"
+    )
+    assert admin_main(["-c", str(ini), "openapi"]) == 0
+    printed = capsys.readouterr().out
+    site = started(start, tmp_path, "modhub_tags", modhub__base_url="http://127.0.0.1:6543")
+    assert json.loads(printed) == site.get(ADDRESS).json
+    assert printed.endswith("\n")
+    assert not (tmp_path / "none.sqlite").exists()
 
 
 def test_every_operation_has_a_name_for_a_method_a_sentence_and_its_errors(start: Start, tmp_path: Path) -> None:
