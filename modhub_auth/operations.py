@@ -89,12 +89,18 @@ REFRESH_SESSION: Final = Operation(
     clauses=("C-ACC-1", "C-ACC-14", "C-ACC-15", "C-TOK-1", "C-TOK-3"),
 )
 LOGOUT: Final = Operation(
-    id="logout", about="End a session. Always succeeds.", takes=SignOut, status=204, clauses=("C-ACC-16",)
+    id="logout",
+    about="End a session. Always succeeds.",
+    takes=SignOut,
+    takes_anything=True,
+    status=204,
+    clauses=("C-ACC-16",),
 )
 REQUEST_PASSWORD_RESET: Final = Operation(
     id="request_password_reset",
     about="Send an email with a link to a new password, if the account exists.",
     takes=Forgot,
+    takes_anything=True,
     status=204,
     refusals=(TOO_MANY,),
     clauses=("C-ACC-16", "C-LIM-8", "C-LIM-9"),

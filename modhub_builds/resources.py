@@ -8,6 +8,7 @@ from zope.interface import implementer
 from modhub.base.identity import CredentialKind, Permission, principal_for_scope
 from modhub.base.operations import Parameter
 from modhub.web.traversal import Resource, parse_id
+from modhub_builds import limits
 from modhub_builds.interfaces import IAppPage, IBuild, IBuildPlatform, IBuilds, ISections
 
 APP_SCOPE: Final = "Modhub:app"
@@ -34,7 +35,12 @@ class BuildsResource(Resource):
 class PlatformResource(Resource):
     """``.../app/{os}``"""
 
-    segment = Parameter("os", "The operating system, such as windows.")
+    segment = Parameter(
+        "os",
+        "The operating system: words of `a-z` and `0-9` joined by single hyphens, at most "
+        f"{limits.OS} characters; not `changelog`.",
+        example="windows",
+    )
 
     def get_member(self, name: str) -> "BuildResource":
         """The build with this id."""

@@ -90,14 +90,15 @@ class Operation:
 
     ``id`` is its name in generated clients. ``takes`` and ``returns`` are Structs, files, or None for no body.
     ``schemas`` are Structs that these name by :func:`documented_as`. ``also`` are other statuses of success.
-    ``refusals`` are those of this call alone. ``signed_in_too``: an account's token is optional. ``sends`` are headers
-    of the answer. ``leads_to`` are calls that may follow. ``clauses`` are ids of the contract, whose texts are in the
-    package's ``clauses.json``.
+    ``refusals`` are those of this call alone. ``signed_in_too``: an account's token is optional. ``takes_anything``: a
+    body that cannot be read is no error. ``sends`` are headers of the answer. ``leads_to`` are calls that may follow.
+    ``clauses`` are ids of the contract, whose texts are in the package's ``clauses.json``.
     """
 
     id: str
     about: str
     takes: Any = None
+    takes_anything: bool = False
     returns: Any = None
     schemas: tuple[Any, ...] = ()
     status: int = 200

@@ -62,7 +62,11 @@ def _fill_mod(admin: Any, sample: Sample, owners: dict[str, int], guids: dict[st
             return str(guid)
         requires = [guids[title] for title in sample.requires if title in guids]
         mod = services.create_mod(
-            session, owner, NewMod(sample.title, sample.description, list(sample.games), requires).cleaned()
+            session,
+            owner,
+            NewMod(
+                title=sample.title, description=sample.description, games=list(sample.games), requires=requires
+            ).cleaned(),
         )
         uploader = SampleUploader(admin, session, manager, mod)
         for version, note in sample.releases:

@@ -1,8 +1,9 @@
 """``/Modhub/doc``: the API reference, in which each feature describes its own calls.
 
 A section is a template that a feature adds as a panel at the place ``documentation``. It uses the macros of
-``modhub:templates/documentation/parts.jinja2``. It depends only on constants and settings, so sections are rendered
-once per language. The table of contents and the list of calls are derived from the headings.
+``modhub:templates/documentation/parts.jinja2``, which take tables from the declarations of the calls. It depends only
+on constants and settings, so sections are rendered once per language. The table of contents and the list of calls are
+derived from the headings.
 """
 
 import re
@@ -24,6 +25,7 @@ from modhub.interfaces import ISite
 from modhub.server.head import MAX_HEADER_LINES
 from modhub.server.rules import PROBE_ABOVE_BYTES
 from modhub.server.settings import Settings
+from modhub.ui.reference_tables import ReferenceTables
 from modhub.ui.template_helpers import PageHelpers
 from modhub.web.views import OPEN, page
 
@@ -72,7 +74,8 @@ def documentation_section(template: str, **values: Any) -> Callable[[Any, Reques
     """
 
     def render_section(_context: Any, request: Request) -> Markup:
-        return Markup(render(template, values, request=request))  # noqa: S704 - the template escapes values
+        tables = request.find_service(DocumentationCache).tables(request)
+        return Markup(render(template, {**values, "tables": tables}, request=request))  # noqa: S704 - escaped there
 
     return render_section
 
@@ -94,7 +97,15 @@ def read_sections(markup: Markup) -> DocumentationSection:
 
 
 class DocumentationCache(dict[str, list[DocumentationSection]]):
-    """The sections of all features by language tag."""
+    """The sections of all features by language tag, and while they are rendered what their tables are made of."""
+
+    _tables: ReferenceTables | None = None
+
+    def tables(self, request: Request) -> ReferenceTables:
+        """The tables of this application."""
+        if self._tables is None:
+            self._tables = ReferenceTables(request)
+        return self._tables
 
 
 def documentation_sections(request: Request) -> list[DocumentationSection]:

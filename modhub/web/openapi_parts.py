@@ -9,7 +9,7 @@ from modhub.web.openapi_refusals import describe_refusals
 from modhub.web.openapi_schemas import Schemas, content_of
 from modhub.web.served_operations import ServedOperation
 
-_TYPES: Final = {str: "string", int: "integer", bool: "boolean"}
+TYPES: Final = {str: "string", int: "integer", bool: "boolean"}
 SECURITY_SCHEMES: Final = {
     CredentialKind.ACCOUNT: {
         "type": "http",
@@ -68,7 +68,10 @@ def describe_operation(
         "responses": dict(sorted({**describe_refusals(served, schemas), **_successes(served, schemas)}.items())),
     }
     if operation.takes is not None:
-        described["requestBody"] = {"required": True, "content": content_of(operation.takes, schemas, sent=True)}
+        described["requestBody"] = {
+            "required": not operation.takes_anything,
+            "content": content_of(operation.takes, schemas, sent=True),
+        }
     described["security"] = _security(served)
     return {name: value for name, value in described.items() if value or name == "security"}
 
@@ -92,7 +95,7 @@ def _headers_of_reads(served: ServedOperation) -> tuple[Parameter, ...]:
 
 
 def _parameter(parameter: Parameter, place: str) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": _TYPES[parameter.kind]}
+    schema: dict[str, Any] = {"type": TYPES[parameter.kind]}
     if parameter.default is not None:
         schema["default"] = parameter.default
     described: dict[str, Any] = {"name": parameter.name, "in": place, "description": parameter.about, "schema": schema}
@@ -133,7 +136,7 @@ def _successes(served: ServedOperation, schemas: Schemas) -> dict[str, Any]:
 
 
 def _headers(sent: Iterable[Parameter]) -> dict[str, Any]:
-    return {header.name: {"description": header.about, "schema": {"type": _TYPES[header.kind]}} for header in sent}
+    return {header.name: {"description": header.about, "schema": {"type": TYPES[header.kind]}} for header in sent}
 
 
 def _outcome(operation: Operation) -> str:

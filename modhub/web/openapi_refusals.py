@@ -37,10 +37,10 @@ _OF_STORED_FILES: Final = (
     Refusal(503, "storage_unreachable", "The file cannot be read right now."),
 )
 _BUSY: Final = Refusal(503, "busy", "Too much to do just now. Try again after `Retry-After`.")
-TOLD_ONCE: Final = frozenset(
-    refusal.code for refusal in (_BUSY, *_OF_FILES[2:], *_OF_STORED_FILES, *_OF_CREDENTIALS[CredentialKind.ACCOUNT][1:])
+_TOLD_ONCE: Final = frozenset(
+    (*_OF_CREDENTIALS[CredentialKind.ACCOUNT][1:], _OF_JSON[1], *_OF_FILES[2:], *_OF_STORED_FILES, _BUSY)
 )
-"""Codes that many calls have for the same reason: the reference tells them once for all."""
+"""What many calls answer for the same reason: the reference tells it once for all."""
 _ERROR: Final = {"$ref": SCHEMA_OF.format(name=ERROR_NAME)}
 _PAGE: Final = {"text/html": {"schema": {"type": "string"}}}
 """Outside of the API, errors are pages for people."""
@@ -53,13 +53,29 @@ _HEADERS: Final = {
 _EXAMPLES: Final[dict[int, dict[str, Any]]] = {413: {"limitBytes": JSON_BODY}, 429: {"retryAfterSeconds": 840}}
 
 
-def refusals_of(operation: Operation, credential: CredentialKind) -> list[Refusal]:
-    """All refusals of a call: its own, and those that follow from its credential and its bodies."""
-    of_body = () if operation.takes is None else _OF_FILES if isinstance(operation.takes, FileBody) else _OF_JSON
+def _of_body(operation: Operation) -> tuple[Refusal, ...]:
+    if operation.takes is None or operation.takes_anything:
+        return ()
+    return _OF_FILES if isinstance(operation.takes, FileBody) else _OF_JSON
+
+
+def _common_refusals(operation: Operation, credential: CredentialKind) -> list[Refusal]:
+    """Those that follow from the credential and the bodies of a call, unless it says them in its own words."""
     of_file = _OF_STORED_FILES if operation.returns is RANGED_FILE else ()
     own = {(refusal.status, refusal.code) for refusal in operation.refusals}
-    common = (*_OF_CREDENTIALS[credential], *of_body, *of_file, _BUSY)
-    return [*operation.refusals, *(refusal for refusal in common if (refusal.status, refusal.code) not in own)]
+    common = (*_OF_CREDENTIALS[credential], *_of_body(operation), *of_file, _BUSY)
+    return [refusal for refusal in common if (refusal.status, refusal.code) not in own]
+
+
+def refusals_of(operation: Operation, credential: CredentialKind) -> list[Refusal]:
+    """All refusals of a call."""
+    return [*operation.refusals, *_common_refusals(operation, credential)]
+
+
+def listed_refusals(served: ServedOperation) -> list[Refusal]:
+    """The refusals of a call without what many calls answer for the same reason."""
+    common = _common_refusals(served.operation, served.credential)
+    return [*served.operation.refusals, *(refusal for refusal in common if refusal not in _TOLD_ONCE)]
 
 
 def describe_refusals(served: ServedOperation, schemas: Schemas) -> dict[str, dict[str, Any]]:

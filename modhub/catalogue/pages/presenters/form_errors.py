@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from modhub.base.errors import ApiError
 from modhub.catalogue.references import Lists, check_references
-from modhub.catalogue.request_schemas import NewMod
+from modhub.catalogue.request_schemas import NewModForm
 from modhub.content.limits import IMAGES
 from modhub.content.text import N_
 from modhub.http.request import Request
@@ -53,7 +53,7 @@ def detail_errors(
     request: Request, error: ApiError, submitted: Mapping[str, Any], own_guid: str = ""
 ) -> dict[str, str]:
     """Return the messages for ``error`` and all other errors in ``submitted``, by field."""
-    mod = NewMod(**submitted)
+    mod = NewModForm(**submitted)
     checks: tuple[Callable[[], object], ...] = (
         mod.clean_title if "title" in submitted else lambda: None,
         lambda: check_references(Lists(requires=mod.lists().requires), own_guid),
