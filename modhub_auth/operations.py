@@ -2,14 +2,15 @@
 
 from typing import Final
 
-from modhub.base.operations import Operation, Refusal
-from modhub_auth.request_schemas import Exchange, Forgot, Refresh, Registration, SignIn, SignOut
+from modhub.base.operations import Operation, Refusal, body_over
+from modhub_auth.request_schemas import MAX_ACCOUNT_BODY, Exchange, Forgot, Refresh, Registration, SignIn, SignOut
 from modhub_auth.response_schemas import AccountDocument, KeySessionDocument, SecondFactorDocument, SessionDocument
 
 TOO_MANY: Final = Refusal(
     429, "too_many_attempts", "Too many attempts of this caller or for this account; see [rates](#rates)."
 )
 BLOCKED: Final = Refusal(403, "account_blocked", "The operator has blocked the account.")
+TOO_LARGE: Final = body_over(MAX_ACCOUNT_BODY)
 
 
 REGISTER: Final = Operation(
@@ -27,6 +28,7 @@ REGISTER: Final = Operation(
         ),
         Refusal(403, "registration_closed", "Registration is closed."),
         Refusal(409, "address_taken", "The address has an account."),
+        TOO_LARGE,
         TOO_MANY,
     ),
     clauses=("C-ACC-1", "C-ACC-2", "C-ACC-3", "C-ACC-4", "C-ACC-5", "C-ACC-6", "C-ACC-21", "C-LIM-8"),
@@ -56,6 +58,7 @@ LOGIN: Final = Operation(
             "email_not_confirmed",
             "Password and code were right, but this service wants the address confirmed first.",
         ),
+        TOO_LARGE,
         TOO_MANY,
         Refusal(503, "busy", "Too many are signing in at this moment; try again after `Retry-After`."),
     ),
@@ -70,6 +73,7 @@ EXCHANGE_PUBLISHER_KEY: Final = Operation(
         Refusal(400, "invalid_input", "No `key`."),
         Refusal(401, "invalid_key", "Unknown, revoked or expired, or for a mod that was deleted."),
         BLOCKED,
+        TOO_LARGE,
         TOO_MANY,
     ),
     clauses=("C-TOK-5", "C-TOK-6", "C-TOK-7"),
@@ -85,6 +89,7 @@ REFRESH_SESSION: Final = Operation(
     refusals=(
         Refusal(400, "invalid_input", "No `refreshToken`."),
         Refusal(401, "invalid_refresh_token", "Used, expired, signed out or unknown."),
+        TOO_LARGE,
     ),
     clauses=("C-ACC-1", "C-ACC-14", "C-ACC-15", "C-TOK-1", "C-TOK-3"),
 )

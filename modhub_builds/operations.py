@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from modhub.base.operations import RANGED_FILE, FileBody, Lead, Operation, Parameter, Refusal
+from modhub.base.operations import RANGED_FILE, FileBody, Lead, Operation, Parameter, Refusal, body_over
 from modhub.content import limits as core_limits
-from modhub.content.limits import KB, MB
 from modhub_builds import limits
 from modhub_builds.response_schemas import BuildsDocument, PopDocument, PushDocument, UploadDocument
 
@@ -31,7 +30,7 @@ UPLOAD_BUILD: Final = Operation(
             "invalid_input",
             "`{os}` is no such name, an empty body, a multipart form, or a `Content-Encoding`.",
         ),
-        Refusal(413, "too_large", f"More than {limits.BUILD // MB} MB."),
+        body_over(limits.BUILD),
     ),
     leads_to=(Lead("download_newest_build", {"os": "$response.body#/os"}),),
     clauses=("C-APP-1", "C-APP-2", "C-APP-3", "C-APP-4", "C-KEY-2", "C-KEY-4"),
@@ -44,7 +43,7 @@ PUSH_APP_SECTION: Final = Operation(
     status=201,
     refusals=(
         Refusal(400, "invalid_input", "Empty, only white space, a multipart form, or not UTF-8."),
-        Refusal(413, "too_large", f"More than {limits.SECTION // KB} KB."),
+        body_over(limits.SECTION),
     ),
     clauses=("C-APP-8", "C-APP-9", "C-APP-11", "C-KEY-2", "C-KEY-4"),
 )

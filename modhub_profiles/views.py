@@ -3,8 +3,7 @@
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
-from modhub.base.operations import Operation, Refusal
-from modhub.content.limits import KB
+from modhub.base.operations import Operation, Refusal, body_over
 from modhub.http.downloads import file_response
 from modhub.http.payload import encode, read_json
 from modhub.http.request import Request
@@ -51,7 +50,7 @@ def read_links_view(context: LinksResource, request: Request) -> Response:
         returns=LinksDocument,
         refusals=(
             Refusal(400, "invalid_input", "A link or the licence breaks a rule; nothing is changed."),
-            Refusal(413, "too_large", f"A body of more than {BODY // KB} KB."),
+            body_over(BODY),
         ),
         clauses=("C-PRF-1", "C-PRF-2", "C-PRF-3"),
     ),

@@ -4,8 +4,7 @@ from typing import Annotated, Final
 
 from msgspec import Raw
 
-from modhub.base.operations import RANGED_FILE, Lead, Operation, Parameter, Refusal, documented_as
-from modhub.content.limits import KB
+from modhub.base.operations import RANGED_FILE, Lead, Operation, Parameter, Refusal, body_over, documented_as
 from modhub_sync import limits
 from modhub_sync.request_schemas import LockRequest, LookupRequest, PlanRequest, UpdateRequest
 from modhub_sync.response_schemas import (
@@ -22,11 +21,6 @@ from modhub_sync.response_schemas import (
 FILE_LINKS: Final = Parameter(
     "Link", 'The files of the mod (RFC 8288), each with `rel="enclosure"`, its `kind` and its `sha256`.'
 )
-
-
-def question_too_large(limit: int) -> Refusal:
-    """A body over the limit of such a call."""
-    return Refusal(413, "too_large", f"A body of more than {limit // KB} KB.")
 
 
 READ_SNAPSHOT: Final = Operation(
@@ -73,7 +67,7 @@ LOOK_UP_MODS: Final = Operation(
     returns=LookupDocument,
     refusals=(
         Refusal(400, "invalid_input", f"No list, more than {limits.GUIDS_AT_ONCE}, or an item that is not a GUID."),
-        question_too_large(limits.QUESTION),
+        body_over(limits.QUESTION),
     ),
     clauses=("C-SYNC-16", "C-SYNC-20"),
 )
@@ -89,7 +83,7 @@ CHECK_FOR_UPDATES: Final = Operation(
             f"No list, more than {limits.GUIDS_AT_ONCE}, an item without a GUID, or a `sha256` that has not 64 "
             "hexadecimal digits.",
         ),
-        question_too_large(limits.QUESTION),
+        body_over(limits.QUESTION),
     ),
     clauses=("C-SYNC-3", "C-SYNC-17", "C-SYNC-20"),
 )
@@ -125,7 +119,7 @@ PLAN_INSTALLATION: Final = Operation(
             "invalid_input",
             "No list, too many entries, one without a GUID, or with a `sha256` that has not 64 hexadecimal digits.",
         ),
-        question_too_large(limits.PLAN_QUESTION),
+        body_over(limits.PLAN_QUESTION),
     ),
     clauses=(
         "C-SYNC-9",
@@ -145,7 +139,7 @@ CHECK_LOCK: Final = Operation(
     returns=LockStateDocument,
     refusals=(
         Refusal(400, "invalid_input", "No lock, too many entries, or one without a GUID."),
-        question_too_large(limits.PLAN_QUESTION),
+        body_over(limits.PLAN_QUESTION),
     ),
     clauses=("C-SYNC-11", "C-SYNC-20"),
 )

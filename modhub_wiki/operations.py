@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from modhub.base.operations import FileBody, Lead, Operation, Parameter, Refusal
+from modhub.base.operations import FileBody, Lead, Operation, Parameter, Refusal, body_over
 from modhub.content import limits as core_limits
-from modhub.content.limits import KB
 from modhub_wiki import limits
 from modhub_wiki.response_schemas import PageDocument, PagesDocument
 
@@ -27,7 +26,7 @@ PUBLISH_WIKI_PAGE: Final = Operation(
     ),
     refusals=(
         Refusal(400, "invalid_input", "A bad path, an empty body, a multipart form, or not UTF-8."),
-        Refusal(413, "too_large", f"More than {limits.TEXT // KB} KB."),
+        body_over(limits.TEXT),
     ),
     leads_to=(Lead("read_wiki_page", {"path": "$response.body#/path"}),),
     clauses=("C-WIKI-1", "C-WIKI-2", "C-WIKI-3", "C-WIKI-4", "C-WIKI-7", "C-KEY-2", "C-KEY-4"),

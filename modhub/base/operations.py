@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
+from modhub.content.limits import JSON_BODY, KB, MB
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -31,13 +33,21 @@ class Parameter:
 class Refusal:
     """An error of one call: its status, its code (C-ERR-1), and when it comes.
 
-    ``body`` is a Struct if it has fields of its own beside those of every error.
+    ``body`` is a Struct if it has fields of its own beside those of every error; ``limit`` is the example of
+    ``limitBytes``.
     """
 
     status: int
     code: str
     about: str
     body: Any = None
+    limit: int = JSON_BODY
+
+
+def body_over(limit: int) -> Refusal:
+    """413 for a body of more than ``limit`` bytes, a number of MB or KB."""
+    size = f"{limit // MB} MB" if limit % MB == 0 else f"{limit // KB} KB"
+    return Refusal(413, "too_large", f"More than {size} ({limit:,} bytes).", limit=limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from modhub.base.operations import FileBody, Lead, Operation, Parameter, Refusal
+from modhub.base.operations import FileBody, Lead, Operation, Parameter, Refusal, body_over
 from modhub.catalogue.owner_response_schemas import FilesDocument, KeyDocument, PreviewDocument, VersionUsedDocument
 from modhub.catalogue.public_operations import NO_MOD
 from modhub.catalogue.rehearsal import RehearsalDocument
@@ -26,7 +26,7 @@ from modhub.catalogue.response_schemas import (
 )
 from modhub.catalogue.successors import SupersededDocument
 from modhub.content import limits
-from modhub.content.limits import KB, MB
+from modhub.content.limits import MB
 
 KEY_USED: Final = Refusal(409, "idempotency_key_used", "The key was sent with another query or body.")
 KEY_IN_USE: Final = Refusal(503, "busy", "The first call with this `Idempotency-Key` has not ended.")
@@ -213,7 +213,7 @@ UPLOAD_CODE: Final = Operation(
             "The version has been used. The answer says what is stored under it.",
             VersionUsedDocument,
         ),
-        Refusal(413, "too_large", f"More than {limits.CODE // MB} MB."),
+        body_over(limits.CODE),
     ),
     leads_to=(
         *OF_THE_MOD[-2:],
@@ -228,7 +228,7 @@ UPLOAD_CSS: Final = Operation(
     returns=ModDocument,
     status=201,
     parameters=(upload_name("mod.css"),),
-    refusals=(NO_FILE, Refusal(413, "too_large", f"More than {limits.CSS // KB} KB.")),
+    refusals=(NO_FILE, body_over(limits.CSS)),
     clauses=("C-UP-1", "C-UP-2", "C-UP-6", "C-UP-7", "C-UP-11", "C-UP-15"),
 )
 UPLOAD_IMAGE: Final = Operation(
@@ -251,6 +251,7 @@ UPLOAD_IMAGE: Final = Operation(
             "too_large",
             f"More than {limits.IMAGE // MB} MB, or more than {limits.IMAGES // MB} MB with the images that are there; "
             "`limitBytes` says which.",
+            limit=limits.IMAGES,
         ),
         KEY_IN_USE,
     ),

@@ -26,6 +26,7 @@ from modhub.web.served_operations import find_operations
 from modhub.web.views import OPEN, api
 
 OPENAPI: Final = "3.1.0"
+CATALOGUE: Final = "Mods"
 REFERENCE: Final = "/Modhub/doc"
 ABOUT: Final = """\
 Reading and downloading needs no account. Fields may be added to answers: ignore those that you do not know. \
@@ -42,10 +43,10 @@ def describe_api(request: Request) -> dict[str, Any]:
     clauses = {package: read_clauses(package) for package in {served.package for served in operations}}
     paths: dict[str, dict[str, Any]] = {}
     for served in operations:
-        tag = titles.get(served.package, "Mods")
+        tag = titles.get(served.package, CATALOGUE)
         described = describe_operation(served, tag, schemas, clauses[served.package])
         paths.setdefault(served.path, {})[served.method.lower()] = described
-    tags = dict.fromkeys(titles.get(served.package, "Mods") for served in operations)
+    tags = {CATALOGUE: None} | dict.fromkeys(titles.get(served.package, CATALOGUE) for served in operations)
     return {
         "openapi": OPENAPI,
         "info": {"title": settings["modhub.site_name"], "version": version("modhub"), "description": ABOUT},

@@ -57,7 +57,7 @@ def describe_operation(
     headers = [*operation.headers, *_headers_of_reads(served)]
     described: dict[str, Any] = {
         "operationId": operation.id,
-        "summary": operation.about.partition(". ")[0].removesuffix(".") + ".",
+        "summary": operation.about.partition(". ")[0].removesuffix(".").replace("`", "") + ".",
         "description": _description(operation, clauses),
         "tags": [tag],
         "parameters": [

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import RANGED_FILE, SCHEMA_OF, FileBody, Operation, Refusal
-from modhub.content.limits import JSON_BODY
 from modhub.web.openapi_schemas import ERROR_NAME, Schemas, example_of, schema_of
 from modhub.web.served_operations import ServedOperation
 
@@ -41,6 +40,7 @@ _TOLD_ONCE: Final = frozenset(
     (*_OF_CREDENTIALS[CredentialKind.ACCOUNT][1:], _OF_JSON[1], *_OF_FILES[2:], *_OF_STORED_FILES, _BUSY)
 )
 """What many calls answer for the same reason: the reference tells it once for all."""
+_FAULT: Final = Refusal(500, "internal_error", "A fault of the service; it has been logged.")
 _ERROR: Final = {"$ref": SCHEMA_OF.format(name=ERROR_NAME)}
 _PAGE: Final = {"text/html": {"schema": {"type": "string"}}}
 """Outside of the API, errors are pages for people."""
@@ -50,7 +50,6 @@ _HEADERS: Final = {
     429: {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}},
     503: {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}},
 }
-_EXAMPLES: Final[dict[int, dict[str, Any]]] = {413: {"limitBytes": JSON_BODY}, 429: {"retryAfterSeconds": 840}}
 
 
 def _of_body(operation: Operation) -> tuple[Refusal, ...]:
@@ -94,7 +93,10 @@ def shared_responses() -> dict[str, dict[str, Any]]:
     """The responses that many calls have, by name."""
     return {
         "Busy": _json_response([_BUSY], {}),
-        "OtherError": {"description": "Another error.", "content": {"application/json": {"schema": _ERROR}}},
+        "OtherError": {
+            "description": "Another error.",
+            "content": {"application/json": {"schema": _ERROR, "example": _example(_FAULT, {})}},
+        },
         "OtherErrorPage": {"description": "Another error.", "content": _PAGE},
     }
 
@@ -129,5 +131,6 @@ def _headers_of(status: int) -> dict[str, Any]:
 def _example(refusal: Refusal, schemas: Schemas) -> dict[str, Any]:
     """The body, whose sentence is not the one that the service writes. Those of keys have none (C-ERR-2)."""
     own = {} if refusal.body is None else example_of(schema_of(refusal.body), schemas, whole=True)
+    fields = {413: {"limitBytes": refusal.limit}, 429: {"retryAfterSeconds": 840}}.get(refusal.status, {})
     message = {} if refusal in {NO_KEY, UNKNOWN_KEY} else {"message": refusal.about.replace("`", "")}
-    return {**own, **_EXAMPLES.get(refusal.status, {}), "error": refusal.code, **message}
+    return {**own, **fields, "error": refusal.code, **message}

@@ -1,8 +1,10 @@
 """The description of the API: valid, complete for every set of features, and what the reference says too."""
 
+import gc
 import json
 import re
 import runpy
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from openapi_spec_validator import validate
 from modhub.admin.program import admin_main
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import FileBody, Operation
+from modhub.http.request import Request
+from modhub.web.openapi import ApiDescription
 from modhub.web.openapi_refusals import listed_refusals, refusals_of
 from modhub_testing import Site, Start
 from modhub_testing.described import DescribedApi, check_body, check_refusal
@@ -95,6 +99,30 @@ def test_a_command_prints_it_without_a_database(
     assert json.loads(printed) == site.get(ADDRESS).json
     assert printed.endswith("\n")
     assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_it_costs_nothing_before_it_is_read_and_little_afterwards(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-API-9
+    with monkeypatch.context() as patch:
+        patch.setattr("msgspec.json.schema_components", None)
+        patch.setattr("modhub.web.openapi.find_operations", None)
+        site = started(start, tmp_path, FEATURES)
+    request = Request.blank("/")
+    request.registry = site.registry
+    description = ApiDescription()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        body = description.body(request)
+        gc.collect()
+        kept = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert len(body) <= kept < 1_000_000
+    monkeypatch.setattr("modhub.web.openapi.describe_api", None)
+    assert description.body(request) is body
 
 
 def test_every_operation_has_a_name_for_a_method_a_sentence_and_its_errors(start: Start, tmp_path: Path) -> None:
