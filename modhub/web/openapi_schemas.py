@@ -9,10 +9,17 @@ from typing import Any, Final
 
 import msgspec
 
-from modhub.base.operations import SCHEMA_OF, FileBody, Operation
+from modhub.base.operations import RANGED_FILE, SCHEMA_OF, FileBody, Operation
 
 Schemas = Mapping[str, dict[str, Any]]
 _COMPONENTS: Final = SCHEMA_OF.format(name="")
+_TEXT: Final = {"type": "string"}
+_BYTES: Final = {"type": "string", "format": "binary"}
+"""OpenAPI 3.1 needs no schema for bytes, but generators make files and streams of this one alone."""
+_ANY_BYTES: Final = "application/octet-stream"
+"""Taken for text too: not every generator can send text."""
+_STORED_TYPE: Final = "*/*"
+"""A file has the type that was sent with it."""
 ERROR_NAME: Final = "Error"
 ERROR_SCHEMA: Final = {
     "type": "object",
@@ -73,7 +80,10 @@ def example_of(schema: Mapping[str, Any], schemas: Schemas, *, whole: bool) -> A
 def content_of(body: Any, schemas: Schemas, *, sent: bool) -> dict[str, Any]:
     """The content of a request (``sent``) or of a response: its media type, schema and example."""
     if isinstance(body, FileBody):
-        return {body.content_type: {"schema": {}}}
+        own = {body.content_type: {"schema": _TEXT}} if body.content_type.startswith("text/") else {}
+        as_bytes = {_ANY_BYTES: {"schema": _BYTES}} if sent or not own else {}
+        stored = {_STORED_TYPE: {"schema": _BYTES}} if body is RANGED_FILE else {}
+        return own | as_bytes | stored
     schema = schema_of(body)
     example = example_of(schema, schemas, whole=sent)
     return {"application/json": {"schema": schema} if example is None else {"schema": schema, "example": example}}

@@ -346,3 +346,21 @@ def test_refusals_follow_from_credentials_and_bodies(dialect: str) -> None:
         "unknown_api_key",
     }
     assert {"too_large", "storage_refused"} <= {refusal.code for refusal in refusals_of(upload, CredentialKind.NONE)}
+
+
+def test_files_are_bytes_of_any_type_and_some_calls_take_any_body(start: Start, tmp_path: Path) -> None:
+    # C-API-3
+    named = operations(started(start, tmp_path, FEATURES).get(ADDRESS).json)
+    bytes_of_a_file = {"schema": {"type": "string", "format": "binary"}}
+    download = named["GET", "/api/modhub/{}/download"]["responses"]
+    for status in ("200", "206"):
+        assert download[status]["content"] == {"application/octet-stream": bytes_of_a_file, "*/*": bytes_of_a_file}
+    upload = named["POST", "/api/modhub/{}/code"]["requestBody"]
+    assert upload == {"required": True, "content": {"application/octet-stream": bytes_of_a_file}}
+    text = {"schema": {"type": "string"}}
+    section = named["POST", "/api/modhub/app/changelog"]["requestBody"]["content"]
+    assert section == {"text/plain": text, "application/octet-stream": bytes_of_a_file}
+    assert named["GET", "/Modhub/api/wiki/{}"]["responses"]["200"]["content"] == {"text/markdown": text}
+    for call in (("POST", "/api/auth/logout"), ("POST", "/api/auth/forgot")):
+        assert named[call]["requestBody"]["required"] is False
+        assert not {"400", "413"} & set(named[call]["responses"])
