@@ -53,13 +53,17 @@ class ReferenceTables:
         sent = [operation.takes for operation in operations if operation.takes is not None]
         self._sent = {name_of(schema_of(body)["$ref"]) for body in sent if not isinstance(body, FileBody)}
 
-    def fields(self, name: str) -> list[Row]:
+    def fields(self, schema_name: str) -> list[Row]:
         """The fields of a schema. Only of what is sent it matters which are required: answers have all, if not said."""
-        schema = self._schemas[name]
-        required = schema["required"] if name in self._sent else ()
+        schema = self._schemas[schema_name]
+        required = schema["required"] if schema_name in self._sent else ()
         return [
-            Row(field, self._type(told) + (", required" if field in required else ""), inline(told["description"]))
-            for field, told in schema["properties"].items()
+            Row(
+                name,
+                self._type(field) + (", required" if name in required else ""),
+                inline(field.get("description", "")),
+            )
+            for name, field in schema["properties"].items()
         ]
 
     def parameters(self, operation_id: str) -> list[Row]:
