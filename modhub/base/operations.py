@@ -68,6 +68,11 @@ class FileBody:
     about: str
     content_type: str = "application/octet-stream"
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text, which is kept in the database and not in the file storage."""
+        return self.content_type.startswith("text/")
+
 
 RANGED_FILE: Final = FileBody("The bytes of the file, or a part of them.")
 """A stored file, with conditions and ranges (C-FILE-2)."""

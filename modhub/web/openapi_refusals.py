@@ -23,9 +23,11 @@ _OF_JSON: Final = (
     Refusal(400, "invalid_input", "The body is not a JSON object, or breaks a rule. The message names the field."),
     Refusal(413, "too_large", "The body is over its limit, which `limitBytes` names."),
 )
-_OF_FILES: Final = (
+_OF_UPLOADS: Final = (
     Refusal(400, "invalid_input", "The body is empty or a multipart form, or a parameter breaks a rule."),
     Refusal(413, "too_large", "The file is over its limit, which `limitBytes` names."),
+)
+_OF_STORING: Final = (
     Refusal(502, "storage_refused", "The file could not be stored. Try again."),
     Refusal(503, "storage_not_configured", "The operator has set up no file storage; there is no `Retry-After`."),
 )
@@ -37,7 +39,7 @@ _OF_STORED_FILES: Final = (
 )
 _BUSY: Final = Refusal(503, "busy", "Too much to do just now. Try again after `Retry-After`.")
 _TOLD_ONCE: Final = frozenset(
-    (*_OF_CREDENTIALS[CredentialKind.ACCOUNT][1:], _OF_JSON[1], *_OF_FILES[2:], *_OF_STORED_FILES, _BUSY)
+    (*_OF_CREDENTIALS[CredentialKind.ACCOUNT][1:], _OF_JSON[1], *_OF_STORING, *_OF_STORED_FILES, _BUSY)
 )
 """What many calls answer for the same reason: the reference tells it once for all."""
 _FAULT: Final = Refusal(500, "internal_error", "A fault of the service; it has been logged.")
@@ -55,7 +57,9 @@ _HEADERS: Final = {
 def _of_body(operation: Operation) -> tuple[Refusal, ...]:
     if operation.takes is None or operation.takes_anything:
         return ()
-    return _OF_FILES if isinstance(operation.takes, FileBody) else _OF_JSON
+    if not isinstance(operation.takes, FileBody):
+        return _OF_JSON
+    return _OF_UPLOADS if operation.takes.is_text else (*_OF_UPLOADS, *_OF_STORING)
 
 
 def _common_refusals(operation: Operation, credential: CredentialKind) -> list[Refusal]:

@@ -80,7 +80,7 @@ def example_of(schema: Mapping[str, Any], schemas: Schemas, *, whole: bool) -> A
 def content_of(body: Any, schemas: Schemas, *, sent: bool) -> dict[str, Any]:
     """The content of a request (``sent``) or of a response: its media type, schema and example."""
     if isinstance(body, FileBody):
-        own = {body.content_type: {"schema": _TEXT}} if body.content_type.startswith("text/") else {}
+        own = {body.content_type: {"schema": _TEXT}} if body.is_text else {}
         as_bytes = {_ANY_BYTES: {"schema": _BYTES}} if sent or not own else {}
         stored = {_STORED_TYPE: {"schema": _BYTES}} if body is RANGED_FILE else {}
         return own | as_bytes | stored

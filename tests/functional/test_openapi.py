@@ -346,6 +346,12 @@ def test_refusals_follow_from_credentials_and_bodies(dialect: str) -> None:
         "unknown_api_key",
     }
     assert {"too_large", "storage_refused"} <= {refusal.code for refusal in refusals_of(upload, CredentialKind.NONE)}
+    text = Operation(id="a", about="A.", takes=FileBody("A text.", "text/plain"))
+    assert {refusal.code for refusal in refusals_of(text, CredentialKind.NONE)} == {
+        "busy",
+        "invalid_input",
+        "too_large",
+    }
 
 
 def test_files_are_bytes_of_any_type_and_some_calls_take_any_body(start: Start, tmp_path: Path) -> None:
