@@ -4,7 +4,16 @@ from typing import Annotated, Final
 
 from msgspec import Raw
 
-from modhub.base.operations import RANGED_FILE, Lead, Operation, Parameter, Refusal, body_over, documented_as
+from modhub.base.operations import (
+    FILE_LINKS,
+    RANGED_FILE,
+    Lead,
+    Operation,
+    Parameter,
+    Refusal,
+    body_over,
+    documented_as,
+)
 from modhub_sync import limits
 from modhub_sync.request_schemas import LockRequest, LookupRequest, PlanRequest, UpdateRequest
 from modhub_sync.response_schemas import (
@@ -17,11 +26,6 @@ from modhub_sync.response_schemas import (
     SnapshotDocument,
     UpdatesDocument,
 )
-
-FILE_LINKS: Final = Parameter(
-    "Link", 'The files of the mod (RFC 8288), each with `rel="enclosure"`, its `kind` and its `sha256`.'
-)
-
 
 READ_SNAPSHOT: Final = Operation(
     id="read_snapshot",

@@ -74,6 +74,10 @@ class FileBody:
         return self.content_type.startswith("text/")
 
 
+FILE_LINKS: Final = Parameter(
+    "Link", 'The files of the mod (RFC 8288), each with `rel="enclosure"`, its `kind` and its `sha256`.'
+)
+"""The header of a single mod (C-READ-11)."""
 RANGED_FILE: Final = FileBody("The bytes of the file, or a part of them.")
 """A stored file, with conditions and ranges (C-FILE-2)."""
 

@@ -34,7 +34,7 @@ IDEMPOTENCY_KEY: Final = Parameter(
     "Idempotency-Key", "1 to 255 printable ASCII characters: the same call again within a day creates nothing."
 )
 WRONG_TYPE: Final = Refusal(400, "invalid_input", "A field of the wrong type.")
-FILE: Final = FileBody("The file itself.")
+UPLOADED_FILE: Final = FileBody("The file itself.")
 NO_FILE: Final = Refusal(400, "invalid_input", "An empty body, a multipart form, or a `Content-Encoding`.")
 OF_THE_MOD: Final = tuple(
     Lead(name, {"id": "$response.body#/id"})
@@ -192,7 +192,7 @@ DELETE_MOD: Final = Operation(
 UPLOAD_CODE: Final = Operation(
     id="upload_code",
     about="Upload the code file of a new version.",
-    takes=FILE,
+    takes=UPLOADED_FILE,
     returns=ModDocument,
     status=201,
     parameters=(
@@ -224,7 +224,7 @@ UPLOAD_CODE: Final = Operation(
 UPLOAD_CSS: Final = Operation(
     id="upload_css",
     about="Upload the style sheet. A second one replaces the first.",
-    takes=FILE,
+    takes=UPLOADED_FILE,
     returns=ModDocument,
     status=201,
     parameters=(upload_name("mod.css"),),
@@ -234,7 +234,7 @@ UPLOAD_CSS: Final = Operation(
 UPLOAD_IMAGE: Final = Operation(
     id="upload_image",
     about="Add an image.",
-    takes=FILE,
+    takes=UPLOADED_FILE,
     returns=ModDocument,
     status=201,
     parameters=(upload_name("image"),),

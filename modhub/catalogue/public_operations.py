@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from modhub.base.operations import RANGED_FILE, Lead, Operation, Parameter, Refusal
+from modhub.base.operations import FILE_LINKS, RANGED_FILE, Lead, Operation, Parameter, Refusal
 from modhub.catalogue.response_schemas import (
     CaptionsDocument,
     GamesDocument,
@@ -26,9 +26,6 @@ LISTED_BY: Final = (
     Parameter("sort", "`new`: most recently changed first. `top`: votes for minus votes against.", str, "new"),
     Parameter("page", "Counted from 1.", int, 1),
     Parameter("size", f"Mods on a page, at most {limits.PAGE_SIZE_MOST}.", int, limits.PAGE_SIZE),
-)
-FILE_LINKS: Final = Parameter(
-    "Link", 'The files of the mod (RFC 8288), each with `rel="enclosure"`, its `kind` and its `sha256`.'
 )
 
 

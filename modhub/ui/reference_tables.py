@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from modhub.base.operations import RANGED_FILE, FileBody, Parameter
 from modhub.http.request import Request
-from modhub.web.openapi_parts import TYPES
+from modhub.web.openapi_parts import PARAMETER_TYPES
 from modhub.web.openapi_refusals import listed_refusals
 from modhub.web.openapi_schemas import name_of, schema_of, schemas_of
 from modhub.web.served_operations import find_operations
@@ -26,7 +26,7 @@ def inline(text: str) -> Markup:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A field or a parameter: its name, its type in words, and what it means."""
 
     name: str
@@ -53,12 +53,12 @@ class ReferenceTables:
         sent = [operation.takes for operation in operations if operation.takes is not None]
         self._sent = {name_of(schema_of(body)["$ref"]) for body in sent if not isinstance(body, FileBody)}
 
-    def fields(self, schema_name: str) -> list[Row]:
+    def fields(self, schema_name: str) -> list[TableRow]:
         """The fields of a schema. Only of what is sent it matters which are required: answers have all, if not said."""
         schema = self._schemas[schema_name]
         required = schema["required"] if schema_name in self._sent else ()
         return [
-            Row(
+            TableRow(
                 name,
                 self._type(field) + (", required" if name in required else ""),
                 inline(field.get("description", "")),
@@ -66,7 +66,7 @@ class ReferenceTables:
             for name, field in schema["properties"].items()
         ]
 
-    def parameters(self, operation_id: str) -> list[Row]:
+    def parameters(self, operation_id: str) -> list[TableRow]:
         """The variable segments, parameters and headers of a call."""
         served = self._served[operation_id]
         return [
@@ -104,7 +104,9 @@ class ReferenceTables:
         return Markup("{}").format(schema["type"])
 
 
-def _parameter(parameter: Parameter, name: str, place: str = "") -> Row:
+def _parameter(parameter: Parameter, name: str, place: str = "") -> TableRow:
     default = "" if parameter.default is None else f", {parameter.default} when not sent"
     needed = ", required" if parameter.required else ""
-    return Row(name, Markup("{}").format(TYPES[parameter.kind] + place + needed + default), inline(parameter.about))
+    return TableRow(
+        name, Markup("{}").format(PARAMETER_TYPES[parameter.kind] + place + needed + default), inline(parameter.about)
+    )

@@ -28,7 +28,7 @@ from modhub.web.views import OPEN, api
 OPENAPI: Final = "3.1.0"
 CATALOGUE: Final = "Mods"
 REFERENCE: Final = "/Modhub/doc"
-ABOUT: Final = """\
+ABOUT_THE_API: Final = """\
 Reading and downloading needs no account. Fields may be added to answers: ignore those that you do not know. \
 `HEAD` works wherever `GET` does. In bodies, `null` for an optional field means that it is not sent, unless the field \
 says otherwise; text that is too long is cut. Each answer has an `X-Request-Id`."""
@@ -49,7 +49,7 @@ def describe_api(request: Request) -> dict[str, Any]:
     tags = {CATALOGUE: None} | dict.fromkeys(titles.get(served.package, CATALOGUE) for served in operations)
     return {
         "openapi": OPENAPI,
-        "info": {"title": settings["modhub.site_name"], "version": version("modhub"), "description": ABOUT},
+        "info": {"title": settings["modhub.site_name"], "version": version("modhub"), "description": ABOUT_THE_API},
         "servers": [{"url": settings["modhub.base_url"]}],
         "externalDocs": {"description": "The reference for people", "url": settings["modhub.base_url"] + REFERENCE},
         "tags": [{"name": tag} for tag in tags],

@@ -9,7 +9,7 @@ from modhub.web.openapi_refusals import describe_refusals
 from modhub.web.openapi_schemas import Schemas, content_of
 from modhub.web.served_operations import ServedOperation
 
-TYPES: Final = {str: "string", int: "integer", bool: "boolean"}
+PARAMETER_TYPES: Final = {str: "string", int: "integer", bool: "boolean"}
 SECURITY_SCHEMES: Final = {
     CredentialKind.ACCOUNT: {
         "type": "http",
@@ -95,7 +95,7 @@ def _headers_of_reads(served: ServedOperation) -> tuple[Parameter, ...]:
 
 
 def _parameter(parameter: Parameter, place: str) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": TYPES[parameter.kind]}
+    schema: dict[str, Any] = {"type": PARAMETER_TYPES[parameter.kind]}
     if parameter.default is not None:
         schema["default"] = parameter.default
     described: dict[str, Any] = {"name": parameter.name, "in": place, "description": parameter.about, "schema": schema}
@@ -136,7 +136,9 @@ def _successes(served: ServedOperation, schemas: Schemas) -> dict[str, Any]:
 
 
 def _headers(sent: Iterable[Parameter]) -> dict[str, Any]:
-    return {header.name: {"description": header.about, "schema": {"type": TYPES[header.kind]}} for header in sent}
+    return {
+        header.name: {"description": header.about, "schema": {"type": PARAMETER_TYPES[header.kind]}} for header in sent
+    }
 
 
 def _outcome(operation: Operation) -> str:

@@ -190,7 +190,7 @@ def test_everything_is_described_and_the_examples_fit(start: Start, tmp_path: Pa
         answers = [answer for status, answer in operation["responses"].items() if status.startswith("2")]
         for body, holder in [
             (declared.takes, operation.get("requestBody")),
-            *((declared.returns, one) for one in answers),
+            *((declared.returns, answer) for answer in answers),
         ]:
             if body is None or isinstance(body, FileBody) or operation["operationId"] == "read_api_description":
                 continue
@@ -275,10 +275,10 @@ def test_the_reference_tells_the_refusals_of_each_call_and_no_others(start: Star
         methods, _, address = heading.code.text.rpartition(" ")
         told |= {(method.strip(), VARIABLE.sub("{}", address)): items for method in methods.split(",")}
     declared = {
-        (one.method, VARIABLE.sub("{}", one.path)): {
-            (str(refusal.status), refusal.code if one.is_api else "") for refusal in listed_refusals(one)
+        (call.method, VARIABLE.sub("{}", call.path)): {
+            (str(refusal.status), refusal.code if call.is_api else "") for refusal in listed_refusals(call)
         }
-        for one in served
+        for call in served
     }
     assert {call: told.get(call, set()) for call in declared} == declared
     assert sum(map(len, declared.values())) > 110
