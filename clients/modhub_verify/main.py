@@ -10,9 +10,10 @@ account or changes anything. "own" makes, publishes and deletes a mod of its own
 with a machine key. Without --part it runs read and follow, and own or publish if there are credentials for them. What
 was not tried is "skipped" and what the deployment leaves out is "absent"; neither is "passed".
 
-An account file has the email address in its first line and the password in its second. Instead of the files, the
-environment may have MODHUB_ACCOUNT_EMAIL and MODHUB_ACCOUNT_PASSWORD, and MODHUB_API_KEY. Proxies are taken from the
-environment. Never more than four connections are open, and the service may ask to wait (429 and Retry-After).
+An account file has the email address in its first line and the password in its second, or one line with an access token
+or a publisher key. Instead of the files, the environment may have MODHUB_VERIFY_EMAIL and MODHUB_VERIFY_PASSWORD, or
+MODHUB_VERIFY_TOKEN, and MODHUB_VERIFY_KEY. Proxies are taken from the environment. Never more than four connections are
+open, and the service may ask to wait (429 and Retry-After).
 
 exit codes: 0 every clause that was tried is kept; 1 a clause is broken; 2 usage error, or the report cannot be written;
 3 the service is unreachable; 130 interrupted
@@ -21,6 +22,7 @@ exit codes: 0 every clause that was tried is kept; 1 a clause is broken; 2 usage
 import argparse
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     show_every_character()
     arguments = make_verify_parser().parse_args(argv)
     try:
+        _end_as_interrupted()
         credentials = read_credentials(arguments.account_file, arguments.key_file)
         parts = _choose_parts(arguments.part, credentials)
         if not arguments.url:
@@ -81,8 +84,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _write_report(report, arguments)
 
 
+def _end_as_interrupted() -> None:
+    """Let a build agent that ends the program, or a terminal that is closed, be a Ctrl-C: what was made is removed."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
 def _choose_parts(named: Sequence[str] | None, credentials: RunCredentials) -> Sequence[str]:
-    has = {"own": bool(credentials.password), "publish": bool(credentials.machine_key)}
+    has = {"own": credentials.has_account, "publish": bool(credentials.machine_key)}
     parts = [part for part in VERIFIED_PARTS if part in named or ()] if named else []
     for part in parts:
         if not has.get(part, True):

@@ -33,5 +33,9 @@ class Unreachable(Exception):
     """Nobody answers at the address."""
 
 
+class LeftBehind(Exception):
+    """What a run has made and could not remove, in a sentence."""
+
+
 class Interrupted(Exception):
     """The run ends, so this check does too."""

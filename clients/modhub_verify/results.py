@@ -44,11 +44,13 @@ class VerifyReport:
     @property
     def code(self) -> VerifyExit:
         """The exit code. A run that was interrupted or lost the service is no proof, whatever it saw before."""
+        if self.left_behind:
+            return VerifyExit.BROKEN
         if self.interrupted:
             return VerifyExit.INTERRUPTED
         if self.unreachable:
             return VerifyExit.UNREACHABLE
-        return VerifyExit.BROKEN if self.left_behind or self.count(CheckState.BROKEN) else VerifyExit.KEPT
+        return VerifyExit.BROKEN if self.count(CheckState.BROKEN) else VerifyExit.KEPT
 
     def count(self, state: CheckState) -> int:
         """How many checks ended so."""

@@ -45,9 +45,11 @@ class Run:
         """Undo everything, and yield what went wrong."""
         while self._undo:
             try:
-                self._undo.pop()()
+                # It stays in the list while it runs: a second Ctrl-C must not end it for good.
+                self._undo[-1]()
             except Exception as problem:  # noqa: BLE001 - the other steps have to be undone
                 yield problem
+            self._undo.pop()
 
     def renewed(self) -> "Run":
         """The same run, which reads its samples of the catalogue once more."""

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import groupby
 
 from modhub_verify.checks import ContractCheck
-from modhub_verify.outcomes import Absent, Broken, Skipped, Unreachable
+from modhub_verify.outcomes import Absent, Broken, LeftBehind, Skipped, Unreachable
 from modhub_verify.results import CheckResult, CheckState, VerifyReport
 from modhub_verify.run import Run
 from modhub_verify.service import CONNECTIONS
@@ -36,7 +36,7 @@ def run_checks(run: Run, checks: Sequence[ContractCheck], tell: Tell) -> VerifyR
         run.service.stop.set()
         report.interrupted = True
     finally:
-        report.left_behind = [f"{type(problem).__name__}: {problem}" for problem in _undo(run)]
+        report.left_behind = [_sentence_of(problem) for problem in _undo(run)]
     _add_untried(report, checks, take)
     order = {id(check): position for position, check in enumerate(checks)}
     report.results.sort(key=lambda result: order[id(result.check)])
@@ -107,6 +107,10 @@ def _undo(run: Run) -> list[Exception]:
         except KeyboardInterrupt:
             continue
         return problems
+
+
+def _sentence_of(problem: Exception) -> str:
+    return str(problem) if isinstance(problem, LeftBehind) else f"{type(problem).__name__}: {problem}"
 
 
 def _add_untried(report: VerifyReport, checks: Sequence[ContractCheck], take: Tell) -> None:

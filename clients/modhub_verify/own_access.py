@@ -1,0 +1,155 @@
+"""Part ``own``: who may do what. A mod of somebody else and one that does not exist are the same to everybody."""
+
+from functools import partial
+
+from modhub_verify.checks import check
+from modhub_verify.outcomes import Skipped
+from modhub_verify.own_mod import own_mod
+from modhub_verify.owner import declare_body, owner_of, same_answer, send
+from modhub_verify.replies import require, require_equal, require_keys
+from modhub_verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run
+
+own = partial(check, part="own")
+CALLS = (
+    ("PUT", "", {"title": "x"}),
+    ("POST", "/publish", None),
+    ("DELETE", "", None),
+    ("PUT", "/changelog/1", {"text": "x"}),
+    ("DELETE", "/images/1", None),
+    ("POST", "/css?name=a.css", None),
+    ("GET", "/files", None),
+)
+CODE_LIMIT = 64 * 1024 * 1024
+NO_TOKENS = ("", "Bearer", "Bearer x", "Basic eDp5", "Bearer " + "A" * 5000)
+
+
+def foreign_mod(run: Run) -> int:
+    """The number of somebody else's published mod."""
+    own_ids = {mod["id"] for mod in owner_of(run).mine()}
+    number: int = run.find_mod("another owner", lambda mod: mod["id"] not in own_ids)["id"]
+    return number
+
+
+@own("C-OWN-12", "C-ERR-6")
+def _without_a_token_every_owner_call_is_one_401(run: Run) -> None:
+    mod = own_mod(run)
+    for method, rest, value in CALLS:
+        one = send(run.service, method, mod.path(rest), value, body=b"")
+        other = send(run.service, method, f"/api/modhub/{UNKNOWN_ID}{rest}", value, body=b"")
+        challenge = one.expect(401).header("WWW-Authenticate")
+        require(challenge.startswith("Bearer") and "error" not in challenge, f"{one.call}: came {challenge!r}.")
+        same_answer(f"{method} …{rest} without a token", one, other)
+    require(mod.now(), "A call without a token deleted the mod.")
+
+
+@own("C-TOK-2")
+def _a_bad_token_is_401_and_says_so(run: Run) -> None:
+    owner = owner_of(run)
+    good = owner.token
+    edited = (good[:-1] + ("A" if good[-1] != "A" else "B"), good + "A", good[1:], good + "=", good.swapcase())
+    for token in edited:
+        reply = run.service.call("GET", "/api/modhub/mine", headers={"Authorization": f"Bearer {token}"}).expect(401)
+        require(
+            'error="invalid_token"' in reply.header("WWW-Authenticate"),
+            f"A bad token: expected invalid_token, came {reply.header('WWW-Authenticate')}.",
+        )
+    for header in NO_TOKENS:
+        headers = {"Authorization": header} if header else {}
+        run.service.call("GET", "/api/modhub/mine", headers=headers).expect(401)
+    owner.call("GET", "/api/modhub/mine").expect(200)
+
+
+@own("C-OWN-14")
+def _somebody_elses_mod_is_as_one_that_does_not_exist(run: Run) -> None:
+    owner, number = owner_of(run), foreign_mod(run)
+    # Nothing that would do harm if the service let it through.
+    for method, rest, value in (("PUT", "", {}), ("GET", "/files", None), ("GET", "/notes", None)):
+        one = owner.call(method, f"/api/modhub/{number}{rest}", value).expect(401)
+        other = owner.call(method, f"/api/modhub/{UNKNOWN_ID}{rest}", value)
+        same_answer(f"{method} …{rest} of somebody else", one, other)
+
+
+@own("C-OWN-13")
+def _credentials_come_before_input_and_input_before_state(run: Run) -> None:
+    mod = own_mod(run)
+    send(run.service, "PUT", mod.path(), body=b"{").expect(401)
+    send(run.service, "POST", "/api/modhub", body=b"{").expect(401)
+    mod.owner.call("PUT", f"/api/modhub/{UNKNOWN_ID}", body=b"{").expect(401)
+    mod.owner.call("PUT", mod.path(), body=b"{", headers={"If-Match": '"2001"'}).expect(400)
+
+
+@own("C-OWN-33", "C-OWN-18", added=True)
+def _a_successor_is_set_and_cleared(run: Run) -> None:
+    mod = own_mod(run)
+    path = f"/api/modhub/{mod.other['id']}/superseded"
+    before = mod.other["updatedAt"]
+    answer = mod.owner.call("PUT", path, {"by": mod.guid}).expect(200).document()
+    # Nobody sees a draft as a successor.
+    require_equal("supersededBy of a draft", None, answer["supersededBy"])
+    moved = next(entry for entry in mod.owner.mine() if entry["id"] == mod.other["id"])
+    require(moved["updatedAt"] > before, "updatedAt does not move with a successor.")
+    for bad in (mod.other["guid"], "no mod", "", 1):
+        mod.owner.call("PUT", path, {"by": bad}).expect_error(400)
+    mod.owner.call("PUT", path, {"by": None}).expect(200)
+
+
+@own("C-TAG-3", feature="modhub_tags", added=True)
+def _tags_replace_each_other(run: Run) -> None:
+    mod = own_mod(run)
+    names = [tag["name"] for tag in run.service.get("/api/modhub/tags").expect(200).document()["tags"]]
+    if not names:
+        raise Skipped("the operator has no tags")
+    answer = mod.owner.call("PUT", mod.path("/tags"), {"tags": [names[-1], names[-1]]}).expect(200).document()
+    require_equal("tags that were sent twice", [names[-1]], answer["tags"])
+    for bad in (["No-Tag-Has-Capitals"], names[:6] if len(names) > 5 else ["?"]):
+        mod.owner.call("PUT", mod.path("/tags"), {"tags": bad}).expect_error(400)
+    require_equal("tags", [names[0]], mod.owner.call("PUT", mod.path("/tags"), {"tags": names[:1]}).document()["tags"])
+
+
+@own("C-PRF-1", "C-PRF-2", "C-PRF-3", feature="modhub_profiles", added=True)
+def _links_are_checked(run: Run) -> None:
+    mod = own_mod(run)
+    path = mod.path("/links")
+    sent = {"source": "https://bücher.example.org/ä", "license": "mit"}
+    answer = mod.owner.call("PUT", path, sent).expect(200).document()
+    require_equal("a link", "https://xn--bcher-kva.example.org/%C3%A4", answer["source"])
+    require_equal("a licence", "MIT", answer["license"])
+    for bad in ("http://example.org/", "https://1.2.3.4/", "https://a:b@example.org/", "https://localhost/", "x" * 201):
+        mod.owner.call("PUT", path, {"report": bad}).expect_error(400)
+    mod.owner.call("PUT", path, {"license": "no licence"}).expect_error(400)
+    answer = mod.owner.call("PUT", path, {"source": None}).expect(200).document()
+    require_equal("links after one was cleared", (None, "MIT"), (answer["source"], answer["license"]))
+
+
+@own("C-OWN-17", added=True)
+def _a_rehearsal_says_what_visitors_would_get(run: Run) -> None:
+    mod = own_mod(run)
+    mod.edited({"requires": [mod.other["guid"], UNKNOWN_GUID], "conflictsWith": []})
+    before = mod.now()
+    answer = mod.owner.call("POST", mod.path("/rehearsal")).expect(200).document()
+    lists = ("install", "missing", "unpublished", "conflicts", "trimmed", "archive", "games", "texts", "images")
+    require_keys("a rehearsal", answer, ("ready", *lists))
+    require_equal("unpublished", [mod.other["guid"]], answer["unpublished"])
+    require_equal("missing", [UNKNOWN_GUID], answer["missing"])
+    require_equal("the last mod of install", mod.id, answer["install"][-1]["id"])
+    require_equal("the mod after a rehearsal", before, mod.now())
+
+
+@own("C-HTTP-5")
+def _pages_accept_no_token_and_calls_no_cookie(run: Run) -> None:
+    owner = owner_of(run)
+    page = owner.call("GET", "/Modhub/mine")
+    require(page.status in {302, 303, 307, 404}, f"/Modhub/mine with a token: expected a redirect, came {page.status}.")
+    cookie = {"Cookie": f"session={owner.token}; modhub={owner.token}; access_token={owner.token}"}
+    run.service.call("GET", "/api/modhub/mine", headers=cookie).expect(401)
+
+
+@own("C-ERR-20")
+def _a_file_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
+    mod = own_mod(run)
+    _ = mod.draft
+    path = mod.path("/code?name=large.zip&version=large")
+    declare_body(run, path, CODE_LIMIT, {}).expect(401)
+    token = {"Authorization": f"Bearer {mod.owner.token}"}
+    body = declare_body(run, path, CODE_LIMIT + 1, token).expect_error(413)
+    require_equal("limitBytes of code", CODE_LIMIT, body.get("limitBytes"))

@@ -1,0 +1,169 @@
+"""Part ``own``: signing in, sessions and tokens. A run fails to sign in three times at most: ten make the service wait.
+
+Nothing is registered: what would make an account is only sent where it has to be refused.
+"""
+
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from modhub_verify.checks import check
+from modhub_verify.outcomes import Skipped
+from modhub_verify.owner import Owner, owner_of, same_answer, send
+from modhub_verify.replies import Reply, require, require_equal, require_keys
+from modhub_verify.run import Run
+
+own = partial(check, part="own", feature="modhub_auth")
+SESSION = ("accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName")
+
+
+def password_owner(run: Run) -> Owner:
+    """The account; `Skipped` unless its password is known."""
+    owner = owner_of(run)
+    owner.require_password()
+    return owner
+
+
+def ask(run: Run, call: str, value: Any) -> Reply:
+    """``POST /api/auth/{call}``; `Skipped` while the service takes no more attempts."""
+    reply = send(run.service, "POST", f"/api/auth/{call}", value, patient=False)
+    if reply.status == 429:
+        raise Skipped(f"{reply.call}: too many attempts")
+    return reply
+
+
+@own("C-ACC-1", "C-TOK-1", "C-TOK-3")
+def _a_sign_in_answers_a_session(run: Run) -> None:
+    session = password_owner(run).session
+    require_keys("a session", session, SESSION)
+    require_equal("expiresInSeconds", 1800, session["expiresInSeconds"])
+    require(isinstance(session["accountId"], int), "accountId is no number.")
+    # 256 random bits are 43 characters of base64; an email address is personal.
+    require(len(session["refreshToken"]) >= 43, "The refresh token is too short to be random.")
+    email = run.credentials.email.partition("@")[0].lower()
+    require(email not in session["accessToken"].lower(), "The access token has a part of the email address.")
+
+
+@own("C-ACC-13")
+def _the_account_reads_itself(run: Run) -> None:
+    owner = owner_of(run)
+    owner.require_whole()
+    account = owner.call("GET", "/api/auth/me").expect(200).document()
+    require_keys("an account", account, ("accountId", "kind", "subject", "displayName", "verified"))
+    require(account["kind"] in {"Password", "Platform"}, f"kind: came {account['kind']!r}.")
+    if owner.session:
+        require_equal("accountId", owner.session["accountId"], account["accountId"])
+
+
+@own("C-ACC-4")
+def _an_address_is_compared_without_capitals_and_spaces(run: Run) -> None:
+    owner = password_owner(run)
+    sent = {"email": f" {run.credentials.email.swapcase()} ", "password": run.credentials.password}
+    session = ask(run, "login", sent).expect(200).document()
+    require_equal("accountId", owner.session["accountId"], session["accountId"])
+    ask(run, "logout", {"refreshToken": session["refreshToken"]}).expect(204)
+
+
+@own("C-ACC-7")
+def _a_wrong_address_and_a_wrong_password_are_one_answer(run: Run) -> None:
+    owner = password_owner(run)
+    password = f"wrong {uuid4()}"
+    one = ask(run, "login", {"email": run.credentials.email, "password": password})
+    other = ask(run, "login", {"email": f"nobody-{owner.nonce}@example.org", "password": password})
+    one.expect_error(401)
+    same_answer("a wrong password and a wrong address", one, other)
+    require("twoFactorRequired" not in one.document(), "A wrong password carries twoFactorRequired.")
+
+
+@own("C-ACC-14", "C-ACC-15")
+def _a_refresh_token_works_once(run: Run) -> None:
+    owner = password_owner(run)
+    used = owner.session["refreshToken"]
+    session = ask(run, "refresh", {"refreshToken": used}).expect(200).document()
+    owner.adopt(session)
+    require_keys("a session", session, SESSION)
+    require(session["refreshToken"] != used, "A refresh answers the token that was sent.")
+    ask(run, "refresh", {"refreshToken": used}).expect_error(401)
+    # The second use changes nothing else: the replacement still works.
+    owner.adopt(ask(run, "refresh", {"refreshToken": session["refreshToken"]}).expect(200).document())
+    owner.call("GET", "/api/auth/me").expect(200)
+
+
+@own("C-ACC-16")
+def _signing_out_and_forgetting_are_always_204(run: Run) -> None:
+    owner = password_owner(run)
+    extra = ask(run, "login", {"email": run.credentials.email, "password": run.credentials.password}).expect(200)
+    token = extra.document()["refreshToken"]
+    bodies: list[Any] = [{"refreshToken": token}, {"refreshToken": token}, {"refreshToken": "unknown"}, {}, []]
+    for value in bodies:
+        ask(run, "logout", value).expect(204)
+    ask(run, "refresh", {"refreshToken": token}).expect_error(401)
+    # Not an address, so that nobody gets an email.
+    ask(run, "forgot", {"email": owner.nonce}).expect(204)
+
+
+@own("C-ACC-3", "C-ACC-5")
+def _what_is_no_registration_is_refused(run: Run) -> None:
+    password_owner(run)
+    taken = {"email": run.credentials.email, "password": "p" * 10}
+    for value, status in (
+        ({"email": "no address", "password": "p" * 10}, 400),
+        ({**taken, "password": "p" * 9}, 400),
+        ({**taken, "password": "p" * 1025}, 400),
+        (taken, 409),
+    ):
+        reply = ask(run, "register", value)
+        if reply.status == 403:
+            reply.expect_error(403, "registration_closed")
+            raise Skipped("registration is closed")
+        reply.expect_error(status)
+
+
+@own("C-ERR-12")
+def _a_large_body_of_an_account_call_is_refused(run: Run) -> None:
+    owner_of(run)
+    body = ask(run, "logout", {"refreshToken": "x"}).expect(204).body
+    require_equal("the body of a sign-out", b"", body)
+    reply = ask(run, "refresh", {"refreshToken": "x" * 70_000})
+    require_equal("limitBytes", 64 * 1024, reply.expect_error(413).get("limitBytes"))
+
+
+@own("C-TOK-5")
+def _a_publisher_key_is_exchanged_and_an_unknown_one_is_not(run: Run) -> None:
+    owner = owner_of(run)
+    if run.credentials.publisher_key:
+        _ = owner.token
+        require_keys("the session of a key", owner.session, ("accessToken", "expiresInSeconds", "accountId"))
+        require("refreshToken" not in owner.session, "The session of a key has a refresh token.")
+    ask(run, "exchange", {"key": f"mhk_{owner.nonce}_unknown"}).expect_error(401, "invalid_key")
+
+
+@own("C-TOK-6")
+def _a_publisher_key_only_edits(run: Run) -> None:
+    owner = owner_of(run)
+    if not run.credentials.publisher_key:
+        raise Skipped("needs a publisher key instead of the account")
+    owner.call("GET", "/api/modhub/mine").expect(200)
+    owner.call("GET", "/api/auth/me").expect(401)
+    number = run.a_mod["id"]
+    require("value" not in owner.call("GET", f"/api/modhub/{number}/vote").document(), "A key reads its own vote.")
+
+
+@own("C-VOTE-1", "C-VOTE-2")
+def _a_vote_is_answered_with_all_votes(run: Run) -> None:
+    owner = owner_of(run)
+    owner.require_whole()
+    own_ids = {mod["id"] for mod in owner.mine()}
+    number = run.find_mod("another owner", lambda mod: mod["id"] not in own_ids)["id"]
+    path = f"/api/modhub/{number}/vote"
+    before = owner.call("GET", path).expect(200).document()
+    require_keys("votes read by an account", before, ("ups", "downs", "value"))
+    # The vote that the account has, so that nothing changes.
+    after = owner.call("PUT", path, {"value": before["value"]}).expect(200).document()
+    require_equal("votes after the same vote", before, after)
+    for bad in (2, "1", None, 0.5):
+        owner.call("PUT", path, {"value": bad}).expect_error(400)
+    visitor = run.service.call("GET", path).expect(200).document()
+    require("value" not in visitor, "A visitor reads a vote of his own.")
+    bad_token = run.service.call("GET", path, headers={"Authorization": "Bearer x"}).expect(200).document()
+    require("value" not in bad_token, "A bad token reads a vote of its own.")

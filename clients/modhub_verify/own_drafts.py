@@ -1,0 +1,269 @@
+"""Part ``own``: creating and editing a draft, field by field, and what is refused."""
+
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from modhub_verify.checks import check
+from modhub_verify.own_mod import own_mod
+from modhub_verify.owner import error_of, owner_of
+from modhub_verify.replies import Reply, require, require_equal, require_keys
+from modhub_verify.run import Run
+
+own = partial(check, part="own")
+MOD_FIELDS = (
+    *("id", "guid", "title", "description", "version", "games", "requires", "conflictsWith", "published"),
+    *("createdAt", "updatedAt", "url", "assets"),
+)
+
+
+@own("C-OWN-1", "C-PRO-3")
+def _a_new_mod_is_a_draft_of_its_account(run: Run) -> None:
+    mod = own_mod(run)
+    draft = mod.draft
+    require(mod.created and mod.created.status == 201, "POST /api/modhub: expected 201.")
+    require_equal("published of a new mod", False, draft.get("published"))
+    require(mod.now(), "GET /api/modhub/mine: the mod that was just created is missing.")
+
+
+@own("C-MOD-1", "C-MOD-11")
+def _every_call_of_its_owner_answers_the_whole_mod(run: Run) -> None:
+    mod = own_mod(run)
+    for answered in (mod.draft, mod.edited({}), mod.now()):
+        require_keys("a mod", answered, MOD_FIELDS)
+        require_equal("url", f"/Modhub/{mod.id}", answered["url"])
+
+
+@own("C-OWN-2")
+def _an_edit_changes_only_what_is_sent(run: Run) -> None:
+    mod = own_mod(run)
+    before = mod.edited({"description": "<p>kept</p>", "games": ["Kept"], "requires": [str(uuid4())]})
+    nulls = dict.fromkeys(("title", "description", "games", "requires", "conflictsWith"))
+    after = mod.edited(nulls)
+    for name in nulls:
+        require_equal(f"{name} after an edit with null", before[name], after[name])
+    after = mod.edited({"conflictsWith": [str(uuid4())]})
+    for name in ("title", "description", "games", "requires"):
+        require_equal(f"{name} after an edit without it", before[name], after[name])
+
+
+@own("C-OWN-3")
+def _a_list_replaces_the_stored_one_and_an_empty_one_clears_it(run: Run) -> None:
+    mod = own_mod(run)
+    one, two = str(uuid4()), str(uuid4())
+    for name, first, second in (("requires", one, two), ("conflictsWith", one, two), ("games", "One", "Two")):
+        mod.edited({"requires": [], "conflictsWith": [], "games": []})
+        mod.edited({name: [first]})
+        require_equal(name, [second], mod.edited({name: [second]})[name])
+        require_equal(f"{name} after an empty list", [], mod.edited({name: []})[name])
+
+
+@own("C-OWN-4")
+def _bad_lists_of_guids_are_refused(run: Run) -> None:
+    mod = own_mod(run)
+    guid = str(uuid4())
+    for fields in (
+        {"requires": ["no guid"]},
+        {"requires": [guid[:-1]]},
+        {"conflictsWith": [mod.guid]},
+        {"requires": [mod.guid.upper()]},
+        {"requires": [guid], "conflictsWith": [guid.upper()]},
+        {"requires": [str(uuid4()) for _ in range(51)]},
+    ):
+        body = mod.edit(fields).expect_error(400)
+        require(body.get("message"), f"PUT of {fields}: the refusal has no sentence.")
+
+
+@own("C-OWN-5")
+def _both_lists_are_checked_together_and_a_refusal_changes_neither(run: Run) -> None:
+    mod = own_mod(run)
+    guid, other = str(uuid4()), str(uuid4())
+    mod.edited({"requires": [guid], "conflictsWith": []})
+    mod.edit({"conflictsWith": [guid]}).expect_error(400)
+    mod.edit({"requires": [other], "conflictsWith": ["no guid"]}).expect_error(400)
+    now = mod.now()
+    require_equal("requires after refusals", [guid], now["requires"])
+    require_equal("conflictsWith after refusals", [], now["conflictsWith"])
+
+
+@own("C-OWN-6")
+def _a_refused_creation_creates_nothing(run: Run) -> None:
+    owner = owner_of(run)
+    title = f"{owner.mark} refused"
+    guid = str(uuid4())
+    for fields in ({"requires": ["no guid"]}, {"requires": [guid], "conflictsWith": [guid]}, {"games": [1]}):
+        owner.create({"title": title, **fields}).expect_error(400)
+    found = [mod["id"] for mod in owner.mine() if mod["title"] == title]
+    require_equal("mods that refused calls created", [], found)
+
+
+@own("C-OWN-7", "C-MOD-2", "C-MOD-5")
+def _what_the_service_sets_cannot_be_edited(run: Run) -> None:
+    mod = own_mod(run)
+    before = mod.now()
+    sent = {
+        "version": "9",
+        "published": True,
+        "id": 1,
+        "guid": str(uuid4()),
+        "owner": 1,
+        "createdAt": "2001-01-01T00:00:00.000000Z",
+        "updatedAt": "2001-01-01T00:00:00.000000Z",
+    }
+    for name, value in sent.items():
+        mod.edit({name: value})
+        require_equal(f"{name} after an edit that sent it", before.get(name), mod.now().get(name))
+
+
+@own("C-OWN-10")
+def _the_list_of_own_mods_has_the_last_changed_first(run: Run) -> None:
+    mod = own_mod(run)
+    _ = mod.draft, mod.other
+    mod.edited({"description": f"<p>{uuid4()}</p>"})
+    body = mod.owner.call("GET", "/api/modhub/mine").expect(200).document()
+    require_equal("count of the list of own mods", len(body["mods"]), body["count"])
+    times = [entry["updatedAt"] for entry in body["mods"]]
+    require_equal("times of change in the list of own mods", sorted(times, reverse=True), times)
+    require({mod.id, mod.other["id"]} <= {entry["id"] for entry in body["mods"]}, "The list of own mods misses one.")
+
+
+@own("C-OWN-30")
+def _an_edit_of_another_state_is_refused(run: Run) -> None:
+    mod = own_mod(run)
+    stale = mod.now()["updatedAt"]
+    fresh = mod.edited({"description": f"<p>{uuid4()}</p>"})["updatedAt"]
+    mod.edit({"description": "<p>lost</p>"}, **{"If-Match": f'"{stale}"'}).expect_error(412, "changed")
+    require("lost" not in mod.now()["description"], "An edit that was answered 412 changed the mod.")
+    mod.edit({"description": "<p>first</p>"}, **{"If-Match": f'"{fresh}"'}).expect(200)
+    mod.edit({"description": "<p>any</p>"}, **{"If-Match": "*"}).expect(200)
+    mod.edit({"requires": ["no guid"]}, **{"If-Match": f'"{stale}"'}).expect_error(400)
+
+
+@own("C-OWN-31")
+def _a_creation_that_is_repeated_creates_one_mod(run: Run) -> None:
+    owner = owner_of(run)
+    key, title = uuid4().hex, f"{owner.mark} once"
+    first = owner.create({"title": title}, key).expect(201).document()
+    again = owner.create({"title": title}, key).expect(201).document()
+    require_equal("the mod of a repeated creation", first["id"], again["id"])
+    owner.create({"title": f"{title} more"}, key).expect_error(409, "idempotency_key_used")
+    owner.create({"title": title}, "x" * 256).expect_error(400)
+    found = [mod["id"] for mod in owner.mine() if mod["title"].startswith(title)]
+    require_equal("mods of a repeated creation", [first["id"]], found)
+    owner.remove(first["id"]).expect(204)
+    owner.create({"title": title}, key).expect(401)
+
+
+@own("C-OWN-32")
+def _a_refusal_keeps_no_idempotency_key(run: Run) -> None:
+    owner = owner_of(run)
+    key = uuid4().hex
+    owner.create({"requires": ["no guid"]}, key).expect_error(400)
+    made = owner.create({}, key).expect(201).document()
+    owner.remove(made["id"]).expect(204)
+
+
+@own("C-MOD-3")
+def _a_title_is_required_and_cut(run: Run) -> None:
+    mod = own_mod(run)
+    for fields in ({"title": None}, {"title": ""}, {"title": " \t "}, {"title": 7}):
+        mod.owner.create(fields).expect_error(400)
+    long = f"{mod.owner.mark} ".ljust(121, "ä")
+    require_equal("a title of 121 characters", long[:120], mod.edited({"title": long})["title"])
+    mod.edit({"title": ""}).expect_error(400)
+
+
+@own("C-MOD-4", "C-TXT-3")
+def _a_description_is_cut(run: Run) -> None:
+    cut = own_mod(run).edited({"description": "ä" * 8001})["description"]
+    require(0 < len(cut) <= 8000, f"A description of 8001 characters: expected at most 8000, came {len(cut)}.")
+    require_equal("the text of a long description", 8000, cut.count("ä"))
+
+
+@own("C-MOD-6", "C-MOD-7")
+def _games_are_cleaned(run: Run) -> None:
+    mod = own_mod(run)
+    sent = [" Portal ", "PORTAL", "", "  ", "Portal 2", "Pórtal", "x" * 121]
+    expected = ["Portal", "Portal 2", "Pórtal", "x" * 120]
+    require_equal("games", expected, mod.edited({"games": sent})["games"])
+    many = [f"Game {number}" for number in range(21)]
+    require_equal("21 games", many[:20], mod.edited({"games": many})["games"])
+
+
+@own("C-MOD-8")
+def _fifty_mods_that_are_not_here_may_be_named(run: Run) -> None:
+    guids = [str(uuid4()) for _ in range(100)]
+    mod = own_mod(run).edited({"requires": guids[:50], "conflictsWith": guids[50:]})
+    require_equal("requires", guids[:50], mod["requires"])
+    require_equal("conflictsWith", guids[50:], mod["conflictsWith"])
+
+
+@own("C-MOD-9", "C-MOD-10")
+def _a_guid_is_kept_as_sent_and_compared_without_case(run: Run) -> None:
+    mod = own_mod(run)
+    one, two = "ABCDEF00-1111-4222-8333-44445555aaaa", str(uuid4())
+    doubled = [one, two, one.lower(), one.upper()] + [str(uuid4()) for _ in range(48)]
+    kept = mod.edited({"requires": doubled, "conflictsWith": []})["requires"]
+    require_equal("requires with doubles", [one, two, *doubled[4:]], kept)
+
+
+@own("C-MOD-13")
+def _the_time_of_change_moves_with_changes_only(run: Run) -> None:
+    mod = own_mod(run)
+    before = mod.edited({"description": f"<p>{uuid4()}</p>"})
+    same = mod.edited({"description": before["description"], "title": before["title"]})
+    require_equal("updatedAt after an edit that changes nothing", before["updatedAt"], same["updatedAt"])
+    later = mod.edited({"description": f"<p>{uuid4()}</p>"})
+    require(later["updatedAt"] > same["updatedAt"], "updatedAt does not move with an edit.")
+
+
+@own("C-MOD-14")
+def _games_that_are_no_strings_are_refused(run: Run) -> None:
+    mod = own_mod(run)
+    wrong: list[dict[str, Any]] = [{"games": [1]}, {"games": "Portal"}, {"requires": {}}, {"games": [None]}]
+    for fields in wrong:
+        mod.edit(fields).expect_error(400)
+
+
+@own("C-ERR-10", "C-ERR-11")
+def _a_body_that_cannot_be_read_is_refused_with_the_name_of_the_field(run: Run) -> None:
+    mod = own_mod(run)
+    for body in (b"{", b"[]", b'"text"', b'{"title": "\xff"}', b'{"games": ' + b"[" * 5000 + b"]" * 5000 + b"}"):
+        _put(run, body).expect_error(400)
+    wrong: dict[str, Any] = {"title": 7, "description": [], "requires": "x", "conflictsWith": 1}
+    for name, value in wrong.items():
+        message = str(mod.edit({name: value}).expect_error(400).get("message"))
+        require(name in message, f"The refusal of a wrong {name} does not name it: {message}")
+
+
+@own("C-ERR-13", "C-ERR-14")
+def _unknown_fields_and_media_types_are_tolerated(run: Run) -> None:
+    mod = own_mod(run)
+    mod.edited({"colour": "red"})
+    doubled = _put(run, b'{"description": "<p>first</p>", "description": "<p>last</p>"}').expect(200).document()
+    require_equal("the description of a doubled key", "<p>last</p>", doubled["description"])
+    _put(run, b'{"description": "<p>typed</p>"}', "text/plain").expect(200)
+
+
+@own("C-ERR-8")
+def _no_field_makes_the_service_fail(run: Run) -> None:
+    mod = own_mod(run)
+    mark = mod.owner.mark.encode()
+    for body in (
+        b'{"title": "%s \\u0000"}' % mark,
+        b'{"title": "%s \\ud800"}' % mark,
+        b'{"description": "\\ud800\\u0000"}',
+        b'{"games": [1e999]}',
+        b'{"requires": [' + b"9" * 5000 + b"]}",
+    ):
+        reply = _put(run, body)
+        require(reply.status in {200, 400}, f"PUT of {body[:60]!r}: expected 200 or 400, came {reply.status}.")
+    for number in (2**63, 2**200, "-1", "01", "%00", "1%2F2"):
+        reply = mod.owner.call("PUT", f"/api/modhub/{number}", {})
+        require(reply.status in {400, 401, 404}, f"{reply.call}: came {reply.status} {error_of(reply)}.")
+
+
+def _put(run: Run, body: bytes, media_type: str = "application/json") -> Reply:
+    mod = own_mod(run)
+    _ = mod.draft
+    return mod.owner.call("PUT", mod.path(), body=body, headers={"Content-Type": media_type})

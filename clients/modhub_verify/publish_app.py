@@ -1,0 +1,62 @@
+"""Part ``publish`` with ``--may-leave-traces``: builds, which are kept, and a section of the app changelog."""
+
+from functools import partial
+
+from modhub_verify.checks import check
+from modhub_verify.outcomes import Skipped
+from modhub_verify.publish_keys import app_call
+from modhub_verify.publisher import PLATFORM, Publisher, publisher_of
+from modhub_verify.replies import require, require_equal, require_keys
+from modhub_verify.run import Run
+
+publish = partial(check, part="publish", feature="modhub_builds")
+
+
+def traces(run: Run) -> Publisher:
+    """The key; `Skipped` unless the run may leave what it publishes."""
+    publisher = publisher_of(run)
+    if not run.options.may_leave_traces:
+        raise Skipped("needs --may-leave-traces")
+    return publisher
+
+
+@publish("C-APP-2", "C-APP-4", "C-APP-5", "C-APP-7")
+def _builds_are_published_and_kept(run: Run) -> None:
+    publisher = traces(run)
+    files = [f"{publisher.nonce} build {number}".encode() for number in (1, 2)]
+    made = []
+    for content, query in zip(files, (f"?version={publisher.nonce}&name=build.zip", ""), strict=True):
+        reply = app_call(run, "POST", f"/api/modhub/app/{PLATFORM}{query}", body=content).expect(201)
+        made.append(reply.document())
+        require_keys("a build", made[-1], ("os", "version", "bytes", "url", "newest"))
+    require_equal("version and bytes", (publisher.nonce, len(files[0])), (made[0]["version"], made[0]["bytes"]))
+    require_equal("newest", f"/Modhub/app/{PLATFORM}", made[0]["newest"])
+    for build, content in zip(made, files, strict=True):
+        require_equal("the file of a build", content, run.service.get(build["url"]).expect(200).body)
+    newest = run.service.get(made[1]["newest"]).expect(200)
+    require_equal("the newest build", files[1], newest.body)
+    require(f"modhub-{PLATFORM}.zip" in newest.header("Content-Disposition"), "A build without a name has no default.")
+    require("no-cache" in newest.header("Cache-Control"), "The newest build may be cached without revalidation.")
+    listed = run.service.get("/api/modhub/app").expect(200).document()["builds"]
+    entry = next(build for build in listed if build["os"] == PLATFORM)
+    require_equal(
+        "the newest builds of a list", [b["url"] for b in made[::-1]], [v["url"] for v in entry["versions"][:2]]
+    )
+
+
+@publish("C-APP-9", "C-APP-10", "C-APP-11")
+def _a_section_is_put_on_top_and_taken_back(run: Run) -> None:
+    publisher = traces(run)
+    before = str(run.service.get("/api/modhub/app").expect(200).document()["changelog"])
+    app_call(run, "POST", "/api/modhub/app/changelog", body=b"").expect_error(400)
+    text = f"modhub-verify {publisher.nonce} <b>first</b>\nsecond"
+    publisher.section = text
+    sent = f"\r\n\r\n{text}\r\n \r\n".replace("first</b>\n", "first</b>\r\n").encode()
+    reply = app_call(run, "POST", "/api/modhub/app/changelog", body=sent).expect(201).document()
+    require_equal("characters", len(text), reply["characters"])
+    changelog = str(run.service.get("/api/modhub/app").expect(200).document()["changelog"])
+    require_equal("the app changelog", f"{text}\n\n{before}" if before else text, changelog)
+    require_equal("whole", len(changelog), reply["whole"])
+    require("<b>first</b>" not in run.service.get("/Modhub/App").expect(200).text, "The changelog is shown as markup.")
+    taken = publisher.pop_section().expect(200).document()
+    require_equal("what is left of the changelog", (before, len(before)), (taken["changelog"], taken["characters"]))
