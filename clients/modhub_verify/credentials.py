@@ -51,11 +51,11 @@ def read_credentials(account_file: Path | None, key_file: Path | None) -> RunCre
     if not _is_word(key):
         raise WrongUse("The machine key has characters that no key has.")
     match account:
-        case []:
+        case [] if account_file is None:
             return RunCredentials(machine_key=key)
         case [email, password] if "@" in email:
             return RunCredentials(email=email.strip(), password=password, machine_key=key)
-        case [word] if _is_word(word.strip()):
+        case [word] if _is_word(word.strip()) and "@" not in word:
             is_key = word.strip().startswith(PUBLISHER_KEY)
             named = {"publisher_key" if is_key else "token": word.strip()}
             return RunCredentials(machine_key=key, **named)

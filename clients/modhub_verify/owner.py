@@ -15,7 +15,7 @@ from modhub_verify.service import VerifiedService
 NAME: Final = "modhub-verify"
 CLEANING_SECONDS: Final = 60.0
 """How long a run tries to delete its mods from a service that does not answer."""
-DECLARED_SECONDS: Final = 5.0
+DECLARED_SECONDS: Final = 3.0
 """How long an answer to a body that is only declared is waited for."""
 FIRST_WAIT: Final = 0.5
 """Seconds before the second attempt to clean up."""

@@ -1,4 +1,4 @@
-"""``modhub-verify``, part ``publish``: green on the application, red on one with a single fault, and clean afterwards."""
+"""``modhub-verify``, part ``publish``: green on the application, red on one with a fault, and clean afterwards."""
 
 import re
 from collections.abc import Callable, Iterator
