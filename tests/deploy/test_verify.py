@@ -1,0 +1,176 @@
+"""``modhub-verify``, all parts, finds nothing wrong with four deployments (``make test-deploy``)."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub_testing.caller import Caller
+from modhub_testing.databases import TemplateDatabases
+from modhub_testing.nginx import BEHIND_PROXY, HOST, Proxy
+from modhub_testing.service import PASSWORD, Installation, Process, features_of, free_port, script
+
+ROOT = Path(__file__).parents[2]
+KEY = "c0ffee" * 11
+KEYS = f"{KEY} Modhub:app Modhub:wiki"
+PARTS = ("read", "follow", "own", "publish")
+FEATURES = features_of(ROOT / "development.ini")
+BUILD = "import sys\nfrom setuptools import build_meta\nprint(build_meta.build_wheel(sys.argv[1]))"
+
+
+def write_secret(file: Path, text: str) -> str:
+    file.write_text(text, "utf-8")
+    file.chmod(0o600)
+    return str(file)
+
+
+def verify(folder: Path, url: str, program: Path | None = None, **environ: str) -> Mapping[str, Any]:
+    """Register an account there, run the program, and return its report. Nothing may be broken or left."""
+    account = write_secret(folder / "account", f"owner@example.org\n{PASSWORD}\n")
+    key = write_secret(folder / "key", KEY)
+    command = [program or script("modhub-verify"), url, "--json", "--may-leave-traces"]
+    command += ["--account-file", account, "--key-file", key]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=200, env={**os.environ, **environ}
+    )
+    assert ended.stdout, ended.stderr
+    report: Mapping[str, Any] = json.loads(ended.stdout)
+    broken = [(check["name"], check["detail"]) for check in report["checks"] if check["state"] == "broken"]
+    assert (broken, report["leftBehind"], ended.returncode) == ([], [], 0), ended.stderr
+    assert "Traceback" not in ended.stderr
+    # What is skipped everywhere proves nothing.
+    for part in PARTS:
+        checks = [check for check in report["checks"] if check["part"] == part]
+        passed = sum(check["state"] == "passed" for check in checks)
+        skipped = [(check["name"], check["detail"]) for check in checks if check["state"] != "passed"]
+        assert passed > 0.8 * len(checks), (part, skipped)
+    return report
+
+
+def register(ask: Callable[..., Any]) -> None:
+    credentials = json.dumps({"email": "owner@example.org", "password": PASSWORD})
+    answer = ask("POST", "/api/auth/register", credentials, {"Content-Type": "application/json"})
+    assert answer.status == 201, answer
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the database and the files of a site with the samples."""
+    folder = tmp_path_factory.mktemp("samples")
+    site = Installation(folder, f"sqlite:///{folder}/modhub.sqlite", FEATURES)
+    fill(site)
+    return folder
+
+
+def fill(site: Installation) -> None:
+    for words in (["migrate"], ["demo"]):
+        done = site.admin(*words)
+        assert done.returncode == 0, done
+
+
+def copy_samples(samples: Path, folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    shutil.copy(samples / "modhub.sqlite", folder)
+    shutil.copytree(samples / "files", folder / "files")
+
+
+@contextmanager
+def served(process: Process) -> Iterator[str]:
+    """The address of a service with an account, while the process runs."""
+    try:
+        process.wait()
+        register(Caller([process.port]).ask)
+        yield f"http://127.0.0.1:{process.port}"
+    finally:
+        process.stop()
+    log = process.log.read_text("utf-8", "replace")
+    assert "Traceback" not in log, log[-8000:]
+
+
+def test_the_ini_of_make_run(samples: Path, tmp_path: Path) -> None:
+    """A copy of it, which has its own folder and port."""
+    copy_samples(samples, tmp_path / "var")
+    port = free_port()
+    ini = tmp_path / "development.ini"
+    ini.write_text((ROOT / "development.ini").read_text("utf-8").replace("6543", str(port)), "utf-8")
+    environ = {**os.environ, "APIPRIVATEKEYS": KEYS, "PYTHONWARNINGS": "ignore"}
+    with served(Process([str(script("pserve")), str(ini)], port, tmp_path / "log", environ)) as url:
+        report = verify(tmp_path, url)
+    assert {check["feature"] for check in report["checks"]} - {"core"} <= set(report["features"])
+
+
+def test_nginx_with_two_processes_and_postgresql(
+    template_databases: TemplateDatabases, nginx: Callable[[list[int]], Proxy], tmp_path: Path
+) -> None:
+    url = template_databases.new("postgresql", FEATURES, tmp_path / "unused")
+    settings = {"modhub.base_url": f"https://{HOST}", "ApiPrivateKeys": KEYS}
+    service = Installation(tmp_path, url, FEATURES, settings=settings, server=BEHIND_PROXY)
+    fill(service)
+    try:
+        for process in [service.launch() for _ in range(2)]:
+            process.wait()
+        proxy = nginx([process.port for process in service.processes])
+        register(proxy.ask)
+        verify(tmp_path, f"https://127.0.0.1:{proxy.port}", SSL_CERT_FILE=str(proxy.certificate.authority))
+    finally:
+        service.stop()
+    assert "Traceback" not in service.log(), service.log()[-8000:]
+    template_databases.drop(url)
+
+
+def test_stock_waitress(samples: Path, tmp_path: Path) -> None:
+    copy_samples(samples, tmp_path)
+    url, settings = f"sqlite:///{tmp_path}/modhub.sqlite", {"ApiPrivateKeys": KEYS}
+    service = Installation(tmp_path, url, FEATURES, settings=settings, server={"use": "egg:waitress#main"})
+    with served(service.launch()) as address:
+        verify(tmp_path, address)
+
+
+def test_wheels_in_a_fresh_environment(samples: Path, tmp_path: Path) -> None:
+    """The suite's wheel is all of ours that is there, the program too."""
+    copy_samples(samples, tmp_path)
+    programs = install_suite(tmp_path)
+    url, settings = f"sqlite:///{tmp_path}/modhub.sqlite", {"ApiPrivateKeys": KEYS}
+    service = Installation(tmp_path, url, FEATURES, settings=settings)
+    environ = {name: value for name, value in service.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
+    migrate = [programs / "modhub-admin", "-c", service.ini, "migrate"]
+    subprocess.run(migrate, check=True, capture_output=True, env=environ, timeout=200)
+    port = free_port()
+    command = [str(programs / "pserve"), str(service.ini), f"port={port}"]
+    with served(Process(command, port, tmp_path / "log", environ)) as address:
+        verify(tmp_path, address, programs / "modhub-verify")
+
+
+def install_suite(folder: Path) -> Path:
+    """Build the suite of the tracked files, install it where nothing else of ours is, and return its programs."""
+    source, environment = folder / "source", folder / "environment"
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith(("tests/", "bench/", "docs/")):
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, source / name)
+    command = [sys.executable, "-I", "-c", BUILD, str(folder)]
+    built = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    venv.create(environment, symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}, scheme="venv"))
+    (folder / "third-party").mkdir()
+    for place in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for entry in Path(place).iterdir():
+            # The whole folder would bring the editable suite along.
+            if not entry.name.startswith(("modhub", "__editable__")) and entry.suffix != ".pth":
+                (folder / "third-party" / entry.name).symlink_to(entry)
+    (packages / "third-party.pth").write_text(f"{folder / 'third-party'}\n")
+    options = ["--python", str(environment / "bin/python"), "install", "--no-deps", "--no-index"]
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *options]
+    subprocess.run([*pip, folder / built.stdout.split()[-1]], check=True, capture_output=True, timeout=200)
+    return environment / "bin"
