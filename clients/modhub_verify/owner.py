@@ -125,6 +125,7 @@ class Owner:
             return
         deadline, wait = time.monotonic() + CLEANING_SECONDS, FIRST_WAIT
         # A service of its own: the run's one takes no more calls once it is interrupted.
+        self.service.close()
         with VerifiedService(self.service.url) as service:
             self.service = service
             while problem := self._try_to_leave():
@@ -217,6 +218,7 @@ def _lasting(reply: Reply) -> list[tuple[str, str]]:
 def declare_body(run: Run, path: str, size: int, headers: Mapping[str, str]) -> Reply:
     """``POST`` the head of a request with a large body, and none of the body; `Skipped` if the server waits for it."""
     sent = {"Content-Length": str(size), "Content-Type": "application/octet-stream", **headers}
+    run.service.close()
     with VerifiedService(run.service.url, DECLARED_SECONDS) as service:
         try:
             return service.call("POST", path, None, sent, repeatable=False)

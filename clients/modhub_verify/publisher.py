@@ -63,6 +63,7 @@ class Publisher:
     def leave(self) -> None:
         """Remove what the run has published, builds apart. `LeftBehind` if something remains."""
         # A service of its own: the run's one takes no more calls once it is interrupted.
+        self.service.close()
         with VerifiedService(self.service.url) as service:
             self.service = service
             for path in sorted(self.made):

@@ -77,6 +77,10 @@ class VerifiedService:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections while no call is made; the next calls open new ones."""
         for line in self._all:
             line.connection.close()
 
