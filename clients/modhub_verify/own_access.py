@@ -32,6 +32,7 @@ def foreign_mod(run: Run) -> int:
 
 @own("C-OWN-12", "C-ERR-6")
 def _without_a_token_every_owner_call_is_one_401(run: Run) -> None:
+    """The same for the run's mod and for none, with a challenge."""
     mod = own_mod(run)
     for method, rest, value in CALLS:
         one = send(run.service, method, mod.path(rest), value, body=b"")
@@ -44,6 +45,7 @@ def _without_a_token_every_owner_call_is_one_401(run: Run) -> None:
 
 @own("C-TOK-2")
 def _a_bad_token_is_401_and_says_so(run: Run) -> None:
+    """Edited in five ways; other headers are no token at all."""
     owner = owner_of(run)
     good = owner.token
     edited = (good[:-1] + ("A" if good[-1] != "A" else "B"), good + "A", good[1:], good + "=", good.swapcase())
@@ -61,6 +63,7 @@ def _a_bad_token_is_401_and_says_so(run: Run) -> None:
 
 @own("C-OWN-14")
 def _somebody_elses_mod_is_as_one_that_does_not_exist(run: Run) -> None:
+    """By calls that would change nothing."""
     owner, number = owner_of(run), foreign_mod(run)
     # Nothing that would do harm if the service let it through.
     for method, rest, value in (("PUT", "", {}), ("GET", "/files", None), ("GET", "/notes", None)):
@@ -71,6 +74,7 @@ def _somebody_elses_mod_is_as_one_that_does_not_exist(run: Run) -> None:
 
 @own("C-OWN-13")
 def _credentials_come_before_input_and_input_before_state(run: Run) -> None:
+    """Each call has two faults."""
     mod = own_mod(run)
     send(run.service, "PUT", mod.path(), body=b"{").expect(401)
     send(run.service, "POST", "/api/modhub", body=b"{").expect(401)
@@ -80,6 +84,7 @@ def _credentials_come_before_input_and_input_before_state(run: Run) -> None:
 
 @own("C-OWN-33", "C-OWN-18", added=True)
 def _a_successor_is_set_and_cleared(run: Run) -> None:
+    """Nobody sees a draft as one; the mod itself, or what is no mod, is refused."""
     mod = own_mod(run)
     path = f"/api/modhub/{mod.other['id']}/superseded"
     before = mod.other["updatedAt"]
@@ -95,6 +100,7 @@ def _a_successor_is_set_and_cleared(run: Run) -> None:
 
 @own("C-TAG-3", feature="modhub_tags", added=True)
 def _tags_replace_each_other(run: Run) -> None:
+    """Doubles count once; unknown ones and six are refused."""
     mod = own_mod(run)
     names = [tag["name"] for tag in run.service.get("/api/modhub/tags").expect(200).document()["tags"]]
     if not names:
@@ -108,6 +114,7 @@ def _tags_replace_each_other(run: Run) -> None:
 
 @own("C-PRF-1", "C-PRF-2", "C-PRF-3", feature="modhub_profiles", added=True)
 def _links_are_checked(run: Run) -> None:
+    """Only https, no number, no user name; ASCII and SPDX are stored."""
     mod = own_mod(run)
     path = mod.path("/links")
     sent = {"source": "https://bücher.example.org/ä", "license": "mit"}
@@ -123,6 +130,7 @@ def _links_are_checked(run: Run) -> None:
 
 @own("C-OWN-17", added=True)
 def _a_rehearsal_says_what_visitors_would_get(run: Run) -> None:
+    """A draft and a GUID of nobody are told apart, and nothing changes."""
     mod = own_mod(run)
     mod.edited({"requires": [mod.other["guid"], UNKNOWN_GUID], "conflictsWith": []})
     before = mod.now()
@@ -137,6 +145,7 @@ def _a_rehearsal_says_what_visitors_would_get(run: Run) -> None:
 
 @own("C-HTTP-5")
 def _pages_accept_no_token_and_calls_no_cookie(run: Run) -> None:
+    """The token is tried as both."""
     owner = owner_of(run)
     page = owner.call("GET", "/Modhub/mine")
     require(page.status in {302, 303, 307, 404}, f"/Modhub/mine with a token: expected a redirect, came {page.status}.")
@@ -146,6 +155,7 @@ def _pages_accept_no_token_and_calls_no_cookie(run: Run) -> None:
 
 @own("C-ERR-20")
 def _a_file_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
+    """None of it is sent."""
     mod = own_mod(run)
     _ = mod.draft
     path = mod.path("/code?name=large.zip&version=large")

@@ -34,6 +34,7 @@ def ask(run: Run, call: str, value: Any) -> Reply:
 
 @own("C-ACC-1", "C-TOK-1", "C-TOK-3")
 def _a_sign_in_answers_a_session(run: Run) -> None:
+    """With all its fields, 1800 seconds, nothing personal in the token, and a long random one to refresh it."""
     session = password_owner(run).session
     require_keys("a session", session, SESSION)
     require_equal("expiresInSeconds", 1800, session["expiresInSeconds"])
@@ -46,6 +47,7 @@ def _a_sign_in_answers_a_session(run: Run) -> None:
 
 @own("C-ACC-13")
 def _the_account_reads_itself(run: Run) -> None:
+    """By its access token."""
     owner = owner_of(run)
     owner.require_whole()
     account = owner.call("GET", "/api/auth/me").expect(200).document()
@@ -57,6 +59,7 @@ def _the_account_reads_itself(run: Run) -> None:
 
 @own("C-ACC-4")
 def _an_address_is_compared_without_capitals_and_spaces(run: Run) -> None:
+    """The second session is signed out again."""
     owner = password_owner(run)
     sent = {"email": f" {run.credentials.email.swapcase()} ", "password": run.credentials.password}
     session = ask(run, "login", sent).expect(200).document()
@@ -66,6 +69,7 @@ def _an_address_is_compared_without_capitals_and_spaces(run: Run) -> None:
 
 @own("C-ACC-7")
 def _a_wrong_address_and_a_wrong_password_are_one_answer(run: Run) -> None:
+    """Two of the three failures of a run."""
     owner = password_owner(run)
     password = f"wrong {uuid4()}"
     one = ask(run, "login", {"email": run.credentials.email, "password": password})
@@ -77,6 +81,7 @@ def _a_wrong_address_and_a_wrong_password_are_one_answer(run: Run) -> None:
 
 @own("C-ACC-14", "C-ACC-15")
 def _a_refresh_token_works_once(run: Run) -> None:
+    """And its second use ends no other session."""
     owner = password_owner(run)
     used = owner.session["refreshToken"]
     session = ask(run, "refresh", {"refreshToken": used}).expect(200).document()
@@ -91,6 +96,7 @@ def _a_refresh_token_works_once(run: Run) -> None:
 
 @own("C-ACC-16")
 def _signing_out_and_forgetting_are_always_204(run: Run) -> None:
+    """Also with a token that is used or unknown; what is no address gets no email."""
     owner = password_owner(run)
     extra = ask(run, "login", {"email": run.credentials.email, "password": run.credentials.password}).expect(200)
     token = extra.document()["refreshToken"]
@@ -104,6 +110,7 @@ def _signing_out_and_forgetting_are_always_204(run: Run) -> None:
 
 @own("C-ACC-3", "C-ACC-5")
 def _what_is_no_registration_is_refused(run: Run) -> None:
+    """No address, a password of 9 or 1025 characters, and the account's own address."""
     password_owner(run)
     taken = {"email": run.credentials.email, "password": "p" * 10}
     for value, status in (
@@ -121,6 +128,7 @@ def _what_is_no_registration_is_refused(run: Run) -> None:
 
 @own("C-ERR-12")
 def _a_large_body_of_an_account_call_is_refused(run: Run) -> None:
+    """With the limit of 64 KB."""
     owner_of(run)
     body = ask(run, "logout", {"refreshToken": "x"}).expect(204).body
     require_equal("the body of a sign-out", b"", body)
@@ -130,6 +138,7 @@ def _a_large_body_of_an_account_call_is_refused(run: Run) -> None:
 
 @own("C-TOK-5")
 def _a_publisher_key_is_exchanged_and_an_unknown_one_is_not(run: Run) -> None:
+    """The third failure of a run."""
     owner = owner_of(run)
     if run.credentials.publisher_key:
         _ = owner.token
@@ -140,6 +149,7 @@ def _a_publisher_key_is_exchanged_and_an_unknown_one_is_not(run: Run) -> None:
 
 @own("C-TOK-6")
 def _a_publisher_key_only_edits(run: Run) -> None:
+    """It lists mods, and is a stranger to the account and to votes."""
     owner = owner_of(run)
     if not run.credentials.publisher_key:
         raise Skipped("needs a publisher key instead of the account")
@@ -151,6 +161,7 @@ def _a_publisher_key_only_edits(run: Run) -> None:
 
 @own("C-VOTE-1", "C-VOTE-2")
 def _a_vote_is_answered_with_all_votes(run: Run) -> None:
+    """The account sends the vote that it has, so nothing changes."""
     owner = owner_of(run)
     owner.require_whole()
     own_ids = {mod["id"] for mod in owner.mine()}

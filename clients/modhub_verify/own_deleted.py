@@ -14,6 +14,7 @@ own = partial(check, part="own")
 
 @own("C-OWN-11")
 def _a_deleted_mod_is_gone(run: Run) -> None:
+    """From every address, and from the list of its owner."""
     mod = own_mod(run)
     _ = mod.publish()
     mod.delete().expect(204)
@@ -26,13 +27,15 @@ def _a_deleted_mod_is_gone(run: Run) -> None:
 
 
 @own("C-FILE-7")
-def _its_files_are_gone(run: Run) -> None:
+def _the_files_of_a_deleted_mod_are_gone(run: Run) -> None:
+    """All kinds."""
     for asset in own_mod(run).gone["assets"]:
         run.service.get(asset["url"]).expect(404)
 
 
 @own("C-LIST-1")
-def _no_list_counts_it(run: Run) -> None:
+def _no_list_counts_a_deleted_mod(run: Run) -> None:
+    """Searched for by its own words and games."""
     mod = own_mod(run)
     _ = mod.gone
     for query in (f"q={mod.owner.nonce}", f"game=Game+{mod.owner.nonce}", "size=100"):
@@ -42,7 +45,8 @@ def _no_list_counts_it(run: Run) -> None:
 
 
 @own("C-PAGE-13", "C-PRO-2")
-def _no_page_shows_it(run: Run) -> None:
+def _no_page_shows_a_deleted_mod(run: Run) -> None:
+    """Its own one is 404."""
     mod = own_mod(run)
     _ = mod.gone
     require_hidden(mod, run.service.get(f"/Modhub/{mod.id}").expect(404))
@@ -51,7 +55,8 @@ def _no_page_shows_it(run: Run) -> None:
 
 
 @own("C-PAGE-18", added=True)
-def _the_feed_of_the_list_says_that_it_is_deleted(run: Run) -> None:
+def _the_feed_of_the_list_says_that_a_mod_is_deleted(run: Run) -> None:
+    """And has no entry of it."""
     mod = own_mod(run)
     _ = mod.gone
     feed = run.service.get("/Modhub/feed.json").expect(200).document()
@@ -62,7 +67,8 @@ def _the_feed_of_the_list_says_that_it_is_deleted(run: Run) -> None:
 
 
 @own("C-SYNC-5", feature="modhub_sync", added=True)
-def _its_change_is_its_deletion(run: Run) -> None:
+def _the_change_of_a_deleted_mod_is_its_deletion(run: Run) -> None:
+    """Without an id."""
     note_serial(run)
     mod = own_mod(run)
     _ = mod.gone
@@ -72,7 +78,8 @@ def _its_change_is_its_deletion(run: Run) -> None:
 
 
 @own("C-SYNC-1", "C-SYNC-16", feature="modhub_sync", added=True)
-def _its_guid_is_unknown(run: Run) -> None:
+def _the_guid_of_a_deleted_mod_is_unknown(run: Run) -> None:
+    """To look-ups too."""
     mod = own_mod(run)
     _ = mod.gone
     run.service.get(f"/api/modhub/guid/{mod.guid}").expect(404)
@@ -81,14 +88,16 @@ def _its_guid_is_unknown(run: Run) -> None:
 
 
 @own("C-DL-6", feature="modhub_downloads", added=True)
-def _its_downloads_are_gone(run: Run) -> None:
+def _the_downloads_of_a_deleted_mod_are_gone(run: Run) -> None:
+    """404."""
     mod = own_mod(run)
     _ = mod.gone
     run.service.get(mod.path("/downloads")).expect(404)
 
 
 @own("C-MOD-2")
-def _its_number_and_guid_are_not_given_out_again(run: Run) -> None:
+def _no_number_or_guid_is_given_out_again(run: Run) -> None:
+    """The next mod has greater ones."""
     mod = own_mod(run)
     gone = mod.gone
     reply = mod.owner.create({})

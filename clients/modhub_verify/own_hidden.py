@@ -57,51 +57,61 @@ def require_absent(run: Run, rest: str) -> None:
 
 @own("C-READ-1", "C-HTTP-7")
 def _a_draft_is_not_read(run: Run) -> None:
+    """The same 404 as for nothing, to its owner too."""
     require_absent(run, "")
 
 
 @own("C-READ-8")
 def _the_changelog_of_a_draft_is_not_read(run: Run) -> None:
+    """As its single read."""
     require_absent(run, "/changelog")
 
 
 @own("C-READ-9")
 def _a_draft_is_not_downloaded(run: Run) -> None:
+    """As its single read."""
     require_absent(run, "/download")
 
 
 @own("C-VOTE-2")
 def _the_votes_of_a_draft_are_not_read(run: Run) -> None:
+    """As its single read."""
     require_absent(run, "/vote")
 
 
 @own("C-PIC-9", added=True)
 def _the_captions_of_a_draft_are_not_read(run: Run) -> None:
+    """As its single read."""
     require_absent(run, "/captions")
 
 
 @own("C-OWN-19", added=True)
 def _the_successor_of_a_draft_is_not_read(run: Run) -> None:
+    """As its single read."""
     require_absent(run, "/superseded")
 
 
 @own("C-TAG-2", "C-TAG-6", feature="modhub_tags", added=True)
 def _the_tags_of_a_draft_are_not_read(run: Run) -> None:
+    """As its single read."""
     require_absent(run, "/tags")
 
 
 @own("C-DL-4", feature="modhub_downloads", added=True)
 def _the_downloads_of_a_draft_are_not_read(run: Run) -> None:
+    """As its single read."""
     require_absent(run, "/downloads")
 
 
 @own("C-PRF-6", feature="modhub_profiles", added=True)
 def _the_links_of_a_draft_are_not_read(run: Run) -> None:
+    """As its single read."""
     require_absent(run, "/links")
 
 
 @own("C-FILE-7", "C-PIC-2")
 def _no_file_of_a_draft_is_served(run: Run) -> None:
+    """Code, css and image, to its owner neither."""
     mod = full_draft(run)
     for kind in ("code", "css", "image"):
         path = find_asset(mod.now(), kind)["url"]
@@ -113,6 +123,7 @@ def _no_file_of_a_draft_is_served(run: Run) -> None:
 
 @own("C-LIST-1")
 def _a_draft_is_in_no_list_and_no_total(run: Run) -> None:
+    """Searched for by its own words and games."""
     mod = full_draft(run)
     nonce = mod.owner.nonce
     queries = ("", "?size=100", "?sort=top&size=100", f"?q={nonce}", f"?game=Game+{nonce}", "?q=modhub-verify")
@@ -126,6 +137,7 @@ def _a_draft_is_in_no_list_and_no_total(run: Run) -> None:
 
 @own("C-PAGE-13")
 def _the_page_of_a_draft_is_the_same_404_for_everybody(run: Run) -> None:
+    """As for a mod that does not exist."""
     mod = full_draft(run)
     unknown = run.service.get(f"/Modhub/{UNKNOWN_ID}").expect(404)
     for reply in visitors(run, mod, f"/Modhub/{mod.id}"):
@@ -142,6 +154,7 @@ def _plain(reply: Reply, number: int) -> str:
 
 @own("C-PAGE-60", added=True)
 def _the_archive_of_a_draft_is_404(run: Run) -> None:
+    """To its owner too."""
     mod = full_draft(run)
     for reply in visitors(run, mod, f"/Modhub/{mod.id}/everything.zip"):
         require_hidden(mod, reply).expect(404)
@@ -149,6 +162,7 @@ def _the_archive_of_a_draft_is_404(run: Run) -> None:
 
 @own("C-PAGE-66", added=True)
 def _a_draft_is_in_no_group_of_a_search(run: Run) -> None:
+    """Nor in the lists of descriptions and authors."""
     mod = full_draft(run)
     for path in ("/Modhub?q={}", "/Modhub/descriptions?q={}", "/Modhub/authors?q={}", "/Modhub?game=Game+{}"):
         for reply in visitors(run, mod, path.format(quote(mod.owner.nonce))):
@@ -159,6 +173,7 @@ def _a_draft_is_in_no_group_of_a_search(run: Run) -> None:
 
 @own("C-PRO-2")
 def _no_page_feed_or_map_shows_a_draft(run: Run) -> None:
+    """Front, lists, feeds, sitemap, and the pages of its author."""
     mod = full_draft(run)
     paths = ["/Modhub", "/Modhub?sort=new", "/Modhub?sort=top", "/Modhub/feed", "/Modhub/feed.json", "/sitemap.xml"]
     paths += [f"/Modhub/{mod.id}/feed", f"/Modhub/{mod.id}/feed.json", "/api/modhub/games"]
@@ -172,6 +187,7 @@ def _no_page_feed_or_map_shows_a_draft(run: Run) -> None:
 
 @own("C-SYNC-1", feature="modhub_sync", added=True)
 def _the_guid_of_a_draft_is_unknown(run: Run) -> None:
+    """In any case, the same 404 as for nothing."""
     mod = full_draft(run)
     unknown = run.service.get(f"/api/modhub/guid/{UNKNOWN_GUID}").expect(404)
     for guid in (mod.guid, mod.guid.upper()):
@@ -182,6 +198,7 @@ def _the_guid_of_a_draft_is_unknown(run: Run) -> None:
 
 @own("C-SYNC-16", feature="modhub_sync", added=True)
 def _a_draft_is_missing_to_who_looks_it_up(run: Run) -> None:
+    """Its GUID is answered as sent."""
     mod = full_draft(run)
     answer = run.service.post_json("/api/modhub/lookup", {"guids": [mod.guid]}).expect(200).document()
     require_equal("a look-up of a draft", ([], [mod.guid]), (answer["mods"], answer["missing"]))
@@ -189,6 +206,7 @@ def _a_draft_is_missing_to_who_looks_it_up(run: Run) -> None:
 
 @own("C-SYNC-9", feature="modhub_sync", added=True)
 def _a_draft_is_missing_from_plans(run: Run) -> None:
+    """No step leads to it."""
     mod = full_draft(run)
     answer = run.service.post_json("/api/modhub/plan", {"want": [mod.guid]}).expect(200).document()
     require_equal("steps of a plan for a draft", [], answer["steps"])
@@ -197,6 +215,7 @@ def _a_draft_is_missing_from_plans(run: Run) -> None:
 
 @own("C-SYNC-3", feature="modhub_sync", added=True)
 def _a_draft_is_gone_to_who_asks_for_updates(run: Run) -> None:
+    """As a GUID of nobody."""
     mod = full_draft(run)
     have = {"have": [{"guid": mod.guid, "version": "1"}]}
     answer = run.service.post_json("/api/modhub/updates", have).expect(200).document()
@@ -205,6 +224,7 @@ def _a_draft_is_gone_to_who_asks_for_updates(run: Run) -> None:
 
 @own("C-SYNC-5", feature="modhub_sync", added=True)
 def _a_draft_is_no_change(run: Run) -> None:
+    """Its edits are none either."""
     mod = full_draft(run)
     note_serial(run)
     mod.edited({"description": f"<p>Secret {mod.owner.nonce} again</p>"})

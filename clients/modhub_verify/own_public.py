@@ -1,16 +1,9 @@
 """Part ``own``: the mod once it is published. It is public for less than a minute."""
 
-import html
-import io
-import json
-import re
-import zipfile
 from functools import partial
 from urllib.parse import quote
 
 from modhub_verify.checks import check
-from modhub_verify.outcomes import Broken
-from modhub_verify.own_hidden import changes_of, note_serial
 from modhub_verify.own_mod import CODE_NAME, PNG, OwnMod, own_mod
 from modhub_verify.replies import Reply, require, require_equal
 from modhub_verify.run import Run, find_asset
@@ -20,6 +13,7 @@ own = partial(check, part="own")
 
 @own("C-OWN-8", "C-OWN-9")
 def _a_draft_is_published_once_it_has_a_code_file(run: Run) -> None:
+    """Without one it is 409; a second time changes nothing, and nothing takes it back."""
     mod = own_mod(run)
     mod.owner.call("POST", f"/api/modhub/{mod.other['id']}/publish").expect_error(409)
     published = mod.publish().expect(200).document()
@@ -41,6 +35,7 @@ def single(run: Run) -> tuple[OwnMod, Reply]:
 
 @own("C-READ-1", "C-PRO-1")
 def _everybody_reads_the_published_mod(run: Run) -> None:
+    """With what its owner wrote."""
     mod, reply = single(run)
     body = reply.document()
     for name in ("id", "guid", "title", "description", "games", "requires", "assets", "version"):
@@ -50,6 +45,7 @@ def _everybody_reads_the_published_mod(run: Run) -> None:
 
 @own("C-READ-3", "C-READ-6")
 def _a_required_draft_is_missing(run: Run) -> None:
+    """``install`` has the mod alone."""
     mod, reply = single(run)
     body = reply.document()
     require_equal("install", [mod.id], [entry["id"] for entry in body["install"]])
@@ -57,7 +53,8 @@ def _a_required_draft_is_missing(run: Run) -> None:
 
 
 @own("C-READ-8")
-def _everybody_reads_its_changelog(run: Run) -> None:
+def _everybody_reads_the_changelog_of_a_published_mod(run: Run) -> None:
+    """The newest entry first."""
     mod, _ = single(run)
     body = run.service.get(mod.path("/changelog")).expect(200).document()
     require_equal("count of the entries", len(body["notes"]), body["count"])
@@ -65,7 +62,8 @@ def _everybody_reads_its_changelog(run: Run) -> None:
 
 
 @own("C-READ-9", "C-FILE-1", "C-UP-10")
-def _everybody_downloads_its_file(run: Run) -> None:
+def _everybody_downloads_the_file_of_a_published_mod(run: Run) -> None:
+    """At both addresses, with digest and stored type."""
     mod, _ = single(run)
     for path in (mod.path("/download"), find_asset(mod.public, "code")["url"]):
         reply = run.service.get(path).expect(200)
@@ -77,7 +75,8 @@ def _everybody_downloads_its_file(run: Run) -> None:
 
 
 @own("C-FILE-2", "C-FILE-9")
-def _its_file_has_ranges_and_conditions(run: Run) -> None:
+def _the_file_of_a_published_mod_has_ranges_and_conditions(run: Run) -> None:
+    """A date does not make a range."""
     mod, _ = single(run)
     path = mod.path("/download")
     part = run.service.get(path, range="bytes=2-5").expect(206)
@@ -90,7 +89,8 @@ def _its_file_has_ranges_and_conditions(run: Run) -> None:
 
 
 @own("C-FILE-3", "C-FILE-4", "C-FILE-5", "C-FILE-6")
-def _its_files_are_harmless(run: Run) -> None:
+def _the_files_of_a_published_mod_are_harmless(run: Run) -> None:
+    """Sandboxed, attachments but for images, and no script of our pages."""
     mod, _ = single(run)
     for asset in mod.public["assets"]:
         reply = run.service.get(asset["url"]).expect(200).expect_header("X-Content-Type-Options", "nosniff")
@@ -106,7 +106,8 @@ def _its_files_are_harmless(run: Run) -> None:
 
 
 @own("C-LIST-8", "C-LIST-5", "C-LIST-4", "C-LIST-7")
-def _it_is_found_by_its_words_and_games(run: Run) -> None:
+def _a_published_mod_is_found_by_its_words_and_games(run: Run) -> None:
+    """Folded, as parts of words, by the whole name of a game; and among the last changed."""
     mod, _ = single(run)
     nonce = mod.owner.nonce
     for query in (
@@ -127,7 +128,8 @@ def _it_is_found_by_its_words_and_games(run: Run) -> None:
 
 
 @own("C-VOTE-3")
-def _its_owner_cannot_vote(run: Run) -> None:
+def _an_owner_cannot_vote(run: Run) -> None:
+    """And there is no vote."""
     mod, _ = single(run)
     mod.owner.call("PUT", mod.path("/vote"), {"value": 1}).expect_error(403)
     votes = run.service.get(mod.path("/vote")).expect(200).document()
@@ -135,7 +137,8 @@ def _its_owner_cannot_vote(run: Run) -> None:
 
 
 @own("C-PIC-9", added=True)
-def _its_captions_are_read(run: Run) -> None:
+def _the_captions_of_a_published_mod_are_read(run: Run) -> None:
+    """In the order of its images."""
     mod, _ = single(run)
     body = run.service.get(mod.path("/captions")).expect(200).document()
     require_equal("captions", [mod.caption, ""], [entry["caption"] for entry in body["captions"]])
@@ -143,6 +146,7 @@ def _its_captions_are_read(run: Run) -> None:
 
 @own("C-UP-6")
 def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
+    """With another ``ETag``."""
     mod, _ = single(run)
     path = find_asset(mod.public, "code")["url"]
     before = run.service.head(path).expect(200)
@@ -154,49 +158,9 @@ def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
     require_equal("version after the replacement", "newer", run.service.get(mod.path()).document()["version"])
 
 
-@own("C-UP-15", "C-MOD-3", "C-PAGE-1")
-def _its_page_shows_its_text_as_text(run: Run) -> None:
-    mod, _ = single(run)
-    page = run.service.get(f"/Modhub/{mod.id}").expect(200)
-    require(html.escape(mod.title, quote=False) in page.text, "The page of a mod does not show its title as text.")
-    for markup in ("<i>Ångström</i>", f"<b>{mod.owner.nonce}</b>"):
-        require(markup not in page.text, f"The page of a mod has what its owner wrote as markup: {markup}")
-    css = find_asset(mod.public, "css")["url"]
-    require(not re.search(f"<(?:link|style)[^>]*{css}", page.text), "The page of a mod uses its css.")
-    listed = run.service.get(f"/Modhub?q={mod.owner.nonce}").expect(200).text
-    require(f"/Modhub/{mod.id}" in listed, "Browse does not show a published mod.")
-    require("<i>Ångström</i>" not in listed, "Browse has a title as markup.")
-
-
-@own("C-PAGE-24", added=True)
-def _its_page_names_its_guid_and_digest(run: Run) -> None:
-    mod, _ = single(run)
-    page = run.service.get(f"/Modhub/{mod.id}").expect(200).text
-    require(mod.guid in page, "The page of a mod does not show its GUID.")
-    require(mod.digest in page, "The page of a mod does not show the SHA-256 of its file.")
-
-
-@own("C-PAGE-17", added=True)
-def _its_feeds_have_its_versions(run: Run) -> None:
-    mod, _ = single(run)
-    atom = run.service.get(f"/Modhub/{mod.id}/feed").expect(200)
-    items = run.service.get(f"/Modhub/{mod.id}/feed.json").expect(200).document()["items"]
-    require(items, "The feed of a mod is empty.")
-    require_equal("entries of both feeds", len(items), atom.text.count("<entry>"))
-
-
-@own("C-PAGE-37", "C-PAGE-39", added=True)
-def _its_author_has_a_page(run: Run) -> None:
-    mod, _ = single(run)
-    author = f"/Modhub/by/{mod.owner.account_id}"
-    page = run.service.get(author).expect(200).text
-    require(f"/Modhub/{mod.id}" in page, "The page of an author has not the published mod.")
-    feed = run.service.get(f"{author}/feed.json").expect(200).text
-    require(f"/Modhub/{mod.id}" in feed, "The feed of an author has not the published mod.")
-
-
 @own("C-OWN-19", added=True)
 def _a_draft_supersedes_nothing(run: Run) -> None:
+    """Its owner may name it."""
     mod, _ = single(run)
     mod.owner.call("PUT", mod.path("/superseded"), {"by": mod.other["guid"]}).expect(200)
     body = run.service.get(mod.path("/superseded")).expect(200)
@@ -204,63 +168,9 @@ def _a_draft_supersedes_nothing(run: Run) -> None:
     mod.owner.call("PUT", mod.path("/superseded"), {"by": None}).expect(200)
 
 
-@own("C-SYNC-1", "C-SYNC-16", feature="modhub_sync", added=True)
-def _it_is_known_by_its_guid(run: Run) -> None:
-    mod, reply = single(run)
-    for guid in (mod.guid, mod.guid.upper()):
-        known = run.service.get(f"/api/modhub/guid/{guid}").expect(200)
-        require_equal("a mod by its GUID", reply.body, known.body)
-        known.expect_header("ETag", reply.header("ETag"))
-    answer = run.service.post_json("/api/modhub/lookup", {"guids": [mod.guid, mod.other["guid"]]}).document()
-    found = [entry["id"] for entry in answer["mods"]]
-    require_equal("a look-up", ([mod.id], [mod.other["guid"]]), (found, answer["missing"]))
-
-
-@own("C-SYNC-3", "C-SYNC-9", "C-SYNC-11", feature="modhub_sync", added=True)
-def _plans_and_updates_know_it(run: Run) -> None:
-    mod, _ = single(run)
-    for digest, changed in ((mod.digest, []), ("0" * 64, [mod.guid])):
-        have = {"have": [{"guid": mod.guid, "sha256": digest}]}
-        answer = run.service.post_json("/api/modhub/updates", have).expect(200).document()
-        require_equal("an update check", changed, [entry["guid"] for entry in answer["changed"]])
-    plan = run.service.post_json("/api/modhub/plan", {"want": [mod.guid]}).expect(200).document()
-    require_equal("the steps of a plan", [(mod.guid, "install")], [(s["guid"], s["action"]) for s in plan["steps"]])
-    require_equal("missing", [mod.other["guid"]], [entry["guid"] for entry in plan["missing"]])
-    require_equal("the digest in a lock", mod.digest, plan["lock"]["entries"][0]["sha256"])
-
-
-@own("C-SYNC-5", "C-SYNC-25", feature="modhub_sync", added=True)
-def _it_is_one_change(run: Run) -> None:
-    note_serial(run)
-    mod, _ = single(run)
-    changes = changes_of(run, mod.guid)
-    require_equal("changes of a published mod", 1, len(changes))
-    require(changes[0]["what"] in {"published", "file"}, f"what: came {changes[0]['what']}.")
-    require_equal("the id of a change", mod.id, changes[0]["id"])
-
-
-@own("C-PAGE-60", "C-PAGE-61", added=True)
-def _its_archive_has_everything(run: Run) -> None:
-    mod, _ = single(run)
-    reply = run.service.get(f"/Modhub/{mod.id}/everything.zip")
-    # A required mod that is missing.
-    reply.expect(409)
-    mod.owner.call("PUT", mod.path(), {"requires": []}).expect(200)
-    reply = run.service.get(f"/Modhub/{mod.id}/everything.zip").expect(200)
-    try:
-        opened = zipfile.ZipFile(io.BytesIO(reply.body))
-    except zipfile.BadZipFile:
-        raise Broken(f"{reply.call}: the body is no zip archive.") from None
-    with opened as archive:
-        index = json.loads(archive.read("index.json"))
-        require_equal("mods of an archive", [mod.guid], [entry["guid"] for entry in index["mods"]])
-        require_equal("the file in an archive", mod.content, archive.read(archive.namelist()[1]))
-        stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in archive.infolist())
-        require(stored, "An archive compresses its members.")
-
-
 @own("C-DL-4", feature="modhub_downloads", added=True)
-def _its_downloads_are_read(run: Run) -> None:
+def _the_downloads_of_a_published_mod_are_read(run: Run) -> None:
+    """Their number is not known."""
     mod, _ = single(run)
     body = run.service.get(mod.path("/downloads")).expect(200).document()
     require(isinstance(body["total"], int) and isinstance(body["versions"], list), "total or versions is missing.")

@@ -29,7 +29,8 @@ def stored(run: Run, text: str) -> str:
 
 
 @own("C-TXT-1")
-def _text_is_normalised_and_stripped(run: Run) -> None:
+def _text_of_owners_is_normalised_and_stripped(run: Run) -> None:
+    """NFC, without control characters and outer spaces."""
     mod = own_mod(run)
     mark = mod.owner.mark
     title = mod.edited({"title": f"  {mark} e\u0301\u0007\u0000 end \n"})["title"]
@@ -38,6 +39,7 @@ def _text_is_normalised_and_stripped(run: Run) -> None:
 
 @own("C-TXT-2")
 def _single_lines_have_no_breaks_and_no_overrides(run: Run) -> None:
+    """Of a title."""
     mod = own_mod(run)
     mark = mod.owner.mark
     title = mod.edited({"title": f"{mark} a\nb\tc \u202edefg\u2066"})["title"]
@@ -46,6 +48,7 @@ def _single_lines_have_no_breaks_and_no_overrides(run: Run) -> None:
 
 @own("C-TXT-8")
 def _cleaned_html_is_well_formed_short_and_lasting(run: Run) -> None:
+    """Open tags that are cut, and what is stored sent again."""
     once = stored(run, "<p><strong>open " + "<em>x</em> " * 1200)
     require(len(once) <= 8000, f"A long description: expected at most 8000 characters, came {len(once)}.")
     for tag in ("p", "strong", "em"):
@@ -55,6 +58,7 @@ def _cleaned_html_is_well_formed_short_and_lasting(run: Run) -> None:
 
 @own("C-TXT-9")
 def _allowed_tags_stay(run: Run) -> None:
+    """All of the allowlist, where browsers allow them."""
     for tag in ALLOWED:
         sent = INSIDE.get(tag, f"<{tag}>{{}}</{tag}>").format("text")
         kept = stored(run, sent)
@@ -66,6 +70,7 @@ def _allowed_tags_stay(run: Run) -> None:
 
 @own("C-TXT-10")
 def _only_allowed_attributes_stay(run: Run) -> None:
+    """Of links, images and cells; no other schemes, no pictures from elsewhere."""
     kept = stored(
         run,
         '<p onclick="x()" style="color:red" class="c" id="i"><a href="javascript:x()" title="t">1</a>'
@@ -81,12 +86,14 @@ def _only_allowed_attributes_stay(run: Run) -> None:
 
 @own("C-TXT-11")
 def _every_link_of_an_owner_is_marked(run: Run) -> None:
+    """Whatever ``rel`` was sent."""
     kept = stored(run, '<p><a href="https://example.org/" rel="follow">x</a></p>')
     require_equal("rel of a link", ["nofollow noopener ugc"], re.findall(r'rel="([^"]*)"', kept))
 
 
 @own("C-TXT-12")
 def _scripts_go_with_their_content_and_other_tags_alone(run: Run) -> None:
+    """The text of unknown tags stays."""
     kept = stored(run, "<p>a<script>evil()</script><style>p{}</style><blink>b</blink><form>c</form></p>")
     for gone in ("evil", "script", "style", "p{}", "blink", "form"):
         require(gone not in kept, f"{gone} is kept: {kept}")
@@ -95,6 +102,7 @@ def _scripts_go_with_their_content_and_other_tags_alone(run: Run) -> None:
 
 @own("C-OWN-41", added=True)
 def _a_preview_is_what_is_stored(run: Run) -> None:
+    """And changes nothing."""
     mod = own_mod(run)
     before = mod.edited({"description": "<p>before</p>"})
     sent = {"text": "<p onclick='x()'>new <blink>text</blink></p>", "format": "html", "field": "description"}

@@ -17,6 +17,7 @@ IMAGE_LIMIT = 2 * 1024 * 1024
 
 @own("C-UP-1")
 def _an_upload_is_the_file_itself(run: Run) -> None:
+    """No form, no encoding."""
     mod = own_mod(run)
     form = b'--x\r\nContent-Disposition: form-data; name="f"\r\n\r\nx\r\n--x--\r\n'
     mod.upload("css", form, **{"Content-Type": "multipart/form-data; boundary=x"}).expect_error(400)
@@ -26,6 +27,7 @@ def _an_upload_is_the_file_itself(run: Run) -> None:
 
 @own("C-UP-3", "C-UP-8")
 def _a_code_file_needs_a_version(run: Run) -> None:
+    """Spaces are none, and 65 characters are cut."""
     mod = own_mod(run)
     for query in ("name=a.zip", "name=a.zip&version=", "name=a.zip&version=%20%09"):
         mod.upload("code", b"x", query).expect_error(400)
@@ -36,6 +38,7 @@ def _a_code_file_needs_a_version(run: Run) -> None:
 
 @own("C-UP-2", "C-UP-4", "C-UP-5", "C-MOD-5")
 def _a_version_is_used_once(run: Run) -> None:
+    """The refusal says what it stored; the upload writes one entry, css none."""
     mod = own_mod(run)
     content = b"first"
     sent = mod.upload("code", content, "name=a.zip&version=1.0").expect(201).document()
@@ -56,6 +59,7 @@ def _a_version_is_used_once(run: Run) -> None:
 
 @own("C-UP-6", "C-MOD-12")
 def _a_second_file_replaces_the_first_and_images_gather(run: Run) -> None:
+    """At the same address; code, css, images."""
     mod = own_mod(run)
     mod.upload("css", b"first {}", "name=one.css").expect(201)
     first = find_asset(mod.now(), "css")
@@ -75,6 +79,7 @@ def _a_second_file_replaces_the_first_and_images_gather(run: Run) -> None:
 
 @own("C-UP-7")
 def _a_name_is_its_last_part(run: Run) -> None:
+    """Without control characters, 255 at most, never empty."""
     mod = own_mod(run)
     for sent, expected in (
         ("../../etc/passwd", "passwd"),
@@ -91,6 +96,7 @@ def _a_name_is_its_last_part(run: Run) -> None:
 
 @own("C-UP-9")
 def _an_empty_file_is_refused(run: Run) -> None:
+    """Of each kind."""
     mod = own_mod(run)
     for kind, query in (("css", "name=a.css"), ("images", "name=a.png"), ("code", "name=a.zip&version=empty")):
         mod.upload(kind, b"", query).expect_error(400)
@@ -98,6 +104,7 @@ def _an_empty_file_is_refused(run: Run) -> None:
 
 @own("C-UP-11", "C-UP-12", "C-TXT-7")
 def _a_file_over_its_limit_is_refused_and_not_kept(run: Run) -> None:
+    """Css of 256 KB is taken, one byte more is not; nor an image over 2 MB."""
     mod = own_mod(run)
     whole = mod.upload("css", b" " * CSS_LIMIT, "name=limit.css").expect(201).document()
     for kind, limit in (("css", CSS_LIMIT), ("images", IMAGE_LIMIT)):
@@ -108,6 +115,7 @@ def _a_file_over_its_limit_is_refused_and_not_kept(run: Run) -> None:
 
 @own("C-OWN-40", added=True)
 def _the_files_of_a_draft_have_digests(run: Run) -> None:
+    """In the order of the assets."""
     mod = own_mod(run)
     mod.upload("css", b"digest {}", "name=d.css").expect(201)
     answer = mod.owner.call("GET", mod.path("/files")).expect(200).document()
@@ -121,6 +129,7 @@ def _the_files_of_a_draft_have_digests(run: Run) -> None:
 
 @own("C-UP-14")
 def _an_image_can_be_deleted(run: Run) -> None:
+    """By the call for images, other files not."""
     mod = own_mod(run)
     before = mod.upload("images", PNG, "name=short-lived.png").expect(201).document()
     number = before["assets"][-1]["url"].rpartition("/")[2]
@@ -135,6 +144,7 @@ def _an_image_can_be_deleted(run: Run) -> None:
 
 @own("C-PIC-20", "C-PIC-21", added=True)
 def _images_have_captions_and_an_order(run: Run) -> None:
+    """Each image is named once, and no other."""
     mod = own_mod(run)
     for _ in range(2):
         mod.upload("images", PNG, "name=i.png").expect(201)
@@ -156,6 +166,7 @@ def _images_have_captions_and_an_order(run: Run) -> None:
 
 @own("C-NOTE-1", "C-NOTE-3", "C-NOTE-5", "C-NOTE-20")
 def _an_entry_can_be_edited(run: Run) -> None:
+    """Before publication; it is cut, cleaned, cleared, and checked with its mod."""
     mod = own_mod(run)
     before = mod.upload("code", b"x", "name=x.zip&version=note").expect(201).document()
     answer = mod.owner.call("GET", mod.path("/notes")).expect(200).document()
@@ -179,6 +190,7 @@ def _an_entry_can_be_edited(run: Run) -> None:
 
 @own("C-NOTE-2")
 def _nothing_but_an_upload_makes_an_entry(run: Run) -> None:
+    """405 to everybody."""
     mod = own_mod(run)
     mod.owner.call("POST", mod.path("/changelog"), {"title": "x", "text": "x"}).expect(405)
     run.service.call("POST", mod.path("/changelog"), b"{}").expect(405)
@@ -186,6 +198,7 @@ def _nothing_but_an_upload_makes_an_entry(run: Run) -> None:
 
 @own("C-NOTE-4")
 def _a_deleted_entry_frees_its_version(run: Run) -> None:
+    """An edited title does not."""
     mod = own_mod(run)
     mod.upload("code", b"x", "name=x.zip&version=free").expect(201)
     note = mod.owner.call("GET", mod.path("/notes")).document()["notes"][0]

@@ -22,6 +22,7 @@ def traces(run: Run) -> Publisher:
 
 @publish("C-APP-2", "C-APP-4", "C-APP-5", "C-APP-7")
 def _builds_are_published_and_kept(run: Run) -> None:
+    """Two of them, the first without losing its address."""
     publisher = traces(run)
     files = [f"{publisher.nonce} build {number}".encode() for number in (1, 2)]
     made = []
@@ -46,6 +47,7 @@ def _builds_are_published_and_kept(run: Run) -> None:
 
 @publish("C-APP-9", "C-APP-10", "C-APP-11")
 def _a_section_is_put_on_top_and_taken_back(run: Run) -> None:
+    """Only while it is on top."""
     publisher = traces(run)
     before = str(run.service.get("/api/modhub/app").expect(200).document()["changelog"])
     app_call(run, "POST", "/api/modhub/app/changelog", body=b"").expect_error(400)

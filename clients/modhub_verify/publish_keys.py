@@ -31,12 +31,14 @@ def wrong_keys(key: str) -> tuple[str, ...]:
 
 @publish("C-KEY-3")
 def _the_key_is_valid(run: Run) -> None:
+    """And its call changes nothing."""
     reply = publisher_of(run).call("GET", "/api/modhub/key").expect(200)
     require_equal("the answer to a valid key", {"ok": True}, reply.json())
 
 
 @publish("C-KEY-2", "C-ERR-2")
 def _other_keys_are_refused(run: Run) -> None:
+    """By every call of a key, with the two exact bodies."""
     publisher = publisher_of(run)
     for method, path, feature in CALLS:
         if feature not in run.features:
@@ -51,6 +53,7 @@ def _other_keys_are_refused(run: Run) -> None:
 
 @publish("C-KEY-4", "C-ADDR-2")
 def _the_key_is_no_address_key_and_no_token(run: Run) -> None:
+    """Nor is it taken as a bearer token."""
     publisher = publisher_of(run)
     reply = publisher.call("POST", "/api/modhub/storage/address", {}).expect(401)
     require_equal("the storage address with a machine key", {"error": "unknown_api_key"}, reply.json())
@@ -72,6 +75,7 @@ def app_call(run: Run, method: str, path: str, **options: Any) -> Reply:
 
 @publish("C-APP-1", feature="modhub_builds")
 def _bad_platforms_are_refused(run: Run) -> None:
+    """Without a body, so that nothing can be published."""
     for name in ("Windows", "-a", "a-", "a--b", "a_b", "a" * 33, "%C3%A4", "a.b"):
         # No body, so that nothing is published if the name is taken.
         reply = app_call(run, "POST", f"/api/modhub/app/{name}", body=b"").expect_error(400)
@@ -80,6 +84,7 @@ def _bad_platforms_are_refused(run: Run) -> None:
 
 @publish("C-APP-3", feature="modhub_builds")
 def _bad_builds_are_refused(run: Run) -> None:
+    """Empty, a form, encoded; none is listed."""
     path = f"/api/modhub/app/{PLATFORM}?version=refused"
     app_call(run, "POST", path, body=b"").expect_error(400)
     form = {"Content-Type": "multipart/form-data; boundary=x"}
@@ -91,6 +96,7 @@ def _bad_builds_are_refused(run: Run) -> None:
 
 @publish("C-ERR-20", "C-UP-12", feature="modhub_builds")
 def _a_build_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
+    """None of it is sent."""
     key = {"X-Api-Key": publisher_of(run).key}
     path = f"/api/modhub/app/{PLATFORM}"
     declare_body(run, path, BUILD_LIMIT, {}).expect(401)
@@ -101,6 +107,7 @@ def _a_build_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
 
 @publish("C-APP-8", feature="modhub_builds")
 def _bad_sections_are_refused(run: Run) -> None:
+    """Empty, not UTF-8, too large; the changelog stays."""
     before = run.service.call("GET", "/api/modhub/app").expect(200).document()["changelog"]
     path, text = "/api/modhub/app/changelog", {"Content-Type": "text/plain"}
     for body in (b"", b" \r\n\t\n", b"modhub-verify \xff\xfe"):

@@ -29,6 +29,7 @@ def wiki(run: Run) -> Publisher:
 
 @publish("C-WIKI-1")
 def _bad_paths_are_refused(run: Run) -> None:
+    """As sent, dots and encoded slashes too."""
     publisher = wiki(run)
     for path in ("-a", ".a", "a//b", "a/../b", "a/.", "%2e%2e", "a%2Fb%20c", "_a", "%C3%A4", "a" * 201):
         publisher.publish_page(path, b"x").expect_error(400)
@@ -37,6 +38,7 @@ def _bad_paths_are_refused(run: Run) -> None:
 
 @publish("C-WIKI-4")
 def _bad_pages_are_refused(run: Run) -> None:
+    """Empty, not UTF-8, over 1 MB; there is no page."""
     publisher = wiki(run)
     for text in (b"", b" \n", b"\xff"):
         publisher.publish_page(publisher.page, text).expect_error(400)
@@ -47,6 +49,7 @@ def _bad_pages_are_refused(run: Run) -> None:
 
 @publish("C-WIKI-2", "C-WIKI-3")
 def _a_page_is_published_and_changed(run: Run) -> None:
+    """Its title is the query's, that of its heading, or its last segment."""
     publisher = wiki(run)
     page = publisher.page
     made = publisher.publish_page(page, b"text without a heading").expect(201).document()
@@ -61,6 +64,7 @@ def _a_page_is_published_and_changed(run: Run) -> None:
 
 @publish("C-WIKI-6")
 def _a_page_is_read_as_it_was_sent(run: Run) -> None:
+    """By everybody, with an ``ETag``, and listed."""
     publisher = wiki(run)
     path, text = f"{publisher.page}/read", "# modhub-verify\n\nÄ *text*.\n"
     publisher.publish_page(path, text.encode()).expect(201)
@@ -78,6 +82,7 @@ def _a_page_is_read_as_it_was_sent(run: Run) -> None:
 
 @publish("C-WIKI-7")
 def _the_older_address_answers_the_same(run: Run) -> None:
+    """To ``PUT``, ``GET`` and ``DELETE``."""
     publisher = wiki(run)
     path, old = f"{publisher.page}/older", "/api/modhub/wiki"
     publisher.publish_page(path, b"# modhub-verify", prefix=old).expect(201)
@@ -89,7 +94,8 @@ def _the_older_address_answers_the_same(run: Run) -> None:
 
 
 @publish("C-WIKI-8", "C-WIKI-9")
-def _its_page_has_anchors_and_no_markup_of_its_author(run: Run) -> None:
+def _a_wiki_page_has_anchors_and_runs_nothing(run: Run) -> None:
+    """Doubled headings are numbered."""
     publisher = wiki(run)
     path = f"{publisher.page}/shown"
     text = "# Title\n\n## One & Two!\n\n## One & Two!\n\n<script>evil()</script>\n\n[x](javascript:evil())\n"
@@ -104,6 +110,7 @@ def _its_page_has_anchors_and_no_markup_of_its_author(run: Run) -> None:
 
 @publish("C-WIKI-5")
 def _a_removed_page_is_gone(run: Run) -> None:
+    """A second time it is 404."""
     publisher = wiki(run)
     path = f"{publisher.page}/removed"
     publisher.publish_page(path, b"# modhub-verify").expect(201)

@@ -133,12 +133,12 @@ CASES: list[tuple[str, str, list[Fault]]] = [
     ("a page is read as it was sent", "C-WIKI-6", [header(f"GET {PAGES}", "ETag", None)]),
     ("the older address answers the same", "C-WIKI-7", [body("GET /api/modhub/wiki/.*", bytes.upper)]),
     (
-        "its page has anchors and no markup of its author",
+        "a wiki page has anchors and runs nothing",
         "C-WIKI-8",
         [body("GET /Modhub/Wiki/.*", lambda page: page.replace(b"</main>", b"<script>evil()</script></main>"))],
     ),
     (
-        "its page has anchors and no markup of its author",
+        "a wiki page has anchors and runs nothing",
         "C-WIKI-9",
         [body("GET /Modhub/Wiki/.*", lambda page: page.replace(b"one-two", b"one-and-two"))],
     ),
