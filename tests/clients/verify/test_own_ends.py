@@ -71,7 +71,7 @@ MOMENTS = {
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_run_that_is_interrupted_leaves_nothing(
     site: Site, served: BrokenService, account: Path, moment: str, number: signal.Signals
@@ -129,9 +129,12 @@ class LostLine(Relay):
     def request(self, data: bytes, client: socket.socket) -> bytes | None:
         if self.until == 0.0 and self.mark in data:
             self.until = time.monotonic() + self.seconds
-            client.shutdown(socket.SHUT_RDWR)
             return data if self.passes else None
         return data
+
+    def answer(self, data: bytes, passed: int) -> tuple[bytes, bool]:
+        is_lost = time.monotonic() < self.until
+        return (b"" if is_lost else data), not is_lost
 
 
 @pytest.fixture
