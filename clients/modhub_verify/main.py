@@ -15,8 +15,9 @@ or a publisher key. Instead of the files, the environment may have MODHUB_VERIFY
 MODHUB_VERIFY_TOKEN, and MODHUB_VERIFY_KEY. Proxies are taken from the environment. Never more than four connections are
 open, and the service may ask to wait (429 and Retry-After).
 
-exit codes: 0 every clause that was tried is kept; 1 a clause is broken; 2 usage error, or the report cannot be written;
-3 the service is unreachable; 130 interrupted
+exit codes: 0 every clause that was tried is kept; 1 a clause is broken, or something could not be removed again;
+2 usage error, a credential that is refused, or the report cannot be written; 3 the service is unreachable;
+130 interrupted
 """
 
 import argparse
@@ -31,7 +32,9 @@ from modhub_verify import __version__
 from modhub_verify.checks import VERIFIED_PARTS
 from modhub_verify.credentials import RunCredentials, read_credentials
 from modhub_verify.outcomes import Broken, Skipped, Unreachable, VerifyExit, WrongUse
+from modhub_verify.owner import require_account
 from modhub_verify.parts import CHECKS, find_features
+from modhub_verify.publisher import require_key
 from modhub_verify.report import json_report, junit_report, result_line, summary_lines
 from modhub_verify.results import CheckResult, CheckState, VerifyReport
 from modhub_verify.run import Run, RunOptions
@@ -101,6 +104,14 @@ def _choose_parts(named: Sequence[str] | None, credentials: RunCredentials) -> S
     return parts or [part for part in VERIFIED_PARTS if has.get(part, True)]
 
 
+def _require_credentials(run: Run, parts: Sequence[str]) -> None:
+    """The key first: it leaves no session behind when the account is refused."""
+    if "publish" in parts:
+        require_key(run)
+    if "own" in parts and "modhub_auth" in run.features:
+        require_account(run)
+
+
 def _verify(
     service: VerifiedService, parts: Sequence[str], credentials: RunCredentials, arguments: argparse.Namespace
 ) -> VerifyReport:
@@ -113,6 +124,7 @@ def _verify(
         say_error(f"The features are not known: {problem}")
         features = frozenset({"core"})
     run = Run(service, features, RunOptions(arguments.may_leave_traces, arguments.interface_only), credentials)
+    _require_credentials(run, parts)
     checks = [check for check in CHECKS if check.part in parts]
     bar = CheckBar(len(checks), None if arguments.json else sys.stderr)
 

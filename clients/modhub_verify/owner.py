@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from uuid import uuid4
 
-from modhub_verify.outcomes import Broken, Interrupted, LeftBehind, Skipped, Unreachable
+from modhub_verify.outcomes import Absent, Broken, Interrupted, LeftBehind, Skipped, Unreachable, WrongUse
 from modhub_verify.replies import Reply
 from modhub_verify.run import Run
 from modhub_verify.service import VerifiedService
@@ -42,10 +42,10 @@ class Owner:
         """Begin a session, which the next calls use."""
         key = self.credentials.publisher_key
         if key:
-            reply = send(self.service, "POST", "/api/auth/exchange", {"key": key})
+            reply = send(self.service, "POST", "/api/auth/exchange", {"key": key}, patient=False)
         else:
             sent = {"email": self.credentials.email, "password": self.credentials.password, "client": NAME}
-            reply = send(self.service, "POST", "/api/auth/login", sent)
+            reply = send(self.service, "POST", "/api/auth/login", sent, patient=False)
         if reply.status == 200:
             self.adopt(reply.document())
         return reply
@@ -169,10 +169,20 @@ def owner_of(run: Run) -> Owner:
     """The account of this run; `Skipped` if none was given."""
     if not run.credentials.has_account:
         raise Skipped("no account was given")
+    if "modhub_auth" not in run.features and not run.credentials.token:
+        raise Absent("the deployment has no modhub_auth")
     if "owner" not in run.notes:
         run.notes["owner"] = Owner(run)
     owner: Owner = run.notes["owner"]
     return owner
+
+
+def require_account(run: Run) -> None:
+    """`WrongUse` if the service refuses the account: a run that could try nothing must not look like a good one."""
+    owner = owner_of(run)
+    refused = owner.sign_in() if not run.credentials.token else owner.call("GET", "/api/modhub/mine")
+    if refused.status != 200:
+        raise WrongUse(f"The service refuses the account ({refused.status} {error_of(refused)}).")
 
 
 def send(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from modhub_verify import owner
-from modhub_verify.outcomes import Broken, LeftBehind, Skipped, Unreachable
+from modhub_verify.outcomes import Broken, LeftBehind, Skipped, Unreachable, WrongUse
 from modhub_verify.owner import FIRST_WAIT, NAME, send
 from modhub_verify.replies import Reply
 from modhub_verify.run import Run
@@ -100,3 +100,10 @@ def publisher_of(run: Run) -> Publisher:
         run.notes["publisher"] = Publisher(run)
     publisher: Publisher = run.notes["publisher"]
     return publisher
+
+
+def require_key(run: Run) -> None:
+    """`WrongUse` if the service refuses the key, as `owner.require_account`."""
+    reply = publisher_of(run).call("GET", "/api/modhub/key")
+    if reply.status != 200:
+        raise WrongUse(f"The service refuses the machine key ({reply.status} {owner.error_of(reply)}).")

@@ -1,6 +1,7 @@
 """``modhub-verify``, part ``own``: however a run ends, nothing of it stays, or what stays is named. And its secrets."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -198,16 +199,25 @@ def test_a_mod_is_deleted_when_it_was_public_long_enough(
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_wrong_password_is_no_broken_clause(
-    served: BrokenService, account: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        ("own", f"{EMAIL}\nsomething else\n"),
+        ("own", "mhk_0123456789ab_something"),
+        ("own", "something"),
+        ("publish", "something"),
+    ],
+)
+def test_a_credential_that_is_refused_is_told_at_once(
+    served: BrokenService, tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str, text: str
 ) -> None:
-    account.write_text(f"{EMAIL}\nsomething else\n")
+    option = "--account-file" if part == "own" else "--key-file"
     url = f"http://127.0.0.1:{served.port}"  # type: ignore[attr-defined]
-    assert main([url, "--part", "own", "--account-file", str(account)]) == 0
+    assert main([url, "--part", part, option, str(write(tmp_path / "secret", text))]) == 2
     output = "".join(capsys.readouterr())
-    assert "the service refuses the account (401" in output
-    assert "something else" not in output
-    assert sum(call == "POST /api/auth/login" for call in served.calls) == 1
+    assert re.search(r"The service refuses the (account|machine key) \(401 \w+\)", output)
+    assert "something" not in output
+    assert not any(re.match("(POST|PUT|DELETE) /api/modhub", call) for call in served.calls)
 
 
 def write(path: Path, text: str) -> Path:
