@@ -9,7 +9,7 @@ from typing import Final
 
 from modhub_verify.outcomes import WrongUse
 
-PUBLISHER_KEY: Final = "mhk_"
+_KEY_PREFIX: Final = "mhk_"
 """How publisher keys begin."""
 _MOST: Final = 10_000
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -56,7 +56,7 @@ def read_credentials(account_file: Path | None, key_file: Path | None) -> RunCre
         case [email, password] if "@" in email:
             return RunCredentials(email=email.strip(), password=password, machine_key=key)
         case [word] if _is_word(word.strip()) and "@" not in word:
-            is_key = word.strip().startswith(PUBLISHER_KEY)
+            is_key = word.strip().startswith(_KEY_PREFIX)
             named = {"publisher_key" if is_key else "token": word.strip()}
             return RunCredentials(machine_key=key, **named)
     raise WrongUse(

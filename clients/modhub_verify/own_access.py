@@ -1,16 +1,12 @@
 """Part ``own``: who may do what. A mod of somebody else and one that does not exist are the same to everybody."""
 
-from functools import partial
-
-from modhub_verify.checks import check
 from modhub_verify.outcomes import Skipped
-from modhub_verify.own_mod import own_mod
-from modhub_verify.owner import declare_body, owner_of, same_answer, send
+from modhub_verify.own_mod import mod_of
+from modhub_verify.owner import declare_body, own_check, owner_of, same_answer, send
 from modhub_verify.replies import require, require_equal, require_keys
 from modhub_verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run
 
-own = partial(check, part="own")
-CALLS = (
+OWNER_CALLS = (
     ("PUT", "", {"title": "x"}),
     ("POST", "/publish", None),
     ("DELETE", "", None),
@@ -30,20 +26,20 @@ def foreign_mod(run: Run) -> int:
     return number
 
 
-@own("C-OWN-12", "C-ERR-6")
+@own_check("C-OWN-12", "C-ERR-6")
 def _without_a_token_every_owner_call_is_one_401(run: Run) -> None:
     """The same for the run's mod and for none, with a challenge."""
-    mod = own_mod(run)
-    for method, rest, value in CALLS:
-        one = send(run.service, method, mod.path(rest), value, body=b"")
+    mod = mod_of(run)
+    for method, rest, value in OWNER_CALLS:
+        first = send(run.service, method, mod.path(rest), value, body=b"")
         other = send(run.service, method, f"/api/modhub/{UNKNOWN_ID}{rest}", value, body=b"")
-        challenge = one.expect(401).header("WWW-Authenticate")
-        require(challenge.startswith("Bearer") and "error" not in challenge, f"{one.call}: came {challenge!r}.")
-        same_answer(f"{method} …{rest} without a token", one, other)
+        challenge = first.expect(401).header("WWW-Authenticate")
+        require(challenge.startswith("Bearer") and "error" not in challenge, f"{first.call}: came {challenge!r}.")
+        same_answer(f"{method} …{rest} without a token", first, other)
     require(mod.now(), "A call without a token deleted the mod.")
 
 
-@own("C-TOK-2")
+@own_check("C-TOK-2")
 def _a_bad_token_is_401_and_says_so(run: Run) -> None:
     """Edited in five ways; other headers are no token at all."""
     owner = owner_of(run)
@@ -61,31 +57,31 @@ def _a_bad_token_is_401_and_says_so(run: Run) -> None:
     owner.call("GET", "/api/modhub/mine").expect(200)
 
 
-@own("C-OWN-14")
+@own_check("C-OWN-14")
 def _somebody_elses_mod_is_as_one_that_does_not_exist(run: Run) -> None:
     """By calls that would change nothing."""
     owner, number = owner_of(run), foreign_mod(run)
     # Nothing that would do harm if the service let it through.
     for method, rest, value in (("PUT", "", {}), ("GET", "/files", None), ("GET", "/notes", None)):
-        one = owner.call(method, f"/api/modhub/{number}{rest}", value).expect(401)
+        first = owner.call(method, f"/api/modhub/{number}{rest}", value).expect(401)
         other = owner.call(method, f"/api/modhub/{UNKNOWN_ID}{rest}", value)
-        same_answer(f"{method} …{rest} of somebody else", one, other)
+        same_answer(f"{method} …{rest} of somebody else", first, other)
 
 
-@own("C-OWN-13")
+@own_check("C-OWN-13")
 def _credentials_come_before_input_and_input_before_state(run: Run) -> None:
     """Each call has two faults."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     send(run.service, "PUT", mod.path(), body=b"{").expect(401)
     send(run.service, "POST", "/api/modhub", body=b"{").expect(401)
     mod.owner.call("PUT", f"/api/modhub/{UNKNOWN_ID}", body=b"{").expect(401)
     mod.owner.call("PUT", mod.path(), body=b"{", headers={"If-Match": '"2001"'}).expect(400)
 
 
-@own("C-OWN-33", "C-OWN-18", added=True)
+@own_check("C-OWN-33", "C-OWN-18", added=True)
 def _a_successor_is_set_and_cleared(run: Run) -> None:
     """Nobody sees a draft as one; the mod itself, or what is no mod, is refused."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     path = f"/api/modhub/{mod.other['id']}/superseded"
     before = mod.other["updatedAt"]
     answer = mod.owner.call("PUT", path, {"by": mod.guid}).expect(200).document()
@@ -98,10 +94,10 @@ def _a_successor_is_set_and_cleared(run: Run) -> None:
     mod.owner.call("PUT", path, {"by": None}).expect(200)
 
 
-@own("C-TAG-3", feature="modhub_tags", added=True)
+@own_check("C-TAG-3", feature="modhub_tags", added=True)
 def _tags_replace_each_other(run: Run) -> None:
     """Doubles count once; unknown ones and six are refused."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     names = [tag["name"] for tag in run.service.get("/api/modhub/tags").expect(200).document()["tags"]]
     if not names:
         raise Skipped("the operator has no tags")
@@ -112,10 +108,10 @@ def _tags_replace_each_other(run: Run) -> None:
     require_equal("tags", [names[0]], mod.owner.call("PUT", mod.path("/tags"), {"tags": names[:1]}).document()["tags"])
 
 
-@own("C-PRF-1", "C-PRF-2", "C-PRF-3", feature="modhub_profiles", added=True)
+@own_check("C-PRF-1", "C-PRF-2", "C-PRF-3", feature="modhub_profiles", added=True)
 def _links_are_checked(run: Run) -> None:
     """Only https, no number, no user name; ASCII and SPDX are stored."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     path = mod.path("/links")
     sent = {"source": "https://bücher.example.org/ä", "license": "mit"}
     answer = mod.owner.call("PUT", path, sent).expect(200).document()
@@ -128,10 +124,10 @@ def _links_are_checked(run: Run) -> None:
     require_equal("links after one was cleared", (None, "MIT"), (answer["source"], answer["license"]))
 
 
-@own("C-OWN-17", added=True)
+@own_check("C-OWN-17", added=True)
 def _a_rehearsal_says_what_visitors_would_get(run: Run) -> None:
     """A draft and a GUID of nobody are told apart, and nothing changes."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     mod.edited({"requires": [mod.other["guid"], UNKNOWN_GUID], "conflictsWith": []})
     before = mod.now()
     answer = mod.owner.call("POST", mod.path("/rehearsal")).expect(200).document()
@@ -143,7 +139,7 @@ def _a_rehearsal_says_what_visitors_would_get(run: Run) -> None:
     require_equal("the mod after a rehearsal", before, mod.now())
 
 
-@own("C-HTTP-5")
+@own_check("C-HTTP-5")
 def _pages_accept_no_token_and_calls_no_cookie(run: Run) -> None:
     """The token is tried as both."""
     owner = owner_of(run)
@@ -153,10 +149,10 @@ def _pages_accept_no_token_and_calls_no_cookie(run: Run) -> None:
     run.service.call("GET", "/api/modhub/mine", headers=cookie).expect(401)
 
 
-@own("C-ERR-20")
+@own_check("C-ERR-20")
 def _a_file_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
     """None of it is sent."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     _ = mod.draft
     path = mod.path("/code?name=large.zip&version=large")
     declare_body(run, path, CODE_LIMIT, {}).expect(401)

@@ -3,17 +3,14 @@
 Nothing is registered: what would make an account is only sent where it has to be refused.
 """
 
-from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from modhub_verify.checks import check
 from modhub_verify.outcomes import Skipped
-from modhub_verify.owner import Owner, owner_of, same_answer, send
+from modhub_verify.owner import Owner, own_check, owner_of, same_answer, send
 from modhub_verify.replies import Reply, require, require_equal, require_keys
 from modhub_verify.run import Run
 
-own = partial(check, part="own", feature="modhub_auth")
 SESSION = ("accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName")
 
 
@@ -32,7 +29,7 @@ def ask(run: Run, call: str, value: Any) -> Reply:
     return reply
 
 
-@own("C-ACC-1", "C-TOK-1", "C-TOK-3")
+@own_check("C-ACC-1", "C-TOK-1", "C-TOK-3", feature="modhub_auth")
 def _a_sign_in_answers_a_session(run: Run) -> None:
     """With all its fields, 1800 seconds, nothing personal in the token, and a long random one to refresh it."""
     session = password_owner(run).session
@@ -45,7 +42,7 @@ def _a_sign_in_answers_a_session(run: Run) -> None:
     require(email not in session["accessToken"].lower(), "The access token has a part of the email address.")
 
 
-@own("C-ACC-13")
+@own_check("C-ACC-13", feature="modhub_auth")
 def _the_account_reads_itself(run: Run) -> None:
     """By its access token."""
     owner = owner_of(run)
@@ -57,7 +54,7 @@ def _the_account_reads_itself(run: Run) -> None:
         require_equal("accountId", owner.session["accountId"], account["accountId"])
 
 
-@own("C-ACC-4")
+@own_check("C-ACC-4", feature="modhub_auth")
 def _an_address_is_compared_without_capitals_and_spaces(run: Run) -> None:
     """The second session is signed out again."""
     owner = password_owner(run)
@@ -67,19 +64,19 @@ def _an_address_is_compared_without_capitals_and_spaces(run: Run) -> None:
     ask(run, "logout", {"refreshToken": session["refreshToken"]}).expect(204)
 
 
-@own("C-ACC-7")
+@own_check("C-ACC-7", feature="modhub_auth")
 def _a_wrong_address_and_a_wrong_password_are_one_answer(run: Run) -> None:
     """Two of the three failures of a run."""
     owner = password_owner(run)
     password = f"wrong {uuid4()}"
-    one = ask(run, "login", {"email": run.credentials.email, "password": password})
+    first = ask(run, "login", {"email": run.credentials.email, "password": password})
     other = ask(run, "login", {"email": f"nobody-{owner.nonce}@example.org", "password": password})
-    one.expect_error(401)
-    same_answer("a wrong password and a wrong address", one, other)
-    require("twoFactorRequired" not in one.document(), "A wrong password carries twoFactorRequired.")
+    first.expect_error(401)
+    same_answer("a wrong password and a wrong address", first, other)
+    require("twoFactorRequired" not in first.document(), "A wrong password carries twoFactorRequired.")
 
 
-@own("C-ACC-14", "C-ACC-15")
+@own_check("C-ACC-14", "C-ACC-15", feature="modhub_auth")
 def _a_refresh_token_works_once(run: Run) -> None:
     """And its second use ends no other session."""
     owner = password_owner(run)
@@ -94,7 +91,7 @@ def _a_refresh_token_works_once(run: Run) -> None:
     owner.call("GET", "/api/auth/me").expect(200)
 
 
-@own("C-ACC-16")
+@own_check("C-ACC-16", feature="modhub_auth")
 def _signing_out_and_forgetting_are_always_204(run: Run) -> None:
     """Also with a token that is used or unknown; what is no address gets no email."""
     owner = password_owner(run)
@@ -108,7 +105,7 @@ def _signing_out_and_forgetting_are_always_204(run: Run) -> None:
     ask(run, "forgot", {"email": owner.nonce}).expect(204)
 
 
-@own("C-ACC-3", "C-ACC-5")
+@own_check("C-ACC-3", "C-ACC-5", feature="modhub_auth")
 def _what_is_no_registration_is_refused(run: Run) -> None:
     """No address, a password of 9 or 1025 characters, and the account's own address."""
     password_owner(run)
@@ -126,7 +123,7 @@ def _what_is_no_registration_is_refused(run: Run) -> None:
         reply.expect_error(status)
 
 
-@own("C-ERR-12")
+@own_check("C-ERR-12", feature="modhub_auth")
 def _a_large_body_of_an_account_call_is_refused(run: Run) -> None:
     """With the limit of 64 KB."""
     owner_of(run)
@@ -136,7 +133,7 @@ def _a_large_body_of_an_account_call_is_refused(run: Run) -> None:
     require_equal("limitBytes", 64 * 1024, reply.expect_error(413).get("limitBytes"))
 
 
-@own("C-TOK-5")
+@own_check("C-TOK-5", feature="modhub_auth")
 def _a_publisher_key_is_exchanged_and_an_unknown_one_is_not(run: Run) -> None:
     """The third failure of a run."""
     owner = owner_of(run)
@@ -147,7 +144,7 @@ def _a_publisher_key_is_exchanged_and_an_unknown_one_is_not(run: Run) -> None:
     ask(run, "exchange", {"key": f"mhk_{owner.nonce}_unknown"}).expect_error(401, "invalid_key")
 
 
-@own("C-TOK-6")
+@own_check("C-TOK-6", feature="modhub_auth")
 def _a_publisher_key_only_edits(run: Run) -> None:
     """It lists mods, and is a stranger to the account and to votes."""
     owner = owner_of(run)
@@ -159,7 +156,7 @@ def _a_publisher_key_only_edits(run: Run) -> None:
     require("value" not in owner.call("GET", f"/api/modhub/{number}/vote").document(), "A key reads its own vote.")
 
 
-@own("C-VOTE-1", "C-VOTE-2")
+@own_check("C-VOTE-1", "C-VOTE-2", feature="modhub_auth")
 def _a_vote_is_answered_with_all_votes(run: Run) -> None:
     """The account sends the vote that it has, so nothing changes."""
     owner = owner_of(run)

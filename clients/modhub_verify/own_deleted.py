@@ -1,21 +1,16 @@
 """Part ``own``: a deleted mod is gone everywhere, and nothing of it is given out again."""
 
-from functools import partial
-
-from modhub_verify.checks import check
 from modhub_verify.own_hidden import changes_of, note_serial, require_hidden
-from modhub_verify.own_mod import own_mod
-from modhub_verify.owner import error_of
+from modhub_verify.own_mod import mod_of
+from modhub_verify.owner import error_of, own_check
 from modhub_verify.replies import require, require_equal
 from modhub_verify.run import Run
 
-own = partial(check, part="own")
 
-
-@own("C-OWN-11")
+@own_check("C-OWN-11")
 def _a_deleted_mod_is_gone(run: Run) -> None:
     """From every address, and from the list of its owner."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     _ = mod.publish()
     mod.delete().expect(204)
     require_equal("the body of a deletion", b"", mod.delete().body)
@@ -26,17 +21,17 @@ def _a_deleted_mod_is_gone(run: Run) -> None:
         mod.owner.call(method, mod.path(), value).expect(401)
 
 
-@own("C-FILE-7")
+@own_check("C-FILE-7")
 def _the_files_of_a_deleted_mod_are_gone(run: Run) -> None:
     """All kinds."""
-    for asset in own_mod(run).gone["assets"]:
+    for asset in mod_of(run).gone["assets"]:
         run.service.get(asset["url"]).expect(404)
 
 
-@own("C-LIST-1")
+@own_check("C-LIST-1")
 def _no_list_counts_a_deleted_mod(run: Run) -> None:
     """Searched for by its own words and games."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     _ = mod.gone
     for query in (f"q={mod.owner.nonce}", f"game=Game+{mod.owner.nonce}", "size=100"):
         reply = require_hidden(mod, run.service.get(f"/api/modhub?{query}").expect(200))
@@ -44,20 +39,20 @@ def _no_list_counts_a_deleted_mod(run: Run) -> None:
             require_equal(f"total of {query}", 0, reply.document()["total"])
 
 
-@own("C-PAGE-13", "C-PRO-2")
+@own_check("C-PAGE-13", "C-PRO-2")
 def _no_page_shows_a_deleted_mod(run: Run) -> None:
     """Its own one is 404."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     _ = mod.gone
     require_hidden(mod, run.service.get(f"/Modhub/{mod.id}").expect(404))
     for path in ("/Modhub", "/Modhub?sort=new", "/sitemap.xml"):
         require_hidden(mod, run.service.get(path))
 
 
-@own("C-PAGE-18", added=True)
+@own_check("C-PAGE-18", added=True)
 def _the_feed_of_the_list_says_that_a_mod_is_deleted(run: Run) -> None:
     """And has no entry of it."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     _ = mod.gone
     feed = run.service.get("/Modhub/feed.json").expect(200).document()
     entries = [item for item in feed["items"] if mod.owner.nonce in str(item)]
@@ -66,39 +61,39 @@ def _the_feed_of_the_list_says_that_a_mod_is_deleted(run: Run) -> None:
     require(mod.guid in deleted or f"/Modhub/{mod.id}" in deleted, "The feed does not say that the mod is deleted.")
 
 
-@own("C-SYNC-5", feature="modhub_sync", added=True)
+@own_check("C-SYNC-5", feature="modhub_sync", added=True)
 def _the_change_of_a_deleted_mod_is_its_deletion(run: Run) -> None:
     """Without an id."""
     note_serial(run)
-    mod = own_mod(run)
+    mod = mod_of(run)
     _ = mod.gone
     changes = changes_of(run, mod.guid)
     require_equal("changes of a deleted mod", ["deleted"], [change["what"] for change in changes])
     require("id" not in changes[0], "The change of a deleted mod has an id.")
 
 
-@own("C-SYNC-1", "C-SYNC-16", feature="modhub_sync", added=True)
+@own_check("C-SYNC-1", "C-SYNC-16", feature="modhub_sync", added=True)
 def _the_guid_of_a_deleted_mod_is_unknown(run: Run) -> None:
     """To look-ups too."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     _ = mod.gone
     run.service.get(f"/api/modhub/guid/{mod.guid}").expect(404)
     answer = run.service.post_json("/api/modhub/lookup", {"guids": [mod.guid]}).expect(200).document()
     require_equal("missing", [mod.guid], answer["missing"])
 
 
-@own("C-DL-6", feature="modhub_downloads", added=True)
+@own_check("C-DL-6", feature="modhub_downloads", added=True)
 def _the_downloads_of_a_deleted_mod_are_gone(run: Run) -> None:
     """404."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     _ = mod.gone
     run.service.get(mod.path("/downloads")).expect(404)
 
 
-@own("C-MOD-2")
+@own_check("C-MOD-2")
 def _no_number_or_guid_is_given_out_again(run: Run) -> None:
     """The next mod has greater ones."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     gone = mod.gone
     reply = mod.owner.create({})
     require(reply.status == 201, f"POST /api/modhub: came {reply.status} {error_of(reply)}.")

@@ -1,25 +1,22 @@
 """Part ``own``: nothing of a draft is visible to anybody but its owner, by any route (C-PRO-2)."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from modhub_verify.checks import check
 from modhub_verify.outcomes import Skipped
-from modhub_verify.own_mod import PNG, OwnMod, own_mod
-from modhub_verify.owner import same_answer
+from modhub_verify.own_mod import PNG, OwnMod, mod_of
+from modhub_verify.owner import own_check, same_answer
 from modhub_verify.replies import Reply, require, require_equal
 from modhub_verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run, find_asset
 
-own = partial(check, part="own")
 MOST_PAGES = 50
 """Pages of the change feed that are read to find its end."""
 
 
 def full_draft(run: Run) -> OwnMod:
     """The draft with everything that a leak could show."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     if "full draft" not in run.notes:
         nonce = mod.owner.nonce
         description = {"description": f"<p>Secret {nonce}</p>", "games": [f"Game {nonce}"]}
@@ -55,61 +52,61 @@ def require_absent(run: Run, rest: str) -> None:
         same_answer(f"…{rest} of a draft and of nothing", reply, unknown)
 
 
-@own("C-READ-1", "C-HTTP-7")
+@own_check("C-READ-1", "C-HTTP-7")
 def _a_draft_is_not_read(run: Run) -> None:
     """The same 404 as for nothing, to its owner too."""
     require_absent(run, "")
 
 
-@own("C-READ-8")
+@own_check("C-READ-8")
 def _the_changelog_of_a_draft_is_not_read(run: Run) -> None:
     """As its single read."""
     require_absent(run, "/changelog")
 
 
-@own("C-READ-9")
+@own_check("C-READ-9")
 def _a_draft_is_not_downloaded(run: Run) -> None:
     """As its single read."""
     require_absent(run, "/download")
 
 
-@own("C-VOTE-2")
+@own_check("C-VOTE-2")
 def _the_votes_of_a_draft_are_not_read(run: Run) -> None:
     """As its single read."""
     require_absent(run, "/vote")
 
 
-@own("C-PIC-9", added=True)
+@own_check("C-PIC-9", added=True)
 def _the_captions_of_a_draft_are_not_read(run: Run) -> None:
     """As its single read."""
     require_absent(run, "/captions")
 
 
-@own("C-OWN-19", added=True)
+@own_check("C-OWN-19", added=True)
 def _the_successor_of_a_draft_is_not_read(run: Run) -> None:
     """As its single read."""
     require_absent(run, "/superseded")
 
 
-@own("C-TAG-2", "C-TAG-6", feature="modhub_tags", added=True)
+@own_check("C-TAG-2", "C-TAG-6", feature="modhub_tags", added=True)
 def _the_tags_of_a_draft_are_not_read(run: Run) -> None:
     """As its single read."""
     require_absent(run, "/tags")
 
 
-@own("C-DL-4", feature="modhub_downloads", added=True)
+@own_check("C-DL-4", feature="modhub_downloads", added=True)
 def _the_downloads_of_a_draft_are_not_read(run: Run) -> None:
     """As its single read."""
     require_absent(run, "/downloads")
 
 
-@own("C-PRF-6", feature="modhub_profiles", added=True)
+@own_check("C-PRF-6", feature="modhub_profiles", added=True)
 def _the_links_of_a_draft_are_not_read(run: Run) -> None:
     """As its single read."""
     require_absent(run, "/links")
 
 
-@own("C-FILE-7", "C-PIC-2")
+@own_check("C-FILE-7", "C-PIC-2")
 def _no_file_of_a_draft_is_served(run: Run) -> None:
     """Code, css and image, to its owner neither."""
     mod = full_draft(run)
@@ -121,7 +118,7 @@ def _no_file_of_a_draft_is_served(run: Run) -> None:
             same_answer(f"the {kind} file of a draft and of nothing", reply, unknown)
 
 
-@own("C-LIST-1")
+@own_check("C-LIST-1")
 def _a_draft_is_in_no_list_and_no_total(run: Run) -> None:
     """Searched for by its own words and games."""
     mod = full_draft(run)
@@ -135,7 +132,7 @@ def _a_draft_is_in_no_list_and_no_total(run: Run) -> None:
                 require_equal(f"total and count of {query}", (0, 0), (body["total"], body["count"]))
 
 
-@own("C-PAGE-13")
+@own_check("C-PAGE-13")
 def _the_page_of_a_draft_is_the_same_404_for_everybody(run: Run) -> None:
     """As for a mod that does not exist."""
     mod = full_draft(run)
@@ -152,7 +149,7 @@ def _plain(reply: Reply, number: int) -> str:
     return text.replace(request_id, "R") if request_id else text
 
 
-@own("C-PAGE-60", added=True)
+@own_check("C-PAGE-60", added=True)
 def _the_archive_of_a_draft_is_404(run: Run) -> None:
     """To its owner too."""
     mod = full_draft(run)
@@ -160,7 +157,7 @@ def _the_archive_of_a_draft_is_404(run: Run) -> None:
         require_hidden(mod, reply).expect(404)
 
 
-@own("C-PAGE-66", added=True)
+@own_check("C-PAGE-66", added=True)
 def _a_draft_is_in_no_group_of_a_search(run: Run) -> None:
     """Nor in the lists of descriptions and authors."""
     mod = full_draft(run)
@@ -171,7 +168,7 @@ def _a_draft_is_in_no_group_of_a_search(run: Run) -> None:
             require(mod.guid not in reply.text and f"Secret {mod.owner.nonce}" not in reply.text, "shows the draft.")
 
 
-@own("C-PRO-2")
+@own_check("C-PRO-2")
 def _no_page_feed_or_map_shows_a_draft(run: Run) -> None:
     """Front, lists, feeds, sitemap, and the pages of its author."""
     mod = full_draft(run)
@@ -185,7 +182,7 @@ def _no_page_feed_or_map_shows_a_draft(run: Run) -> None:
             require_hidden(mod, reply)
 
 
-@own("C-SYNC-1", feature="modhub_sync", added=True)
+@own_check("C-SYNC-1", feature="modhub_sync", added=True)
 def _the_guid_of_a_draft_is_unknown(run: Run) -> None:
     """In any case, the same 404 as for nothing."""
     mod = full_draft(run)
@@ -196,7 +193,7 @@ def _the_guid_of_a_draft_is_unknown(run: Run) -> None:
             same_answer("a draft by its GUID and nothing", reply, unknown)
 
 
-@own("C-SYNC-16", feature="modhub_sync", added=True)
+@own_check("C-SYNC-16", feature="modhub_sync", added=True)
 def _a_draft_is_missing_to_who_looks_it_up(run: Run) -> None:
     """Its GUID is answered as sent."""
     mod = full_draft(run)
@@ -204,7 +201,7 @@ def _a_draft_is_missing_to_who_looks_it_up(run: Run) -> None:
     require_equal("a look-up of a draft", ([], [mod.guid]), (answer["mods"], answer["missing"]))
 
 
-@own("C-SYNC-9", feature="modhub_sync", added=True)
+@own_check("C-SYNC-9", feature="modhub_sync", added=True)
 def _a_draft_is_missing_from_plans(run: Run) -> None:
     """No step leads to it."""
     mod = full_draft(run)
@@ -213,7 +210,7 @@ def _a_draft_is_missing_from_plans(run: Run) -> None:
     require_equal("missing from a plan for a draft", [mod.guid], [entry["guid"] for entry in answer["missing"]])
 
 
-@own("C-SYNC-3", feature="modhub_sync", added=True)
+@own_check("C-SYNC-3", feature="modhub_sync", added=True)
 def _a_draft_is_gone_to_who_asks_for_updates(run: Run) -> None:
     """As a GUID of nobody."""
     mod = full_draft(run)
@@ -222,7 +219,7 @@ def _a_draft_is_gone_to_who_asks_for_updates(run: Run) -> None:
     require_equal("an update check of a draft", ([], [mod.guid]), (answer["changed"], answer["gone"]))
 
 
-@own("C-SYNC-5", feature="modhub_sync", added=True)
+@own_check("C-SYNC-5", feature="modhub_sync", added=True)
 def _a_draft_is_no_change(run: Run) -> None:
     """Its edits are none either."""
     mod = full_draft(run)
@@ -244,7 +241,7 @@ def last_serial(run: Run) -> int:
 
 def note_serial(run: Run) -> None:
     """Remember the end of the list of changes, before the run's mod is published."""
-    if "serial" not in run.notes and own_mod(run).published is None:
+    if "serial" not in run.notes and mod_of(run).published is None:
         run.notes["serial"] = last_serial(run)
 
 

@@ -159,7 +159,7 @@ class OwnMod:
             owner.call("PUT", self.path("/captions"), {"captions": captions})
 
 
-def own_mod(run: Run) -> OwnMod:
+def mod_of(run: Run) -> OwnMod:
     """The mod of this run; `Skipped` if no account was given that may delete it."""
     owner = owner_of(run)
     owner.require_whole()

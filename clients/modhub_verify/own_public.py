@@ -1,20 +1,17 @@
 """Part ``own``: the mod once it is published. It is public for less than a minute."""
 
-from functools import partial
 from urllib.parse import quote
 
-from modhub_verify.checks import check
-from modhub_verify.own_mod import CODE_NAME, PNG, OwnMod, own_mod
+from modhub_verify.own_mod import CODE_NAME, PNG, OwnMod, mod_of
+from modhub_verify.owner import own_check
 from modhub_verify.replies import Reply, require, require_equal
 from modhub_verify.run import Run, find_asset
 
-own = partial(check, part="own")
 
-
-@own("C-OWN-8", "C-OWN-9")
+@own_check("C-OWN-8", "C-OWN-9")
 def _a_draft_is_published_once_it_has_a_code_file(run: Run) -> None:
     """Without one it is 409; a second time changes nothing, and nothing takes it back."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     mod.owner.call("POST", f"/api/modhub/{mod.other['id']}/publish").expect_error(409)
     published = mod.publish().expect(200).document()
     require_equal("published after publishing", True, published["published"])
@@ -28,12 +25,12 @@ def _a_draft_is_published_once_it_has_a_code_file(run: Run) -> None:
 
 def single(run: Run) -> tuple[OwnMod, Reply]:
     """The published mod, and what a visitor reads of it."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     _ = mod.public
     return mod, run.service.get(mod.path()).expect(200)
 
 
-@own("C-READ-1", "C-PRO-1")
+@own_check("C-READ-1", "C-PRO-1")
 def _everybody_reads_the_published_mod(run: Run) -> None:
     """With what its owner wrote."""
     mod, reply = single(run)
@@ -43,7 +40,7 @@ def _everybody_reads_the_published_mod(run: Run) -> None:
     require_equal("title", mod.title, body["title"])
 
 
-@own("C-READ-3", "C-READ-6")
+@own_check("C-READ-3", "C-READ-6")
 def _a_required_draft_is_missing(run: Run) -> None:
     """``install`` has the mod alone."""
     mod, reply = single(run)
@@ -52,7 +49,7 @@ def _a_required_draft_is_missing(run: Run) -> None:
     require_equal("missing", [mod.other["guid"]], body["missing"])
 
 
-@own("C-READ-8")
+@own_check("C-READ-8")
 def _everybody_reads_the_changelog_of_a_published_mod(run: Run) -> None:
     """The newest entry first."""
     mod, _ = single(run)
@@ -61,7 +58,7 @@ def _everybody_reads_the_changelog_of_a_published_mod(run: Run) -> None:
     require_equal("the newest entry", "final", body["notes"][0]["title"])
 
 
-@own("C-READ-9", "C-FILE-1", "C-UP-10")
+@own_check("C-READ-9", "C-FILE-1", "C-UP-10")
 def _everybody_downloads_the_file_of_a_published_mod(run: Run) -> None:
     """At both addresses, with digest and stored type."""
     mod, _ = single(run)
@@ -74,7 +71,7 @@ def _everybody_downloads_the_file_of_a_published_mod(run: Run) -> None:
         require(reply.header("Last-Modified"), "The file has no Last-Modified.")
 
 
-@own("C-FILE-2", "C-FILE-9")
+@own_check("C-FILE-2", "C-FILE-9")
 def _the_file_of_a_published_mod_has_ranges_and_conditions(run: Run) -> None:
     """A date does not make a range."""
     mod, _ = single(run)
@@ -88,7 +85,7 @@ def _the_file_of_a_published_mod_has_ranges_and_conditions(run: Run) -> None:
     run.service.get(path, if_none_match=f'"{mod.digest}"').expect(304)
 
 
-@own("C-FILE-3", "C-FILE-4", "C-FILE-5", "C-FILE-6")
+@own_check("C-FILE-3", "C-FILE-4", "C-FILE-5", "C-FILE-6")
 def _the_files_of_a_published_mod_are_harmless(run: Run) -> None:
     """Sandboxed, attachments but for images, and no script of our pages."""
     mod, _ = single(run)
@@ -105,7 +102,7 @@ def _the_files_of_a_published_mod_are_harmless(run: Run) -> None:
     require_equal("the image", PNG, run.service.get(find_asset(mod.public, "image")["url"]).body)
 
 
-@own("C-LIST-8", "C-LIST-5", "C-LIST-4", "C-LIST-7")
+@own_check("C-LIST-8", "C-LIST-5", "C-LIST-4", "C-LIST-7")
 def _a_published_mod_is_found_by_its_words_and_games(run: Run) -> None:
     """Folded, as parts of words, by the whole name of a game; and among the last changed."""
     mod, _ = single(run)
@@ -127,7 +124,7 @@ def _a_published_mod_is_found_by_its_words_and_games(run: Run) -> None:
     require(mod.id in newest, "The mod that was just published is not among the last changed.")
 
 
-@own("C-VOTE-3")
+@own_check("C-VOTE-3")
 def _an_owner_cannot_vote(run: Run) -> None:
     """And there is no vote."""
     mod, _ = single(run)
@@ -136,7 +133,7 @@ def _an_owner_cannot_vote(run: Run) -> None:
     require_equal("votes of a new mod", (0, 0), (votes["ups"], votes["downs"]))
 
 
-@own("C-PIC-9", added=True)
+@own_check("C-PIC-9", added=True)
 def _the_captions_of_a_published_mod_are_read(run: Run) -> None:
     """In the order of its images."""
     mod, _ = single(run)
@@ -144,7 +141,7 @@ def _the_captions_of_a_published_mod_are_read(run: Run) -> None:
     require_equal("captions", [mod.caption, ""], [entry["caption"] for entry in body["captions"]])
 
 
-@own("C-UP-6")
+@own_check("C-UP-6")
 def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
     """With another ``ETag``."""
     mod, _ = single(run)
@@ -158,7 +155,7 @@ def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
     require_equal("version after the replacement", "newer", run.service.get(mod.path()).document()["version"])
 
 
-@own("C-OWN-19", added=True)
+@own_check("C-OWN-19", added=True)
 def _a_draft_supersedes_nothing(run: Run) -> None:
     """Its owner may name it."""
     mod, _ = single(run)
@@ -168,7 +165,7 @@ def _a_draft_supersedes_nothing(run: Run) -> None:
     mod.owner.call("PUT", mod.path("/superseded"), {"by": None}).expect(200)
 
 
-@own("C-DL-4", feature="modhub_downloads", added=True)
+@own_check("C-DL-4", feature="modhub_downloads", added=True)
 def _the_downloads_of_a_published_mod_are_read(run: Run) -> None:
     """Their number is not known."""
     mod, _ = single(run)

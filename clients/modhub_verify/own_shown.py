@@ -5,19 +5,16 @@ import io
 import json
 import re
 import zipfile
-from functools import partial
 
-from modhub_verify.checks import check
 from modhub_verify.outcomes import Broken
 from modhub_verify.own_hidden import changes_of, note_serial
 from modhub_verify.own_public import single
+from modhub_verify.owner import own_check
 from modhub_verify.replies import require, require_equal
 from modhub_verify.run import Run, find_asset
 
-own = partial(check, part="own")
 
-
-@own("C-UP-15", "C-MOD-3", "C-PAGE-1")
+@own_check("C-UP-15", "C-MOD-3", "C-PAGE-1")
 def _the_page_of_a_mod_shows_text_as_text(run: Run) -> None:
     """Title and caption have markup; its css is not used."""
     mod, _ = single(run)
@@ -32,7 +29,7 @@ def _the_page_of_a_mod_shows_text_as_text(run: Run) -> None:
     require("<i>Ångström</i>" not in listed, "Browse has a title as markup.")
 
 
-@own("C-PAGE-24", added=True)
+@own_check("C-PAGE-24", added=True)
 def _the_page_of_a_mod_names_its_guid_and_digest(run: Run) -> None:
     """Of the file that is served."""
     mod, _ = single(run)
@@ -41,7 +38,7 @@ def _the_page_of_a_mod_names_its_guid_and_digest(run: Run) -> None:
     require(mod.digest in page, "The page of a mod does not show the SHA-256 of its file.")
 
 
-@own("C-PAGE-17", added=True)
+@own_check("C-PAGE-17", added=True)
 def _the_feeds_of_a_mod_have_its_versions(run: Run) -> None:
     """As many in both."""
     mod, _ = single(run)
@@ -51,7 +48,7 @@ def _the_feeds_of_a_mod_have_its_versions(run: Run) -> None:
     require_equal("entries of both feeds", len(items), atom.text.count("<entry>"))
 
 
-@own("C-PAGE-37", "C-PAGE-39", added=True)
+@own_check("C-PAGE-37", "C-PAGE-39", added=True)
 def _the_page_of_an_author_has_the_published_mod(run: Run) -> None:
     """And so has the feed."""
     mod, _ = single(run)
@@ -62,7 +59,7 @@ def _the_page_of_an_author_has_the_published_mod(run: Run) -> None:
     require(f"/Modhub/{mod.id}" in feed, "The feed of an author has not the published mod.")
 
 
-@own("C-SYNC-1", "C-SYNC-16", feature="modhub_sync", added=True)
+@own_check("C-SYNC-1", "C-SYNC-16", feature="modhub_sync", added=True)
 def _a_published_mod_is_known_by_its_guid(run: Run) -> None:
     """With the answer of its single read."""
     mod, reply = single(run)
@@ -71,11 +68,11 @@ def _a_published_mod_is_known_by_its_guid(run: Run) -> None:
         require_equal("a mod by its GUID", reply.body, known.body)
         known.expect_header("ETag", reply.header("ETag"))
     answer = run.service.post_json("/api/modhub/lookup", {"guids": [mod.guid, mod.other["guid"]]}).document()
-    found = [entry["id"] for entry in answer["mods"]]
-    require_equal("a look-up", ([mod.id], [mod.other["guid"]]), (found, answer["missing"]))
+    mods = [entry["id"] for entry in answer["mods"]]
+    require_equal("a look-up", ([mod.id], [mod.other["guid"]]), (mods, answer["missing"]))
 
 
-@own("C-SYNC-3", "C-SYNC-9", "C-SYNC-11", feature="modhub_sync", added=True)
+@own_check("C-SYNC-3", "C-SYNC-9", "C-SYNC-11", feature="modhub_sync", added=True)
 def _plans_and_updates_know_a_published_mod(run: Run) -> None:
     """By the digest of its file."""
     mod, _ = single(run)
@@ -89,7 +86,7 @@ def _plans_and_updates_know_a_published_mod(run: Run) -> None:
     require_equal("the digest in a lock", mod.digest, plan["lock"]["entries"][0]["sha256"])
 
 
-@own("C-SYNC-5", "C-SYNC-25", feature="modhub_sync", added=True)
+@own_check("C-SYNC-5", "C-SYNC-25", feature="modhub_sync", added=True)
 def _a_published_mod_is_one_change(run: Run) -> None:
     """However often it was changed."""
     note_serial(run)
@@ -100,7 +97,7 @@ def _a_published_mod_is_one_change(run: Run) -> None:
     require_equal("the id of a change", mod.id, changes[0]["id"])
 
 
-@own("C-PAGE-60", "C-PAGE-61", added=True)
+@own_check("C-PAGE-60", "C-PAGE-61", added=True)
 def _the_archive_of_a_published_mod_has_its_file(run: Run) -> None:
     """409 while a required mod is missing."""
     mod, _ = single(run)

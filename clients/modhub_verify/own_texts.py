@@ -2,14 +2,12 @@
 
 import html
 import re
-from functools import partial
 
-from modhub_verify.checks import check
-from modhub_verify.own_mod import own_mod
+from modhub_verify.own_mod import mod_of
+from modhub_verify.owner import own_check
 from modhub_verify.replies import require, require_equal, require_keys
 from modhub_verify.run import Run
 
-own = partial(check, part="own")
 ALLOWED = (
     *("p", "h2", "h3", "h4", "strong", "b", "em", "i", "u", "s", "del", "ins", "sub", "sup", "small", "blockquote"),
     *("ul", "ol", "dl", "code", "pre", "kbd", "samp", "table", "a", "span"),
@@ -24,29 +22,29 @@ INSIDE = {
 
 def stored(run: Run, text: str) -> str:
     """What the service keeps of this description."""
-    description: str = own_mod(run).edited({"description": text})["description"]
+    description: str = mod_of(run).edited({"description": text})["description"]
     return description
 
 
-@own("C-TXT-1")
+@own_check("C-TXT-1")
 def _text_of_owners_is_normalised_and_stripped(run: Run) -> None:
     """NFC, without control characters and outer spaces."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     mark = mod.owner.mark
     title = mod.edited({"title": f"  {mark} e\u0301\u0007\u0000 end \n"})["title"]
     require_equal("a title with a combining accent, control and outer characters", f"{mark} é end", title)
 
 
-@own("C-TXT-2")
+@own_check("C-TXT-2")
 def _single_lines_have_no_breaks_and_no_overrides(run: Run) -> None:
     """Of a title."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     mark = mod.owner.mark
     title = mod.edited({"title": f"{mark} a\nb\tc \u202edefg\u2066"})["title"]
     require_equal("a title with breaks and bidirectional overrides", f"{mark} a b c defg", title)
 
 
-@own("C-TXT-8")
+@own_check("C-TXT-8")
 def _cleaned_html_is_well_formed_short_and_lasting(run: Run) -> None:
     """Open tags that are cut, and what is stored sent again."""
     once = stored(run, "<p><strong>open " + "<em>x</em> " * 1200)
@@ -56,7 +54,7 @@ def _cleaned_html_is_well_formed_short_and_lasting(run: Run) -> None:
     require_equal("a description that is sent again", once, stored(run, once))
 
 
-@own("C-TXT-9")
+@own_check("C-TXT-9")
 def _allowed_tags_stay(run: Run) -> None:
     """All of the allowlist, where browsers allow them."""
     for tag in ALLOWED:
@@ -68,7 +66,7 @@ def _allowed_tags_stay(run: Run) -> None:
     require("<br" in kept and "<hr" in kept, f"<br> and <hr> are not kept: {kept}")
 
 
-@own("C-TXT-10")
+@own_check("C-TXT-10")
 def _only_allowed_attributes_stay(run: Run) -> None:
     """Of links, images and cells; no other schemes, no pictures from elsewhere."""
     kept = stored(
@@ -84,14 +82,14 @@ def _only_allowed_attributes_stay(run: Run) -> None:
         require(stays in kept, f"{stays} is not kept: {kept}")
 
 
-@own("C-TXT-11")
+@own_check("C-TXT-11")
 def _every_link_of_an_owner_is_marked(run: Run) -> None:
     """Whatever ``rel`` was sent."""
     kept = stored(run, '<p><a href="https://example.org/" rel="follow">x</a></p>')
     require_equal("rel of a link", ["nofollow noopener ugc"], re.findall(r'rel="([^"]*)"', kept))
 
 
-@own("C-TXT-12")
+@own_check("C-TXT-12")
 def _scripts_go_with_their_content_and_other_tags_alone(run: Run) -> None:
     """The text of unknown tags stays."""
     kept = stored(run, "<p>a<script>evil()</script><style>p{}</style><blink>b</blink><form>c</form></p>")
@@ -100,10 +98,10 @@ def _scripts_go_with_their_content_and_other_tags_alone(run: Run) -> None:
     require_equal("the text that stays", "abc", html.unescape(re.sub(r"<[^>]*>", "", kept)))
 
 
-@own("C-OWN-41", added=True)
+@own_check("C-OWN-41", added=True)
 def _a_preview_is_what_is_stored(run: Run) -> None:
     """And changes nothing."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     before = mod.edited({"description": "<p>before</p>"})
     sent = {"text": "<p onclick='x()'>new <blink>text</blink></p>", "format": "html", "field": "description"}
     answer = mod.owner.call("POST", mod.path("/preview"), sent).expect(200).document()

@@ -1,34 +1,31 @@
 """Part ``own``: files, images and changelog entries of a draft."""
 
 import hashlib
-from functools import partial
 from urllib.parse import quote
 
-from modhub_verify.checks import check
-from modhub_verify.own_mod import PNG, own_mod
-from modhub_verify.owner import error_of
+from modhub_verify.own_mod import PNG, mod_of
+from modhub_verify.owner import error_of, own_check
 from modhub_verify.replies import require, require_equal, require_keys
 from modhub_verify.run import Run, find_asset
 
-own = partial(check, part="own")
 CSS_LIMIT = 256 * 1024
 IMAGE_LIMIT = 2 * 1024 * 1024
 
 
-@own("C-UP-1")
+@own_check("C-UP-1")
 def _an_upload_is_the_file_itself(run: Run) -> None:
     """No form, no encoding."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     form = b'--x\r\nContent-Disposition: form-data; name="f"\r\n\r\nx\r\n--x--\r\n'
     mod.upload("css", form, **{"Content-Type": "multipart/form-data; boundary=x"}).expect_error(400)
     mod.upload("css", b"x", **{"Content-Encoding": "gzip"}).expect_error(400)
     require_equal("files after refused uploads", [], mod.draft["assets"] and mod.read_files())
 
 
-@own("C-UP-3", "C-UP-8")
+@own_check("C-UP-3", "C-UP-8")
 def _a_code_file_needs_a_version(run: Run) -> None:
     """Spaces are none, and 65 characters are cut."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     for query in ("name=a.zip", "name=a.zip&version=", "name=a.zip&version=%20%09"):
         mod.upload("code", b"x", query).expect_error(400)
     require_equal("files after uploads without a version", {}, find_asset(mod.now(), "code"))
@@ -36,10 +33,10 @@ def _a_code_file_needs_a_version(run: Run) -> None:
     require_equal("a version of 65 characters", "v" * 64, version)
 
 
-@own("C-UP-2", "C-UP-4", "C-UP-5", "C-MOD-5")
+@own_check("C-UP-2", "C-UP-4", "C-UP-5", "C-MOD-5")
 def _a_version_is_used_once(run: Run) -> None:
     """The refusal says what it stored; the upload writes one entry, css none."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     content = b"first"
     sent = mod.upload("code", content, "name=a.zip&version=1.0").expect(201).document()
     require_equal("version after an upload", "1.0", sent["version"])
@@ -57,10 +54,10 @@ def _a_version_is_used_once(run: Run) -> None:
     require_equal("entries after css", count, mod.owner.call("GET", mod.path("/notes")).document()["count"])
 
 
-@own("C-UP-6", "C-MOD-12")
+@own_check("C-UP-6", "C-MOD-12")
 def _a_second_file_replaces_the_first_and_images_gather(run: Run) -> None:
     """At the same address; code, css, images."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     mod.upload("css", b"first {}", "name=one.css").expect(201)
     first = find_asset(mod.now(), "css")
     second = find_asset(mod.upload("css", b"second {}", "name=two.css").expect(201).document(), "css")
@@ -77,10 +74,10 @@ def _a_second_file_replaces_the_first_and_images_gather(run: Run) -> None:
         require(asset["url"].startswith("/Modhub/file/"), f"the address of an asset: came {asset['url']}.")
 
 
-@own("C-UP-7")
+@own_check("C-UP-7")
 def _a_name_is_its_last_part(run: Run) -> None:
     """Without control characters, 255 at most, never empty."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     for sent, expected in (
         ("../../etc/passwd", "passwd"),
         ("C:\\mods\\a.css", "a.css"),
@@ -94,18 +91,18 @@ def _a_name_is_its_last_part(run: Run) -> None:
         require(asset["name"] not in {"", ".", ".."}, f"the name of an upload with {query!r}: came {asset['name']!r}.")
 
 
-@own("C-UP-9")
+@own_check("C-UP-9")
 def _an_empty_file_is_refused(run: Run) -> None:
     """Of each kind."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     for kind, query in (("css", "name=a.css"), ("images", "name=a.png"), ("code", "name=a.zip&version=empty")):
         mod.upload(kind, b"", query).expect_error(400)
 
 
-@own("C-UP-11", "C-UP-12", "C-TXT-7")
+@own_check("C-UP-11", "C-UP-12", "C-TXT-7")
 def _a_file_over_its_limit_is_refused_and_not_kept(run: Run) -> None:
     """Css of 256 KB is taken, one byte more is not; nor an image over 2 MB."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     whole = mod.upload("css", b" " * CSS_LIMIT, "name=limit.css").expect(201).document()
     for kind, limit in (("css", CSS_LIMIT), ("images", IMAGE_LIMIT)):
         body = mod.upload(kind, b" " * (limit + 1), "name=large").expect_error(413)
@@ -113,10 +110,10 @@ def _a_file_over_its_limit_is_refused_and_not_kept(run: Run) -> None:
     require_equal("assets after refused uploads", whole["assets"], mod.now()["assets"])
 
 
-@own("C-OWN-40", added=True)
+@own_check("C-OWN-40", added=True)
 def _the_files_of_a_draft_have_digests(run: Run) -> None:
     """In the order of the assets."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     mod.upload("css", b"digest {}", "name=d.css").expect(201)
     answer = mod.owner.call("GET", mod.path("/files")).expect(200).document()
     require_equal("count of the files", len(answer["files"]), answer["count"])
@@ -127,10 +124,10 @@ def _the_files_of_a_draft_have_digests(run: Run) -> None:
     require_equal("the order of files", order, [(entry["kind"], entry["name"]) for entry in answer["files"]])
 
 
-@own("C-UP-14")
+@own_check("C-UP-14")
 def _an_image_can_be_deleted(run: Run) -> None:
     """By the call for images, other files not."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     before = mod.upload("images", PNG, "name=short-lived.png").expect(201).document()
     number = before["assets"][-1]["url"].rpartition("/")[2]
     mod.owner.call("DELETE", mod.path(f"/images/{number}")).expect(204)
@@ -142,10 +139,10 @@ def _an_image_can_be_deleted(run: Run) -> None:
         mod.owner.call("DELETE", mod.path(f"/images/{css['url'].rpartition('/')[2]}")).expect(401)
 
 
-@own("C-PIC-20", "C-PIC-21", added=True)
+@own_check("C-PIC-20", "C-PIC-21", added=True)
 def _images_have_captions_and_an_order(run: Run) -> None:
     """Each image is named once, and no other."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     for _ in range(2):
         mod.upload("images", PNG, "name=i.png").expect(201)
     images = [file["assetId"] for file in mod.read_files() if file["kind"] == "image"]
@@ -164,10 +161,10 @@ def _images_have_captions_and_an_order(run: Run) -> None:
         mod.owner.call("PUT", mod.path("/order"), {"assetIds": wrong}).expect_error(400)
 
 
-@own("C-NOTE-1", "C-NOTE-3", "C-NOTE-5", "C-NOTE-20")
+@own_check("C-NOTE-1", "C-NOTE-3", "C-NOTE-5", "C-NOTE-20")
 def _an_entry_can_be_edited(run: Run) -> None:
     """Before publication; it is cut, cleaned, cleared, and checked with its mod."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     before = mod.upload("code", b"x", "name=x.zip&version=note").expect(201).document()
     answer = mod.owner.call("GET", mod.path("/notes")).expect(200).document()
     require_equal("count of the entries", len(answer["notes"]), answer["count"])
@@ -188,18 +185,18 @@ def _an_entry_can_be_edited(run: Run) -> None:
     mod.owner.call("PUT", f"/api/modhub/{mod.other['id']}/changelog/{newest['id']}", {}).expect(401)
 
 
-@own("C-NOTE-2")
+@own_check("C-NOTE-2")
 def _nothing_but_an_upload_makes_an_entry(run: Run) -> None:
     """405 to everybody."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     mod.owner.call("POST", mod.path("/changelog"), {"title": "x", "text": "x"}).expect(405)
     run.service.call("POST", mod.path("/changelog"), b"{}").expect(405)
 
 
-@own("C-NOTE-4")
+@own_check("C-NOTE-4")
 def _a_deleted_entry_frees_its_version(run: Run) -> None:
     """An edited title does not."""
-    mod = own_mod(run)
+    mod = mod_of(run)
     mod.upload("code", b"x", "name=x.zip&version=free").expect(201)
     note = mod.owner.call("GET", mod.path("/notes")).document()["notes"][0]
     path = mod.path(f"/changelog/{note['id']}")

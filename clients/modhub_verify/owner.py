@@ -4,20 +4,24 @@ import json
 import secrets
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 from uuid import uuid4
 
+from modhub_verify.checks import check
 from modhub_verify.outcomes import Absent, Broken, Interrupted, LeftBehind, Skipped, Unreachable, WrongUse
 from modhub_verify.replies import Reply
 from modhub_verify.run import Run
 from modhub_verify.service import VerifiedService
 
-NAME: Final = "modhub-verify"
+own_check = partial(check, part="own")
+"""A check of the part ``own``."""
+MARK: Final = "modhub-verify"
 CLEANING_SECONDS: Final = 60.0
 """How long a run tries to delete its mods from a service that does not answer."""
 DECLARED_SECONDS: Final = 3.0
 """How long an answer to a body that is only declared is waited for."""
-FIRST_WAIT: Final = 0.5
+CLEANING_PAUSE: Final = 0.5
 """Seconds before the second attempt to clean up."""
 _LONGEST_WAIT: Final = 8.0
 
@@ -29,7 +33,7 @@ class Owner:
         self.service = run.service
         self.credentials = run.credentials
         self.nonce = secrets.token_hex(5)
-        self.mark = f"{NAME} {self.nonce}"
+        self.mark = f"{MARK} {self.nonce}"
         self.session: Mapping[str, Any] = {}
         self.made: dict[int, str] = {}
         """The titles of the mods that this run has made and not deleted, by number."""
@@ -44,7 +48,7 @@ class Owner:
         if key:
             reply = send(self.service, "POST", "/api/auth/exchange", {"key": key}, patient=False)
         else:
-            sent = {"email": self.credentials.email, "password": self.credentials.password, "client": NAME}
+            sent = {"email": self.credentials.email, "password": self.credentials.password, "client": MARK}
             reply = send(self.service, "POST", "/api/auth/login", sent, patient=False)
         if reply.status == 200:
             self.adopt(reply.document())
@@ -123,7 +127,7 @@ class Owner:
         """Delete what the run has made and end its session; tries for a while. `LeftBehind` if something remains."""
         if not self._token:
             return
-        deadline, wait = time.monotonic() + CLEANING_SECONDS, FIRST_WAIT
+        deadline, wait = time.monotonic() + CLEANING_SECONDS, CLEANING_PAUSE
         # A service of its own: the run's one takes no more calls once it is interrupted.
         self.service.close()
         with VerifiedService(self.service.url) as service:
@@ -209,15 +213,15 @@ def error_of(reply: Reply) -> str:
         return ""
 
 
-def same_answer(subject: str, one: Reply, other: Reply) -> None:
+def same_answer(subject: str, first: Reply, other: Reply) -> None:
     """`Broken` unless two answers are the same byte for byte, but for their time and request id."""
-    for what, first, second in (
-        ("status", one.status, other.status),
-        ("body", one.body, other.body),
-        ("headers", _lasting(one), _lasting(other)),
+    for what, expected, came in (
+        ("status", first.status, other.status),
+        ("body", first.body, other.body),
+        ("headers", _lasting(first), _lasting(other)),
     ):
-        if first != second:
-            raise Broken(f"{subject}: expected one answer for both, came the {what} {first!r} and {second!r}.")
+        if expected != came:
+            raise Broken(f"{subject}: expected one answer for both, came the {what} {expected!r} and {came!r}.")
 
 
 def _lasting(reply: Reply) -> list[tuple[str, str]]:

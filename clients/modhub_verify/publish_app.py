@@ -1,18 +1,13 @@
 """Part ``publish`` with ``--may-leave-traces``: builds, which are kept, and a section of the app changelog."""
 
-from functools import partial
-
-from modhub_verify.checks import check
 from modhub_verify.outcomes import Skipped
 from modhub_verify.publish_keys import app_call
-from modhub_verify.publisher import PLATFORM, Publisher, publisher_of
+from modhub_verify.publisher import PLATFORM, RunPublisher, publish_check, publisher_of
 from modhub_verify.replies import require, require_equal, require_keys
 from modhub_verify.run import Run
 
-publish = partial(check, part="publish", feature="modhub_builds")
 
-
-def traces(run: Run) -> Publisher:
+def traces(run: Run) -> RunPublisher:
     """The key; `Skipped` unless the run may leave what it publishes."""
     publisher = publisher_of(run)
     if not run.options.may_leave_traces:
@@ -20,7 +15,7 @@ def traces(run: Run) -> Publisher:
     return publisher
 
 
-@publish("C-APP-2", "C-APP-4", "C-APP-5", "C-APP-7")
+@publish_check("C-APP-2", "C-APP-4", "C-APP-5", "C-APP-7", feature="modhub_builds")
 def _builds_are_published_and_kept(run: Run) -> None:
     """Two of them, the first without losing its address."""
     publisher = traces(run)
@@ -45,7 +40,7 @@ def _builds_are_published_and_kept(run: Run) -> None:
     )
 
 
-@publish("C-APP-9", "C-APP-10", "C-APP-11")
+@publish_check("C-APP-9", "C-APP-10", "C-APP-11", feature="modhub_builds")
 def _a_section_is_put_on_top_and_taken_back(run: Run) -> None:
     """Only while it is on top."""
     publisher = traces(run)

@@ -1,19 +1,16 @@
 """Part ``publish``: the machine key, and what it is refused. Nothing here is published."""
 
-from functools import partial
 from typing import Any
 
-from modhub_verify.checks import check
 from modhub_verify.outcomes import Skipped
 from modhub_verify.owner import declare_body, send
-from modhub_verify.publisher import PLATFORM, publisher_of
+from modhub_verify.publisher import PLATFORM, publish_check, publisher_of
 from modhub_verify.replies import Reply, require, require_equal
 from modhub_verify.run import Run
 
-publish = partial(check, part="publish")
 BUILD_LIMIT = 64 * 1024 * 1024
 SECTION_LIMIT = 256 * 1024
-CALLS = (
+KEY_CALLS = (
     ("GET", "/api/modhub/key", "core"),
     ("POST", f"/api/modhub/app/{PLATFORM}", "modhub_builds"),
     ("POST", "/api/modhub/app/changelog", "modhub_builds"),
@@ -29,18 +26,18 @@ def wrong_keys(key: str) -> tuple[str, ...]:
     return (key[:-1], f"{key}0", key.swapcase() if key.swapcase() != key else key[1:], "x", "0" * 64)
 
 
-@publish("C-KEY-3")
+@publish_check("C-KEY-3")
 def _the_key_is_valid(run: Run) -> None:
     """And its call changes nothing."""
     reply = publisher_of(run).call("GET", "/api/modhub/key").expect(200)
     require_equal("the answer to a valid key", {"ok": True}, reply.json())
 
 
-@publish("C-KEY-2", "C-ERR-2")
+@publish_check("C-KEY-2", "C-ERR-2")
 def _other_keys_are_refused(run: Run) -> None:
     """By every call of a key, with the two exact bodies."""
     publisher = publisher_of(run)
-    for method, path, feature in CALLS:
+    for method, path, feature in KEY_CALLS:
         if feature not in run.features:
             continue
         # Empty bodies, so that nothing is published if the service lets them through.
@@ -51,7 +48,7 @@ def _other_keys_are_refused(run: Run) -> None:
             require_equal(f"{reply.call} with a wrong key", {"error": "unknown_api_key"}, reply.json())
 
 
-@publish("C-KEY-4", "C-ADDR-2")
+@publish_check("C-KEY-4", "C-ADDR-2")
 def _the_key_is_no_address_key_and_no_token(run: Run) -> None:
     """Nor is it taken as a bearer token."""
     publisher = publisher_of(run)
@@ -73,7 +70,7 @@ def app_call(run: Run, method: str, path: str, **options: Any) -> Reply:
     return reply
 
 
-@publish("C-APP-1", feature="modhub_builds")
+@publish_check("C-APP-1", feature="modhub_builds")
 def _bad_platforms_are_refused(run: Run) -> None:
     """Without a body, so that nothing can be published."""
     for name in ("Windows", "-a", "a-", "a--b", "a_b", "a" * 33, "%C3%A4", "a.b"):
@@ -82,7 +79,7 @@ def _bad_platforms_are_refused(run: Run) -> None:
         require(reply.get("message"), f"The refusal of the platform {name} has no sentence.")
 
 
-@publish("C-APP-3", feature="modhub_builds")
+@publish_check("C-APP-3", feature="modhub_builds")
 def _bad_builds_are_refused(run: Run) -> None:
     """Empty, a form, encoded; none is listed."""
     path = f"/api/modhub/app/{PLATFORM}?version=refused"
@@ -94,7 +91,7 @@ def _bad_builds_are_refused(run: Run) -> None:
     require('"refused"' not in listed, "A refused build is in the list of builds.")
 
 
-@publish("C-ERR-20", "C-UP-12", feature="modhub_builds")
+@publish_check("C-ERR-20", "C-UP-12", feature="modhub_builds")
 def _a_build_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
     """None of it is sent."""
     key = {"X-Api-Key": publisher_of(run).key}
@@ -105,7 +102,7 @@ def _a_build_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
     require_equal("limitBytes of a build", BUILD_LIMIT, body.get("limitBytes"))
 
 
-@publish("C-APP-8", feature="modhub_builds")
+@publish_check("C-APP-8", feature="modhub_builds")
 def _bad_sections_are_refused(run: Run) -> None:
     """Empty, not UTF-8, too large; the changelog stays."""
     before = run.service.call("GET", "/api/modhub/app").expect(200).document()["changelog"]

@@ -1,19 +1,15 @@
 """Part ``publish``: a wiki page of the run's own, which is removed again. Its revisions stay stored, unseen."""
 
-from functools import partial
-
-from modhub_verify.checks import check
 from modhub_verify.outcomes import Skipped
-from modhub_verify.publisher import Publisher, publisher_of
+from modhub_verify.publisher import RunPublisher, publish_check, publisher_of
 from modhub_verify.replies import require, require_equal, require_keys
 from modhub_verify.run import Run
 
-publish = partial(check, part="publish", feature="modhub_wiki")
 LIMIT = 1024 * 1024
 PAGE = ("path", "title", "url", "revision", "updatedAt")
 
 
-def wiki(run: Run) -> Publisher:
+def wiki(run: Run) -> RunPublisher:
     """The key; `Skipped` if it may not publish wiki pages."""
     publisher = publisher_of(run)
     if "may publish pages" not in run.notes:
@@ -27,7 +23,7 @@ def wiki(run: Run) -> Publisher:
     return publisher
 
 
-@publish("C-WIKI-1")
+@publish_check("C-WIKI-1", feature="modhub_wiki")
 def _bad_paths_are_refused(run: Run) -> None:
     """As sent, dots and encoded slashes too."""
     publisher = wiki(run)
@@ -36,7 +32,7 @@ def _bad_paths_are_refused(run: Run) -> None:
         publisher.made.discard(path)
 
 
-@publish("C-WIKI-4")
+@publish_check("C-WIKI-4", feature="modhub_wiki")
 def _bad_pages_are_refused(run: Run) -> None:
     """Empty, not UTF-8, over 1 MB; there is no page."""
     publisher = wiki(run)
@@ -47,7 +43,7 @@ def _bad_pages_are_refused(run: Run) -> None:
     run.service.call("GET", f"/Modhub/api/wiki/{publisher.page}").expect(404)
 
 
-@publish("C-WIKI-2", "C-WIKI-3")
+@publish_check("C-WIKI-2", "C-WIKI-3", feature="modhub_wiki")
 def _a_page_is_published_and_changed(run: Run) -> None:
     """Its title is the query's, that of its heading, or its last segment."""
     publisher = wiki(run)
@@ -62,7 +58,7 @@ def _a_page_is_published_and_changed(run: Run) -> None:
     publisher.remove_page(page).expect(204)
 
 
-@publish("C-WIKI-6")
+@publish_check("C-WIKI-6", feature="modhub_wiki")
 def _a_page_is_read_as_it_was_sent(run: Run) -> None:
     """By everybody, with an ``ETag``, and listed."""
     publisher = wiki(run)
@@ -80,20 +76,20 @@ def _a_page_is_read_as_it_was_sent(run: Run) -> None:
     publisher.remove_page(path).expect(204)
 
 
-@publish("C-WIKI-7")
+@publish_check("C-WIKI-7", feature="modhub_wiki")
 def _the_older_address_answers_the_same(run: Run) -> None:
     """To ``PUT``, ``GET`` and ``DELETE``."""
     publisher = wiki(run)
     path, old = f"{publisher.page}/older", "/api/modhub/wiki"
     publisher.publish_page(path, b"# modhub-verify", prefix=old).expect(201)
-    one = run.service.call("GET", f"{old}/{path}").expect(200)
+    first = run.service.call("GET", f"{old}/{path}").expect(200)
     other = run.service.call("GET", f"/Modhub/api/wiki/{path}").expect(200)
-    require_equal("a page at both addresses", other.body, one.body)
+    require_equal("a page at both addresses", other.body, first.body)
     publisher.call("DELETE", f"{old}/{path}").expect(204)
     publisher.remove_page(path).expect(404)
 
 
-@publish("C-WIKI-8", "C-WIKI-9")
+@publish_check("C-WIKI-8", "C-WIKI-9", feature="modhub_wiki")
 def _a_wiki_page_has_anchors_and_runs_nothing(run: Run) -> None:
     """Doubled headings are numbered."""
     publisher = wiki(run)
@@ -108,7 +104,7 @@ def _a_wiki_page_has_anchors_and_runs_nothing(run: Run) -> None:
     run.service.call("GET", f"/Modhub/Wiki/{path}").expect(404)
 
 
-@publish("C-WIKI-5")
+@publish_check("C-WIKI-5", feature="modhub_wiki")
 def _a_removed_page_is_gone(run: Run) -> None:
     """A second time it is 404."""
     publisher = wiki(run)

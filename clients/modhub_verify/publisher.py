@@ -3,27 +3,31 @@
 import secrets
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from modhub_verify import owner
+from modhub_verify.checks import check
 from modhub_verify.outcomes import Broken, LeftBehind, Skipped, Unreachable, WrongUse
-from modhub_verify.owner import FIRST_WAIT, NAME, send
+from modhub_verify.owner import CLEANING_PAUSE, MARK, send
 from modhub_verify.replies import Reply
 from modhub_verify.run import Run
 from modhub_verify.service import VerifiedService
 
-PLATFORM: Final = NAME
+publish_check = partial(check, part="publish")
+"""A check of the part ``publish``."""
+PLATFORM: Final = MARK
 """The platform of the builds that may leave traces: nobody else's."""
 
 
-class Publisher:
+class RunPublisher:
     """The key at work. ``page`` is the path of the run's wiki page."""
 
     def __init__(self, run: Run) -> None:
         self.service = run.service
         self.key = run.credentials.machine_key
         self.nonce = secrets.token_hex(5)
-        self.page = f"{NAME}-{self.nonce}"
+        self.page = f"{MARK}-{self.nonce}"
         self.made: set[str] = set()
         """The paths of wiki pages that this run has published and not removed."""
         self.section = ""
@@ -77,7 +81,7 @@ class Publisher:
 
     def _try(self, step: Callable[..., object], *arguments: str) -> None:
         """Call a step until it ends well, or for a while; what is left says whether it did."""
-        deadline, wait = time.monotonic() + owner.CLEANING_SECONDS, FIRST_WAIT
+        deadline, wait = time.monotonic() + owner.CLEANING_SECONDS, CLEANING_PAUSE
         while True:
             try:
                 step(*arguments)
@@ -92,13 +96,13 @@ class Publisher:
                 return
 
 
-def publisher_of(run: Run) -> Publisher:
+def publisher_of(run: Run) -> RunPublisher:
     """The key of this run; `Skipped` if none was given."""
     if not run.credentials.machine_key:
         raise Skipped("no machine key was given")
     if "publisher" not in run.notes:
-        run.notes["publisher"] = Publisher(run)
-    publisher: Publisher = run.notes["publisher"]
+        run.notes["publisher"] = RunPublisher(run)
+    publisher: RunPublisher = run.notes["publisher"]
     return publisher
 
 

@@ -143,7 +143,7 @@ def lost(
     served: BrokenService, account: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str]]:
     """``lost(mark, seconds, passes=…)``: a run over such a line; its exit code and output."""
-    monkeypatch.setattr(owner, "FIRST_WAIT", 0.1)
+    monkeypatch.setattr(owner, "CLEANING_PAUSE", 0.1)
 
     def run(mark: bytes, seconds: float, *, passes: bool) -> tuple[int, str]:
         line = LostLine(served.port, mark, seconds, passes=passes)  # type: ignore[attr-defined]
