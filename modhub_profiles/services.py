@@ -8,7 +8,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
-from modhub.base.errors import OwnershipLost
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.db import now
@@ -17,10 +16,11 @@ from modhub_profiles.models import AuthorProfile, ModLinks
 
 
 def change_links(session: Session, mods: IMods, mod_id: int | None, owner: int, changes: Mapping[str, str]) -> ModLinks:
-    """Set some of the cleaned fields of the owner's mod, and return all of them."""
-    if not mods.lock(session, mod_id or 0) or mods.get_mods(session, [mod_id or 0])[mod_id or 0].owner != owner:
-        raise OwnershipLost
-    links: ModLinks = _locked_row(session, ModLinks, mod_id=mod_id or 0)
+    """Set some of the cleaned fields of the owner's mod, and return all of them.
+
+    :class:`modhub.base.errors.OwnershipLost` if the mod was deleted.
+    """
+    links: ModLinks = _locked_row(session, ModLinks, mod_id=mods.lock_own(session, mod_id, owner).id)
     if _set(links, changes):
         record(session, "links changed", "mod", links.mod_id)
     session.flush()

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from modhub.base.errors import OwnershipLost
+from modhub.catalogue import services
+from modhub.catalogue.request_schemas import ModChange
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 
@@ -144,6 +147,21 @@ def test_nothing_was_changed_by_the_refused(site: Site, places: dict[str, Any]) 
         for method, suffix in MOD_CALLS:
             call(site.as_account(STRANGER), method, f"/api/modhub/{places['mine']}{suffix}", **body)
     assert [site.get("/api/modhub").body, site.get(f"/api/modhub/{places['mine']}/changelog").body] == before
+
+
+def test_somebody_elses_mod_is_refused_by_the_services_too(site: Site, places: dict[str, Any]) -> None:
+    # C-OWN-12
+    cleaned = ModChange(title="Taken").cleaned()
+    changes = (
+        services.own_mod,
+        lambda session, mod_id, owner: services.edit_mod(session, mod_id, owner, cleaned),
+        services.publish_mod,
+        services.delete_mod,
+    )
+    for change, place in product(changes, ((places["mine"], STRANGER), (10**6, OWNER), (None, OWNER))):
+        with pytest.raises(OwnershipLost), site.databases.write_session.begin() as session:
+            change(session, *place)
+    assert site.get(f"/api/modhub/{places['mine']}").json["title"] != "Taken"
 
 
 def test_the_owners_refusals_come_in_order(site: Site, places: dict[str, Any]) -> None:

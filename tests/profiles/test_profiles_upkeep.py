@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from modhub.admin import program as admin
+from modhub.base.errors import OwnershipLost
+from modhub.interfaces import IMods
 from modhub.ops import migrate
 from modhub_profiles import services
 from modhub_profiles.models import AuthorProfile, ModLinks
@@ -99,6 +101,15 @@ def test_two_requests_make_one_row(site: Site) -> None:
         services.change_profile(session, OWNER, "One", [])
         services.change_profile(session, OWNER, "Two", [])
     assert site.get(AUTHOR).html.select_one(".profile p").text == "Two"
+
+
+def test_somebody_elses_mod_is_refused_by_the_service_too(site: Site) -> None:
+    # C-OWN-12
+    mod, mods = published_mod(site), site.find_service(IMods)
+    for mod_id, owner in ((mod["id"], OWNER + 1), (10**6, OWNER), (None, OWNER)):
+        with pytest.raises(OwnershipLost), site.databases.write_session.begin() as session:
+            services.change_links(session, mods, mod_id, owner, {"source": "https://example.org"})
+    assert site.get(mod_address(mod, "links")).json == NOTHING
 
 
 def test_the_feature_leaves_and_comes_back(start: Start) -> None:
