@@ -139,6 +139,8 @@ def test_only_images_are_inline_whatever_their_type(site: Site) -> None:
         response = site.get(asset["url"])
         assert response.headers["Content-Disposition"].startswith("attachment")
         assert response.headers["Cache-Control"] == "no-cache"
+    page = upload_asset(site, mod, "images", content_type="text/html")["assets"][-1]
+    assert site.get(page["url"]).headers["Content-Disposition"].startswith("attachment")
 
 
 def test_an_image_without_a_type_gets_the_one_it_shows(site: Site) -> None:

@@ -225,10 +225,11 @@ def test_an_underscore_spoofs_no_hyphen(service):
     assert seen["REMOTE_ADDR"] == "127.0.0.1"
 
 
-def test_forwarded_fields_count_from_a_trusted_proxy_only():
-    settings = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": "x-forwarded-for"}
+@pytest.mark.parametrize(("proxy", "caller"), [("127.0.0.1", "9.9.9.9"), ("192.0.2.1", "127.0.0.1")])
+def test_forwarded_fields_count_from_a_trusted_proxy_only(proxy, caller):
+    settings = {"trusted_proxy": proxy, "trusted_proxy_headers": "x-forwarded-for"}
     with running(app, **settings) as service, RawClient(service) as client:
-        assert json.loads(client.ask(get("X-Forwarded-For: 9.9.9.9")).body)["REMOTE_ADDR"] == "9.9.9.9"
+        assert json.loads(client.ask(get("X-Forwarded-For: 9.9.9.9")).body)["REMOTE_ADDR"] == caller
 
 
 def test_a_fault_on_head_has_no_body(service):
