@@ -4,9 +4,10 @@ import gzip
 from typing import Any
 
 import pytest
-from webob import Request
+from webob import Request, Response
 
-from modhub.http.compression import accepts_gzip
+from modhub.http.compression import accepts_gzip, is_for_everybody
+from modhub.http.headers import HAS_TOKEN
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
@@ -114,6 +115,15 @@ def test_what_is_for_one_caller_is_never_compressed(site: Site) -> None:
         assert len(answer.body) > 600
     mine = site.as_account(OWNER).get("/api/modhub/mine", headers=GZIP)
     assert "Content-Encoding" not in mine.headers
+
+
+def test_a_response_with_a_secret_is_not_for_everybody() -> None:
+    # T-D18
+    request, form = Request.blank("/"), Request.blank("/", environ={HAS_TOKEN: True})
+    assert is_for_everybody(request, Response())
+    assert not is_for_everybody(form, Response())
+    for header in (("Set-Cookie", "form=secret"), ("Cache-Control", "private, no-store")):
+        assert not is_for_everybody(request, Response(headerlist=[header]))
 
 
 def test_files_are_never_changed(site: Site) -> None:

@@ -106,11 +106,13 @@ def test_a_camera_on_its_side_is_upright_and_says_nothing_of_its_place() -> None
     exif = Image.Exif()
     exif[0x0112] = 6
     exif[0x8825] = {1: "N", 2: (48.0, 8.0, 0.0)}
-    head, pictures = decoded(encoded(halves((800, 450)), "JPEG", exif=exif, quality=95))
+    told = {"exif": exif, "comment": b"at home", "xmp": b"<x:xmpmeta>at home</x:xmpmeta>"}
+    head, pictures = decoded(encoded(halves((800, 450)), "JPEG", quality=95, **told))
     assert head["size"] == [450, 800]
     assert is_like(pictures[-1], (0.5, 0.2), RED)
     assert is_like(pictures[-1], (0.5, 0.8), BLUE)
     assert all(not picture.getexif() for picture in pictures)
+    assert not {"comment", "xmp", "exif"} & {name for picture in pictures for name in picture.info}
 
 
 def test_an_animation_stands_still() -> None:
