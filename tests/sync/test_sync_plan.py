@@ -126,6 +126,9 @@ def test_the_lock_is_canonical_and_its_digest_right(site: Site) -> None:
     canonical = json.dumps(lock["entries"], ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     assert lock["digest"] == hashlib.sha256(canonical.encode()).hexdigest()
     assert lock == plan(site, base["guid"], top["guid"])["lock"]
+    # Whatever the order of the question and of the steps.
+    asked_for = sorted((published_mod(site)["guid"] for _ in range(3)), reverse=True)
+    assert [entry["guid"] for entry in plan(site, *asked_for)["lock"]["entries"]] == asked_for[::-1]
 
 
 def test_a_lock_is_checked_entry_by_entry(site: Site) -> None:

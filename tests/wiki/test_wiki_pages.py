@@ -83,8 +83,12 @@ def test_titles_and_text_are_escaped(wiki: Site, publish: Any) -> None:
         page = wiki.get(f"/Modhub/Wiki/a{address}").text
         assert "<script>" not in page
         assert "<img" not in page
-    page = wiki.get('/Modhub/Wiki?q="><script>alert(4)</script>').text
-    assert "<script>" not in page
+    for words in ('"><script>alert(4)</script>', "alert(3)", "alert(2)"):
+        results = wiki.get("/Modhub/Wiki", {"q": words})
+        assert "<script>" not in results.text
+        assert [hit.text for hit in results.html.select(".wiki-hits h2")] == ["<script>alert(3)</script>"] * (
+            "4" not in words
+        )
     ET.fromstring(wiki.get("/Modhub/wiki.atom").body)
 
 
