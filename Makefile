@@ -19,7 +19,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-quick test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool debian swift
+.PHONY: help install run test test-all test-rest test-quick test-browser test-deploy test-debian test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -184,6 +184,10 @@ soak: test-tools nginx ## run the long tests: 50 rolling restarts, 50 backups un
 	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/soak $(PYTEST_ARGS)
 	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py tests/functional/test_reads_after_commits.py tests/functional/test_downloads_service.py $(PYTEST_ARGS)
 
+# Not part of CI: it takes minutes, and lint knows of mutants that no longer apply.
+mutants: test-tools ## try the broken variants of tests/mutants, each of which a test must notice (MUTANTS='NAME ...'; VERIFY=1: modhub-verify)
+	@$(BIN)/python -W ignore tools/mutants.py $(if $(VERIFY),--verify) $(MUTANTS)
+
 # Outside .venv, which pip looks after. Debian 12's Node.js is too old for Pa11y.
 judges:
 	@command -v npm >/dev/null && command -v java >/dev/null || { \
@@ -217,11 +221,12 @@ completions: test-tools ## write the completions of modhub-get for bash and zsh
 clauses: venv ## write the texts of the clauses that the API's description has into its packages
 	@$(BIN)/python tools/write_clauses.py
 
-lint: lint-tools browser-tools ## run ruff and mypy, and check that names have one meaning and say it
+lint: lint-tools browser-tools ## run ruff and mypy, check names, and that the mutants apply
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/python tools/lint_names.py
+	@$(BIN)/python tools/mutant_table.py
 
 # Each part has its own catalogues. For a feature of your own: make messages PARTS=../modhub_reports
 PARTS ?= $(patsubst %/pyproject.toml,%,$(wildcard modhub*/pyproject.toml))
