@@ -19,7 +19,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-quick test-browser test-deploy test-debian test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool debian swift
+.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -86,7 +86,7 @@ browser-tools: test-tools
 	$(call install-lock,browser)
 
 # Keep compiled bytecode, whatever the environment says: tests start some programs many times.
-test test-all test-rest test-quick test-browser test-deploy test-debian test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
+test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
 PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
@@ -103,6 +103,20 @@ test-rest: test-tools ## run the tests that "make coverage" leaves out
 
 test-quick: test-tools ## run the fast tests: only SQLite, no processes, nothing slow
 	@$(BIN)/python $(PYTEST) $(QUICK) $(PYTEST_ARGS)
+
+# schemathesis is a plugin of pytest: beside the suite it would be loaded by every run.
+schemathesis: venv
+	$(call install-apart,api)
+
+node:
+	@command -v npm >/dev/null || { \
+		echo 'modhub: the generated client in TypeScript needs Node.js 20 or newer with npm: install them first.' >&2; exit 1; }
+
+openapi-typescript: node
+	$(call install-modules,tests/api/typescript,var/typescript)
+
+test-api: test-tools schemathesis openapi-typescript ## drive the API by its description (schemathesis), and by clients made of it in Python and TypeScript (needs Node.js 20)
+	@$(BIN)/pytest -n 2 --dist loadgroup --databases all --timeout=900 tests/api $(PYTEST_ARGS)
 
 chromium:
 	@command -v chromium >/dev/null || \
@@ -188,15 +202,20 @@ soak: test-tools nginx ## run the long tests: 50 rolling restarts, 50 backups un
 mutants: test-tools ## try the broken variants of tests/mutants, each of which a test must notice (MUTANTS='NAME ...'; VERIFY=1: modhub-verify)
 	@$(BIN)/python -W ignore tools/mutants.py $(if $(VERIFY),--verify) $(MUTANTS)
 
-# Outside .venv, which pip looks after. Debian 12's Node.js is too old for Pa11y.
+# Modules for Node.js, outside .venv, which pip looks after.
+define install-modules
+	@cmp -s $(1)/package-lock.json $(2)/installed.json || { \
+		echo 'modhub: installing $(1)/package-lock.json into $(2)' && mkdir -p $(2) && \
+		cp $(1)/package.json $(1)/package-lock.json $(2) && \
+		(cd $(2) && PUPPETEER_SKIP_DOWNLOAD=1 npm ci --silent --no-fund --no-audit) && \
+		cp $(1)/package-lock.json $(2)/installed.json; }
+endef
+
+# Debian 12's Node.js is too old for Pa11y.
 judges:
 	@command -v npm >/dev/null && command -v java >/dev/null || { \
 		echo 'modhub: "make judge-pages" needs Node.js 20 or newer with npm, and Java 11 or newer: install them first.' >&2; exit 1; }
-	@cmp -s tools/judge_pages/package-lock.json var/judges/installed.json || { \
-		echo 'modhub: installing tools/judge_pages/package-lock.json into var/judges' && mkdir -p var/judges && \
-		cp tools/judge_pages/package.json tools/judge_pages/package-lock.json var/judges && \
-		(cd var/judges && PUPPETEER_SKIP_DOWNLOAD=1 npm ci --silent --no-fund --no-audit) && \
-		cp tools/judge_pages/package-lock.json var/judges/installed.json; }
+	$(call install-modules,tools/judge_pages,var/judges)
 
 # Not part of CI: the scores depend on the machine.
 judge-pages: browser-tools chromium judges ## judge the pages with Lighthouse, the Nu HTML checker, Pa11y and axe, and weigh them
@@ -276,5 +295,5 @@ lock: ## update requirements/*.txt (needs uv; UPGRADE=--upgrade for the newest v
 	@command -v $(UV) >/dev/null || { echo 'modhub: "make lock" needs uv; name one, as in "make lock UV=path/to/uv".' >&2; exit 1; }
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/run.in --extra postgres --extra s3 --output-file requirements/run.txt
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/test.in --extra postgres --extra s3 --extra test --output-file requirements/test.txt
-	@for name in lint browser swift release; do \
+	@for name in lint browser swift release api; do \
 		$(UV) $(subst setup.py,,$(COMPILE)) $(UPGRADE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done

@@ -355,7 +355,7 @@ def test_refusals_follow_from_credentials_and_bodies(dialect: str) -> None:
 
 
 def test_files_are_bytes_of_any_type_and_some_calls_take_any_body(start: Start, tmp_path: Path) -> None:
-    # C-API-3
+    # C-API-3, C-API-12
     named = operations(started(start, tmp_path, FEATURES).get(ADDRESS).json)
     bytes_of_a_file = {"schema": {"type": "string", "format": "binary"}}
     download = named["GET", "/api/modhub/{}/download"]["responses"]

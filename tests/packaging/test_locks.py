@@ -1,5 +1,6 @@
 """The lock files: complete, hashed, without an index, and installable on Debian 12's Python 3.11.2."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -46,6 +47,17 @@ def test_every_line_is_one_exact_version_with_hashes(name: str) -> None:
 def test_files_name_no_index_and_no_place(name: str) -> None:
     text = (ROOT / "requirements" / name).read_text("utf-8")
     assert re.findall(r"https?:|file:|--(?:extra-)?index|--find-links|(?:^|\s)/\S+", text) == []
+
+
+@pytest.mark.parametrize("folder", ["tests/api/typescript", "tools/judge_pages"])
+def test_locks_for_node_have_digests_and_name_no_registry(folder: str) -> None:
+    packages = json.loads((ROOT / folder / "package-lock.json").read_text("utf-8"))["packages"]
+    listed = {name: package for name, package in packages.items() if name}
+    assert [name for name, package in listed.items() if "resolved" in package or "integrity" not in package] == []
+    versions = [*packages[""]["dependencies"].values(), *(package["version"] for package in listed.values())]
+    assert [
+        version for version in versions if not re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-z.-]+)?", version)
+    ] == []
 
 
 @pytest.mark.parametrize("name", LOCKS)

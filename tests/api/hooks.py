@@ -1,0 +1,26 @@
+"""What schemathesis does beside its configuration: it loads this module by SCHEMATHESIS_HOOKS, in its own process."""
+
+import os
+
+import schemathesis
+
+ANYWHERE = ("400", "404", "405")
+"""What any call may answer: an unreadable part of the request, an address that nothing can have, another method."""
+DRAFT = os.environ["MODHUB_DRAFT"].encode()
+"""What is in the title and the file of a draft, whose owner makes no call."""
+
+
+@schemathesis.hook
+def before_load_schema(context, raw_schema):
+    """Of "default" keep what any call may answer: else every status would be a described one."""
+    for methods in raw_schema["paths"].values():
+        for operation in methods.values():
+            other = operation["responses"].pop("default")
+            for status in ANYWHERE:
+                operation["responses"].setdefault(status, other)
+
+
+@schemathesis.check
+def shows_no_draft(context, response, case):
+    """Nothing of an unpublished mod is visible to anybody but its owner."""
+    assert DRAFT not in response.content, "a draft of another account is visible"
