@@ -46,22 +46,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     databases = DATABASES[metafunc.config.getoption("databases")]
     marked = [pytest.param(database, marks=pytest.mark.xdist_group(database)) for database in databases]
-    metafunc.parametrize("kind", marked, indirect=True, scope="module")
+    metafunc.parametrize("kind", marked, indirect=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def served(
     kind: str,
     template_databases: TemplateDatabases,
     tmp_path_factory: pytest.TempPathFactory,
     _compiled_templates: dict[str, str],
 ) -> Iterator[Served]:
-    """The service. Nothing that is done to it leaves a traceback in its log."""
+    """A service of the test's own, so that each run begins with the same. Nothing leaves a traceback in its log."""
     folder = tmp_path_factory.mktemp("api")
     includes = features_of(str(ROOT / "development.ini"))
     database, port = template_databases.new(kind, includes, folder / "modhub.sqlite"), free_port()

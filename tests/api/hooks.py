@@ -9,6 +9,10 @@ ANYWHERE = ("400", "404", "405")
 DRAFT = os.environ["MODHUB_DRAFT"].encode()
 """What is in the title and the file of a draft, whose owner makes no call."""
 
+NUMBERS = 8
+"""More than there are mods or files at the beginning."""
+HUGE = 2**31
+
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
@@ -24,3 +28,12 @@ def before_load_schema(context, raw_schema):
 def shows_no_draft(context, response, case):
     """Nothing of an unpublished mod is visible to anybody but its owner."""
     assert DRAFT not in response.content, "a draft of another account is visible"
+
+
+@schemathesis.hook
+def map_path_parameters(context, path_parameters):
+    """Ask for numbers that there are: of all numbers hardly one is that of a mod, a file or a draft."""
+    return {
+        name: value % NUMBERS or 1 if type(value) is int and 0 <= value < HUGE else value
+        for name, value in (path_parameters or {}).items()
+    }

@@ -17,9 +17,9 @@ from .conftest import CODE, PROGRAMS, ROOT, Served
 DOCUMENT = (ROOT / "docs" / "clients.md").read_text("utf-8")
 MODULES = ROOT / "var" / "typescript"
 """Those of tests/api/typescript/package-lock.json, which ``make test-api`` installs."""
-SERVICE, EMAIL = "https://mods.example.org", "ada@example.org"
+SERVICE = "https://mods.example.org"
 
-pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="module")
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 
 class Recipe:
@@ -29,13 +29,11 @@ class Recipe:
         (text,) = re.findall(rf"^### {language}\n(.*?)^##", DOCUMENT, re.MULTILINE | re.DOTALL)
         self.commands = re.findall(r"^    (\S.*)$", text.partition("```")[0], re.MULTILINE)
         ((self.name, self.example),) = re.findall(r"^```\w+ (\S+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-        self.language = language
         assert len(self.commands) == 3
 
     def follow(self, folder: Path, url: str) -> str:
         """Do what it says for the service at ``url``; return what the last command prints."""
-        own_account = self.example.replace(EMAIL, f"{self.language}@example.org")
-        (folder / self.name).write_text(own_account.replace(SERVICE, url), "utf-8")
+        (folder / self.name).write_text(self.example.replace(SERVICE, url), "utf-8")
         environ = {
             **os.environ,
             "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
