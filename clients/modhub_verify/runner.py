@@ -13,7 +13,7 @@ from modhub_verify.service import CONNECTIONS
 
 Tell = Callable[[CheckResult], object]
 _READING = frozenset({"read", "follow"})
-_ODD = (LookupError, TypeError, ValueError, AttributeError)
+_ODD = (LookupError, TypeError, ValueError, AttributeError, StopIteration)
 """What a check raises when an answer has another shape than it thought."""
 
 

@@ -34,6 +34,7 @@ READING = {
     "letters list",
     "mod list",
     "mod show",
+    "openapi",
     "tag list",
     "verify",
 }

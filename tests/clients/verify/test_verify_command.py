@@ -29,7 +29,7 @@ from modhub_verify.outcomes import Broken, VerifyExit
 from modhub_verify.parts import CHECKS, find_features
 from modhub_verify.results import CheckState
 from modhub_verify.run import Run
-from modhub_verify.runner import run_checks
+from modhub_verify.runner import run_checks, try_check
 from modhub_verify.service import CONNECTIONS, VerifiedService
 
 Call = Callable[..., Any]
@@ -39,8 +39,8 @@ COMMAND = [sys.executable, "-m", "modhub_verify.main"]
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MODHUB_API_KEY", "MODHUB_ACCOUNT_EMAIL", "MODHUB_ACCOUNT_PASSWORD", "MODHUB_URL"):
-        monkeypatch.delenv(name, raising=False)
+    for name in ("URL", "VERIFY_EMAIL", "VERIFY_PASSWORD", "VERIFY_TOKEN", "VERIFY_KEY"):
+        monkeypatch.delenv(f"MODHUB_{name}", raising=False)
 
 
 @pytest.fixture
@@ -377,6 +377,16 @@ def test_an_output_that_is_full(empty: Any) -> None:
 
 def make_check(run: Callable[[Run], None], part: Any = "own") -> ContractCheck:
     return ContractCheck(("C-OWN-1",), part, "core", False, run)
+
+
+@pytest.mark.parametrize("error", [StopIteration(), KeyError("builds"), AttributeError("get"), ValueError("x")])
+def test_an_answer_of_another_shape_is_broken_and_ends_nothing(empty: Any, error: Exception) -> None:
+    def odd(_run: Run) -> None:
+        raise error
+
+    result = try_check(Run(VerifiedService(empty[0]), frozenset({"core"})), make_check(odd))
+    assert result.state is CheckState.BROKEN
+    assert type(error).__name__ in result.detail
 
 
 @pytest.mark.parametrize("ending", [None, KeyboardInterrupt(), Broken("It is wrong."), KeyError("x")])
