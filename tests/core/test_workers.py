@@ -92,7 +92,7 @@ def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site: Site, start: S
     mine.start(site.registry, [worker(run)])
     assert began.wait(60)
     mine.stop()
-    assert (mine.states["deeds"].failures, threading.active_count() < 50) == (0, True)
+    assert mine.states["deeds"].failures == 0
     assert not any(thread.name == "modhub deeds" for thread in threading.enumerate())
 
 
