@@ -227,6 +227,10 @@ class Counting(Relay):
         super().__init__(port)
 
     def _pass_requests(self, client: socket.socket) -> None:
+        # One that the client has closed may not have ended here yet; one that it holds is there after this, too.
+        patience = time.monotonic() + 3
+        while self.open >= CONNECTIONS and time.monotonic() < patience:
+            time.sleep(0.01)
         with self._lock:
             self.open += 1
             self.most_open = max(self.open, self.most_open)
@@ -254,7 +258,7 @@ def test_a_distant_service_takes_a_minute_at_most_over_four_connections(verified
     spent = time.monotonic() - began
     assert report["counts"]["skipped"] == report["counts"]["absent"] == 0
     assert spent < 60
-    assert relay.most_open == CONNECTIONS
+    assert relay.most_open == CONNECTIONS == 4
     assert relay.requests >= report["calls"] - 5 > 500
     # They were open at the same time: one after the other it would have taken longer.
     assert spent < relay.requests * 0.1
