@@ -1,6 +1,7 @@
 """Every check of the part read is red on a service that breaks what it is about."""
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ NOTES = f"{ONE}/changelog"
 FILE = "/Modhub/file/[0-9]+"
 ANY_FILE = f"{FILE}|{ONE}/download"
 FRONT = "/Modhub"
+COUNT = count()
 PAGE = "/Modhub/[0-9]+"
 API = "/api/.*"
 EVERY = ".*"
@@ -106,6 +108,10 @@ def zipped(request: Any) -> None:
 
 def german_etag(request: Any, response: Any) -> None:
     response.headers["ETag"] = 'W/"one-for-all"'
+
+
+def fickle_etag(_request: Any, response: Any) -> None:
+    response.headers["ETag"] = f'W/"{next(COUNT)}"'
 
 
 def by_cookie(request: Any, response: Any) -> None:
@@ -576,6 +582,24 @@ def test_a_broken_service_is_red(run: Run, verified: Any, name: str) -> None:
 def test_a_broken_clause_is_red(run: Run, verified: Any, clause: str, name: str, faults: list[Fault]) -> None:
     assert clause in READS[name].clauses
     turns_red(run, verified, READS[name], faults)
+
+
+def test_a_page_that_changes_once_is_no_fault(run: Run, verified: Any) -> None:
+    changes = iter((True,))
+
+    def change(_request: Any, response: Any) -> None:
+        if next(changes, False):
+            response.headers["ETag"] = 'W/"before"'
+
+    verified.faulty.faults = [Fault(at(FRONT), after=change)]
+    result = try_check(run, READS["pages have a weak etag for each language"])
+    assert (result.state, next(changes, None)) == (CheckState.PASSED, None)
+
+
+def test_a_page_whose_etag_never_lasts_is_red(run: Run, verified: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run.service.stop, "wait", lambda _seconds: False)
+    faults = [ignores(at(FRONT), "If-None-Match"), Fault(at(FRONT), after=fickle_etag)]
+    turns_red(run, verified, READS["pages have a weak etag for each language"], faults)
 
 
 def test_every_clause_is_broken_by_a_fault() -> None:
