@@ -221,7 +221,7 @@ judges:
 judge-pages: browser-tools chromium judges ## judge the pages with Lighthouse, the Nu HTML checker, Pa11y and axe, and weigh them
 	@$(BIN)/python -W ignore tools/judge_pages --modules var/judges/node_modules --json var/judges/figures.json $(JUDGE_ARGS)
 
-pictures: browser-tools chromium ## make README's pictures of the pages anew
+pictures: browser-tools chromium ## make README's pictures of the pages again
 	@$(BIN)/python -W ignore tools/readme_pictures.py
 
 WAITRESS ?= https://github.com/Pylons/waitress/archive/refs/heads/main.zip

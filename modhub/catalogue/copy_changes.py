@@ -63,7 +63,7 @@ class PublishedCopy(NamedTuple):
     def edited(self) -> What:
         """What an edit is recorded as.
 
-        Once files have changed, edits are recorded as that, too: whoever has missed the entry of the file, since each
+        Once files have changed, edits are recorded as that, too: who has missed the entry of the file, since each
         mod has only its latest, must still learn of it (C-SYNC-25).
         """
         return What.FILE if self.what == What.FILE.value else What.EDITED

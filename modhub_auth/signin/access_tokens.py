@@ -61,7 +61,7 @@ class LoginClaim(NamedTuple):
         After a failover that lost rows, a new login may have the number of a lost one.
         """
         if self.random_id is None:
-            # To be removed in the first release after 2026-12-31: tokens without a random id have lapsed by then.
+            # To be removed in the first release after 2026-12-31: tokens without a random id have expired by then.
             return created_at <= self.made_at
         return self.random_id == random_id
 

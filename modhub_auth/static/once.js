@@ -6,6 +6,6 @@
     if (sent.has(event.target)) event.preventDefault();
     sent.add(event.target);
   });
-  // A page that the back button brings back may be sent anew.
+  // A page that the back button brings back may be sent again.
   addEventListener("pageshow", () => { for (const form of document.forms) sent.delete(form); });
 })();

@@ -148,7 +148,7 @@ def test_the_first_steps_are_put_away_by_a_form(start: Start) -> None:
     without = visitor.get("/Modhub", headers={"If-None-Match": page.headers["ETag"]}, status=200)
     assert not without.html.select(".first-steps")
     assert without.headers["ETag"] != page.headers["ETag"]
-    # Others have them still, whoever asked first; they need no account, and who has one has seen them.
+    # Others have them still, no matter who asked first; they need no account, and who has one has seen them.
     assert site.get("/Modhub").html.select(".first-steps")
     assert "Neu hier?" in site.get("/Modhub", headers=GERMAN).text
     assert not new_visitor(site, 8).get("/Modhub").html.select(".first-steps")

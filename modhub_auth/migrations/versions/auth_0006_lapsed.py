@@ -1,4 +1,4 @@
-"""Finding what has lapsed, so that it can be forgotten."""
+"""Finding what has expired, so that it can be forgotten."""
 
 from alembic import op
 
