@@ -8,13 +8,13 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
+from modhub.base.composed_body import ComposedBody
 from modhub.base.errors import ApiError
 from modhub.base.public_cache import PublicCache
 from modhub.content.text import N_
 from modhub.db import iso
 from modhub.db.changes import MAX_SERIAL, MOD, ChangeEntry, ChangeReader, What
 from modhub.http.payload import encode
-from modhub.http.responses import ComposedBody
 from modhub.interfaces import IPublicMods, PublicFile, PublicNote, StoredDocument
 from modhub_sync import limits
 from modhub_sync.planning import digest_relations, leave_out_reasons, make_plan

@@ -4,10 +4,10 @@ import hashlib
 from collections.abc import Iterator
 from typing import Final
 
+from modhub.base.composed_body import ComposedBody, ContentChanged
 from modhub.catalogue.queries import note_of
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.http.payload import encode
-from modhub.http.responses import ComposedBody, ContentChanged
 
 _CHARACTER_BYTES: Final = 4
 _ENTRY_BYTES: Final = 200

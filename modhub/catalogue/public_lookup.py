@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from modhub.base.composed_body import ComposedBody, ContentChanged
 from modhub.base.errors import busy
 from modhub.catalogue import lookup_queries
 from modhub.catalogue.chains import install_order
@@ -15,7 +16,7 @@ from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.response_schemas import code_digest
 from modhub.db.raw_queries import RawQueryExecutor, Row
 from modhub.http.payload import encode
-from modhub.http.responses import MAX_COMPOSITIONS, ComposedBody, ContentChanged
+from modhub.http.responses import MAX_COMPOSITIONS
 from modhub.interfaces import PublicFile, PublicNote, RelatedMod, StoredDocument
 
 

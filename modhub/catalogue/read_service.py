@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from modhub.base.composed_body import ComposedBody
 from modhub.catalogue import list_queries, queries
 from modhub.catalogue.changelogs import compose_changelog
 from modhub.catalogue.list_queries import ListVariant
@@ -19,7 +20,6 @@ from modhub.content.folding import fold_game, fold_search, search_words
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.declarations import Declarations
 from modhub.http.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
-from modhub.http.responses import ComposedBody
 
 ListStatement = Callable[[ListVariant], AnySelect]
 

@@ -7,11 +7,11 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
+from modhub.base.composed_body import ComposedBody, ContentChanged
 from modhub.catalogue import document_queries
 from modhub.catalogue.chains import InstallChain, install_order
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.http.payload import encode
-from modhub.http.responses import ComposedBody, ContentChanged
 from modhub.interfaces import StoredDocument
 
 _SHAPE: Final = 1

@@ -3,12 +3,12 @@
 No session and no transaction manager: the bodies are copies made at write time. Only for what everybody may see.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Final
 
 from pyramid.response import Response
 
+from modhub.base.composed_body import ComposedBody, ContentChanged
 from modhub.base.errors import busy
 from modhub.http.compression import accepts_gzip
 from modhub.http.conditions import compressed_etag, named_etag
@@ -27,26 +27,6 @@ class PublicResponse(Response):
 
     Ranges and conditions by date are ignored: it has no date.
     """
-
-
-class ContentChanged(Exception):
-    """What a body is composed of has changed since its size and its validator were read."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComposedBody:
-    """A JSON body made of stored documents, before it is made.
-
-    ``etag`` identifies exactly these bytes, with its quotes; empty for a response without one. ``size`` is in bytes, at
-    least as many as there will be. ``parts`` makes the body, piece by piece, and raises :class:`ContentChanged` if it
-    would be another by now. ``links`` is the ``Link`` header. ``is_exact``: ``size`` is the length of the body.
-    """
-
-    etag: str
-    size: int
-    parts: Callable[[], Iterator[bytes]]
-    links: str = ""
-    is_exact: bool = True
 
 
 def public_json(body: bytes, content_type: str = "application/json", *, links: str = "") -> PublicResponse:

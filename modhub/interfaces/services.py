@@ -3,10 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from modhub.http.responses import ComposedBody
+from modhub.base.composed_body import ComposedBody
 
 
 class IStorageAddress(Protocol):
@@ -130,7 +129,7 @@ class IPublicMods(Protocol):
     GUIDs are in lower case. The number of statements does not depend on the number of mods.
     """
 
-    def read(self, guid: str) -> "ComposedBody | None":
+    def read(self, guid: str) -> ComposedBody | None:
         """The body of ``GET /api/modhub/{id}``; None if there is no such mod."""
 
     def measure(self, guids: Collection[str]) -> dict[str, StoredDocument]:

@@ -10,6 +10,7 @@ import pytest
 import webob
 from pyramid.response import Response
 
+from modhub.base.composed_body import ComposedBody
 from modhub.catalogue.models import Note
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.stored_documents import DocumentReader
@@ -17,7 +18,7 @@ from modhub.db import now
 from modhub.http.headers import make_header_rules
 from modhub.http.request import Request
 from modhub.http.response_files import LARGE
-from modhub.http.responses import ComposedBody, composed_json
+from modhub.http.responses import composed_json
 from modhub.interfaces import IPublicMods
 from modhub.ops.slow_statements import SlowStatements
 from modhub.server.rules import RESERVE_RESPONSE

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from modhub.base.composed_body import ContentChanged
 from modhub.base.errors import busy
 from modhub.catalogue.chain_archives import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_MODS
 from modhub.catalogue.chains import install_order
@@ -22,7 +23,7 @@ from modhub.db import from_micros, iso
 from modhub.db.changes import ChangeEntry
 from modhub.db.raw_queries import Row
 from modhub.http.payload import encode
-from modhub.http.responses import MAX_COMPOSITIONS, ContentChanged
+from modhub.http.responses import MAX_COMPOSITIONS
 from modhub.interfaces import ModSelection
 
 NOTES_PER_PAGE = 10
