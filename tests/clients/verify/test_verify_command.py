@@ -289,12 +289,14 @@ def test_all_calls_wait_when_one_is_told_to(empty: Any) -> None:
     url, faulty = empty
     faulty.faults = [busy_until(1, 429, "1")]
     with VerifiedService(url) as service:
-        threading.Thread(target=service.get, args=("/api/modhub",)).start()
+        told = threading.Thread(target=service.get, args=("/api/modhub",))
+        told.start()
         while len(faulty.calls) == 0 or service._not_before == 0:
             time.sleep(0.01)
         began = time.monotonic()
         service.get("/api/modhub/games")
         assert time.monotonic() - began > 0.5
+        told.join()
 
 
 def test_a_service_that_stays_busy_is_no_broken_clause(
