@@ -89,7 +89,9 @@ browser-tools: test-tools
 test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
-PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+# In CI a test that fails is tried a second time, at most three of a run, and both outcomes are printed (ADR 051).
+SECOND_TRY := $(if $(CI),--reruns 1 --max-suite-reruns 3 --rerun-show-tracebacks)
+PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(SECOND_TRY)
 
 test: test-tools ## run the tests on SQLite, and those marked postgres on PostgreSQL too
 	@echo 'modhub: not run here: the tests in a browser ("make test-browser"), behind nginx ("make test-deploy") and on a bare Debian ("make test-debian").'
@@ -116,7 +118,7 @@ openapi-typescript: node
 	$(call install-modules,tests/api/typescript,var/typescript)
 
 test-api: test-tools schemathesis openapi-typescript ## drive the API by its description (schemathesis), and by clients made of it in Python and TypeScript (needs Node.js 20)
-	@$(BIN)/pytest -n 2 --dist loadgroup --databases all --timeout=900 tests/api $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 2 --dist loadgroup --databases all --timeout=900 $(SECOND_TRY) tests/api $(PYTEST_ARGS)
 
 chromium:
 	@command -v chromium >/dev/null || \
@@ -129,7 +131,7 @@ chromium:
 		fi
 
 test-browser: browser-tools chromium ## run the tests in a real browser (installs Debian's chromium when root)
-	@$(BIN)/pytest -n 2 --dist loadfile tests/browser $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 2 --dist loadfile $(SECOND_TRY) tests/browser $(PYTEST_ARGS)
 
 nginx:
 	@PATH="$$PATH:/usr/sbin"; command -v nginx >/dev/null && command -v curl >/dev/null && command -v openssl >/dev/null && \
@@ -169,7 +171,7 @@ audit: install release-tools ## look for known vulnerabilities of all dependenci
 	@$(BIN)/python tools/audit_dependencies.py
 
 test-deploy: lint-tools nginx promtool swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
-	@$(BIN)/pytest -n 2 --dist loadfile tests/deploy $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 2 --dist loadfile $(SECOND_TRY) tests/deploy $(PYTEST_ARGS)
 
 # Not part of CI: the same tests as in "make test", where the files are elsewhere.
 test-object-store: test-tools ## run the functional tests on PostgreSQL and an object store, with one process and with two

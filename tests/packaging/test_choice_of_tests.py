@@ -84,3 +84,23 @@ def test_in_ci_what_a_test_of_deploy_lacks_is_a_failure(
     done = run_pytest(tmp_path, str(test), **environ)
     assert done.returncode == code, done.stdout + done.stderr
     assert "there is no nginx" in done.stdout or not code
+
+
+@pytest.mark.parametrize(("unsteady", "failures", "code"), [(1, 1, 0), (3, 1, 0), (4, 1, 1), (1, 2, 1)])
+def test_ci_tries_a_failed_test_once_more_and_says_so(tmp_path: Path, unsteady: int, failures: int, code: int) -> None:
+    # ADR 051: three tests of a run at most, and none that fails twice.
+    (tmp_path / "test_x.py").write_text(
+        "import pytest\n\nruns = {}\n\n"
+        f"@pytest.mark.parametrize('number', range({unsteady}))\n"
+        "def test_x(number):\n"
+        "    runs[number] = runs.get(number, 0) + 1\n"
+        f"    assert runs[number] > {failures}, 'a first failure'\n"
+    )
+    makefile = (TESTS.parent / "Makefile").read_text("utf-8")
+    (words,) = re.findall(r"^SECOND_TRY := \$\(if \$\(CI\),(.+)\)$", makefile, re.MULTILINE)
+    assert makefile.count("$(SECOND_TRY)") == 4
+    done = run_pytest(tmp_path, *shlex.split(words), "-n", "2")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "a first failure" in done.stdout
+    assert "rerun" in done.stdout
+    assert run_pytest(tmp_path, "-n", "2").returncode == 1
