@@ -19,7 +19,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool debian swift
+.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-machines test-pooler test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool pgbouncer debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -86,7 +86,7 @@ browser-tools: test-tools
 	$(call install-lock,browser)
 
 # Keep compiled bytecode, whatever the environment says: tests start some programs many times.
-test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
+test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
 # In CI a test that fails is tried a second time, at most three of a run, and both outcomes are printed (ADR 051).
@@ -179,6 +179,23 @@ test-object-store: test-tools ## run the functional tests on PostgreSQL and an o
 		MODHUB_TEST_OBJECT_STORE=1 MODHUB_TEST_PROCESSES=$$processes \
 			$(BIN)/pytest -n 2 --dist loadfile --databases postgresql tests/functional $(PYTEST_ARGS) || exit 1; \
 	done
+
+pgbouncer:
+	@PATH="$$PATH:/usr/sbin"; command -v pgbouncer >/dev/null || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo 'modhub: installing the Debian package pgbouncer'; \
+			$(APT) update >/dev/null && $(APT) install pgbouncer >/dev/null; \
+		else \
+			echo 'modhub: the tests of a pooler need the Debian package pgbouncer: install it first.' >&2; \
+			exit 1; \
+		fi
+
+test-machines: test-tools pgbouncer ## test a pooler before PostgreSQL (installs Debian's pgbouncer when root)
+	@$(BIN)/pytest -n 2 --dist load $(SECOND_TRY) tests/machines $(PYTEST_ARGS)
+
+# Not part of CI: all functional tests behind the pooler.
+test-pooler: test-tools pgbouncer ## run the functional tests behind Debian's pgbouncer
+	@MODHUB_TEST_POOLER=1 $(BIN)/pytest -n 2 --dist loadfile --databases postgresql tests/functional $(PYTEST_ARGS)
 
 debian:
 	@[ "$$(id -u)" = 0 ] || { \

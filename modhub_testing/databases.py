@@ -31,7 +31,7 @@ class TemplateDatabases:
 
     def __init__(self, folder: Path, postgres: Callable[[], PostgresServer]) -> None:
         self._folder = folder
-        self._postgres = postgres
+        self.postgres = postgres
 
     def new(self, dialect: str, includes: str | None, copy: Path) -> str:
         """Return the URL of a fresh database, migrated for these features; on SQLite its file is ``copy``.
@@ -43,7 +43,7 @@ class TemplateDatabases:
             if includes is not None:
                 shutil.copyfile(self._sqlite_template(name, includes), copy)
             return f"sqlite:///{copy}"
-        server = self._postgres()
+        server = self.postgres()
         if includes is None:
             return server.new_database()
         server.add_template(name, lambda url: _migrate(url, includes))
@@ -53,7 +53,7 @@ class TemplateDatabases:
         """Replace a database of :meth:`new` by a fresh one, under the same address; nobody may be connected."""
         name = _template_name(includes)
         if not url.startswith("sqlite"):
-            self._postgres().renew_database(url, name)
+            self.postgres().renew_database(url, name)
             return
         file = Path(url.removeprefix("sqlite:///"))
         for suffix in ("-wal", "-shm", "-journal"):
@@ -64,7 +64,7 @@ class TemplateDatabases:
     def drop(self, url: str) -> None:
         """Drop a PostgreSQL database; an SQLite file is deleted with its folder."""
         if not url.startswith("sqlite"):
-            self._postgres().drop_database(url)
+            self.postgres().drop_database(url)
 
     def _sqlite_template(self, name: str, includes: str) -> Path:
         template = self._folder / f"{name}.sqlite"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
-PROCESSES = ("functional", "packaging", "clients", "api", "browser", "deploy", "debian", "soak")
+PROCESSES = ("functional", "packaging", "clients", "api", "browser", "deploy", "debian", "machines", "soak")
 """Folders whose tests start programs."""
-NEVER_SKIPPED = ("api", "browser", "deploy", "debian")
+NEVER_SKIPPED = ("api", "browser", "deploy", "debian", "machines")
 """Folders whose tests need more than Python: where CI is set, what is missing there is a failure."""
 
 # A starved machine draws examples slowly, and runs them slowly: neither is a fault of a strategy or of the program.

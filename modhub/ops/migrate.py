@@ -10,7 +10,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from modhub.base.settings import StartRefused
-from modhub.db import Base, Databases, database_errors, is_transient
+from modhub.db import Base, Databases, database_errors, is_transient, session_limits
 from modhub.declarations import Migrations
 from modhub.ops import compatibility
 from modhub.ops.revisions import current_revisions, last_of_a_roll
@@ -158,6 +158,7 @@ def with_connection(databases: Databases, query: Callable[[Connection], Found]) 
     try:
         with databases.readonly_engine.connect() as connection:
             sentence = database_errors.old_server(connection.dialect)
+            sentence = sentence or session_limits.limits_not_in_force(connection, databases.limits)
             if not sentence:
                 return query(connection)
     except SQLAlchemyError as error:

@@ -31,6 +31,7 @@ SELECT pg_is_in_recovery(), has_function_privilege('pg_control_system()', 'EXECU
 """
 _TIMELINE: Final = "substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)"
 _TIMELINE_OF_SYSTEM: Final = f"(SELECT system_identifier || '/' FROM pg_control_system()) || {_TIMELINE}"  # noqa: S608
+_CURRENT: Final = f"SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE {_TIMELINE} END"
 _EXAMPLES: Final = """\
 new-feed               after the database was set back by other means than restore and PostgreSQL's own
 new-feed --dry-run     says what that would do"""
@@ -71,16 +72,35 @@ def _watch(engine: Engine, databases: Databases) -> None:
         if _CHECKED in connection.info:
             return
         try:
-            if _check_timeline(connection, databases):
-                connection.info[_CHECKED] = True
+            if timeline := _check_timeline(connection, databases):
+                connection.info[_CHECKED] = timeline
         except BaseException:
             connection.invalidate()
             connection.close()
             raise
 
+    if databases.limits.pooler:
+        event.listen(engine, "begin", _check_transaction)
 
-def _check_timeline(connection: Connection, databases: Databases) -> bool:
-    """Begin a new feed if the database has none for its timeline; False if it has no tables yet, or older ones."""
+
+def _check_transaction(connection: Connection) -> None:
+    """Behind a pooler a connection outlives its server: refuse a transaction on another timeline than the checked.
+
+    The error closes the connection. The next one is checked from the start, and begins the feed.
+    """
+    checked = connection.info.get(_CHECKED)
+    if checked is None:
+        return
+    timeline = connection.exec_driver_sql(_CURRENT).scalar()
+    if timeline != checked.rpartition("/")[2]:
+        driver: Any = connection.dialect.loaded_dbapi
+        cause = driver.OperationalError("the server behind the pooler is another one since the connection began")
+        connection.invalidate()
+        raise OperationalError(_CURRENT, {}, cause)
+
+
+def _check_timeline(connection: Connection, databases: Databases) -> str:
+    """Begin a new feed if the database has none for its timeline; its name, empty without tables or with older ones."""
     in_recovery, may_read_system, has_column = _single_row(connection, _SERVER)
     if in_recovery:
         # It might be promoted under this connection. The error is the one that a write gets on a standby.
@@ -89,13 +109,13 @@ def _check_timeline(connection: Connection, databases: Databases) -> bool:
         cause = driver.errors.ReadOnlySqlTransaction("the server is a standby and cannot be written")
         raise OperationalError(_SERVER, {}, cause)
     if not has_column:
-        return False
+        return ""
     current = _TIMELINE_OF_SYSTEM if may_read_system else _TIMELINE
     timeline, known = _single_row(connection, f"SELECT {current}, timeline FROM core_generation WHERE id = 1")  # noqa: S608
     if not is_same_timeline(timeline, known):
         with databases.write_session(bind=connection) as session, session.begin():
             _enter_timeline(session, timeline)
-    return True
+    return str(timeline)
 
 
 def _single_row(connection: Connection, statement: str) -> Any:

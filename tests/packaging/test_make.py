@@ -22,6 +22,8 @@ TARGETS = {
     "test-api",
     "test-browser",
     "test-deploy",
+    "test-machines",
+    "test-pooler",
     "test-debian",
     "judge-pages",
     "test-object-store",
@@ -91,7 +93,7 @@ def test_ci_runs_only_what_the_readme_names() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     commands = [line for line in script.splitlines() if line and not line.startswith(("#", "set ", "cd "))]
-    assert commands == ["make lint coverage test-rest test-api test-browser test-deploy test-debian"]
+    assert commands == ["make lint coverage test-rest test-api test-browser test-machines test-deploy test-debian"]
     readme = (ROOT / "README.md").read_text("utf-8")
     assert [target for target in commands[0].split()[1:] if f"make {target}" not in readme] == []
 
