@@ -238,6 +238,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.storage_address")
     config.include("modhub.admin.program")
     config.include("modhub.ops.timelines")
+    config.include("modhub.ops.machines")
     config.include("modhub.admin.secret_ages")
     config.include("modhub.admin.proxy_check")
     config.include("modhub.admin.doctor_checks")

@@ -21,7 +21,7 @@ from modhub.blobs import BlobStore
 from modhub.blobs.factory import local_folder
 from modhub.content.limits import CODE, MB
 from modhub.db import database_errors, now
-from modhub.ops import migrate, observations
+from modhub.ops import machines, migrate, observations
 from modhub.ops.free_space import STORE, free_bytes
 from modhub.ops.schema_state import SchemaState, packages_in, schema_states
 from modhub.ops.start_checks import key_warnings, secret_warnings
@@ -32,6 +32,13 @@ SAMPLE_BYTES: Final = 4096
 CLOCK_SECONDS: Final = 30.0
 """A larger difference between two clocks is reported; answers take a moment too."""
 SECRET_DAYS: Final = 365
+SNAPSHOT_HOURS: Final = 2
+_OLD_SNAPSHOTS: Final = text("""
+SELECT pid, coalesce(usename, backend_type), CAST(extract(epoch FROM now() - xact_start) / 3600 AS int)
+FROM pg_stat_activity
+WHERE backend_xmin IS NOT NULL AND xact_start < now() - make_interval(hours => :hours)
+ORDER BY xact_start
+""")
 _CLOCK_ADVICE: Final = "set the clock, and keep it right with chrony or systemd-timesyncd"
 
 
@@ -50,6 +57,7 @@ def find_database_problems(admin: Any) -> Iterator[str]:
                 f"a process may open {databases.limits.connections} connections, PostgreSQL allows {allowed} in all: "
                 "lower sqlalchemy.pool_size and sqlalchemy.max_overflow, or raise max_connections"
             )
+        yield from migrate.with_connection(databases, _find_old_snapshots)
     if SchemaState.BEHIND in states.values():
         return  # perhaps without a table to write to
     try:
@@ -58,6 +66,15 @@ def find_database_problems(admin: Any) -> Iterator[str]:
     except Exception as error:  # noqa: BLE001 - a driver may raise anything
         reason = database_errors.driver_reason(error, databases.write_engine.url)
         yield f"the database cannot be written ({reason}): check its disk and the rights of its user"
+
+
+def _find_old_snapshots(connection: Connection) -> list[str]:
+    """Who keeps PostgreSQL from clearing dead rows; of other roles only a member of pg_read_all_stats sees it."""
+    return [
+        f"the process {pid} of PostgreSQL ({user}) has kept a snapshot for {hours} hours, so dead rows stay and tables "
+        f"grow: end it with SELECT pg_terminate_backend({pid})"
+        for pid, user, hours in connection.execute(_OLD_SNAPSHOTS, {"hours": SNAPSHOT_HOURS})
+    ]
 
 
 def _allowed_connections(connection: Connection) -> int:
@@ -69,6 +86,8 @@ def find_schema_problems(admin: Any) -> Iterator[str]:
     """Compare the schema with this code, as at the start; say what an upgrade has left to do."""
     packages = admin.declarations.migrations
     migrate.refuse_when_behind(admin.databases, packages, admin.ini)
+    advice = "an upgrade is under way, or was left half done; bring all to the same version"
+    yield from machines.find_differences(admin.databases, lambda machine: machine.version, advice)
     states = migrate.with_connection(admin.databases, lambda connection: schema_states(connection, packages))
     if names := ", ".join(packages_in(states, SchemaState.CONTRACTS_LATER)):
         command = f"modhub-admin -c {admin.ini} migrate"
@@ -136,22 +155,29 @@ def find_clock_problems(admin: Any) -> Iterator[str]:
     response = ask_base_url(admin, "HEAD", "/healthz")
     if response is not None and response.headers.get("Date"):
         yield from _compare_clocks("the server at modhub.base_url", parsedate_to_datetime(response.headers["Date"]))
+    for machine in machines.noted_machines(databases):
+        yield from _describe_difference(f"the clock of {machine.name} is", machine.ahead, "the database server")
     times = [time for time, _ in observations.recorded_if_readable(databases, "").values()]
     if times and max(times) > now() + timedelta(seconds=CLOCK_SECONDS):
         yield f"the database has records of {max(times):%Y-%m-%d %H:%M} UTC, which is in the future: {_CLOCK_ADVICE}"
 
 
 def _compare_clocks(where: str, time: datetime) -> Iterator[str]:
-    difference = (now() - time).total_seconds()
-    if abs(difference) > CLOCK_SECONDS:
-        direction = "ahead of" if difference > 0 else "behind"
-        yield f"this machine's clock is {abs(difference):.0f} seconds {direction} that of {where}: {_CLOCK_ADVICE}"
+    yield from _describe_difference("this machine's clock is", (now() - time).total_seconds(), where)
+
+
+def _describe_difference(clock: str, ahead: float, where: str) -> Iterator[str]:
+    if abs(ahead) > CLOCK_SECONDS:
+        direction = "ahead of" if ahead > 0 else "behind"
+        yield f"{clock} {abs(ahead):.0f} seconds {direction} that of {where}: {_CLOCK_ADVICE}"
 
 
 def find_secret_problems(admin: Any) -> Iterator[str]:
     """Weak, old or unknown secrets; their age counts from when a process first used them on this database."""
     settings = admin.registry.settings
     yield from secret_warnings(settings["modhub.secret"])
+    advice = "all machines need the same first secret, or one refuses what another has signed"
+    yield from machines.find_differences(admin.databases, lambda machine: machine.secret, advice)
     fingerprints = configured_secrets(settings)
     seen = first_seen(admin.databases)
     if seen and not seen.keys() & set(fingerprints):

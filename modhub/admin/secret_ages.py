@@ -8,7 +8,7 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from sqlalchemy.exc import SQLAlchemyError
 
-from modhub.admin.backup.manifest import fingerprints
+from modhub.base.secret_fingerprints import fingerprints
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.events import ApplicationStarted

@@ -4,7 +4,7 @@ import json
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 from sqlalchemy import text, update
 
@@ -21,6 +22,7 @@ from modhub.admin.secret_ages import configured_secrets, record_secrets
 from modhub.content.limits import MB
 from modhub.db import now
 from modhub.declarations import DoctorCheck
+from modhub.ops import machines
 from modhub.ops.models import Observation
 from modhub_testing import TEST_SECRET, Site, Start, stored_files
 from modhub_testing.running_server import running
@@ -242,6 +244,65 @@ def test_a_clock_that_is_wrong(start: Start, examine: Any, monkeypatch: pytest.M
     assert len(sentences) == len(where)
     for sentence, server in zip(sentences, where, strict=True):
         assert " seconds ahead of that of " + server in sentence
+
+
+@pytest.fixture
+def noted(start: Start, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """``noted(site, name, …)``: the machine of this name has written its note."""
+
+    def note(site: Site, name: str, **differs: Any) -> None:
+        monkeypatch.setattr("modhub.ops.machines.socket.gethostname", lambda: name)
+        machines.note_machine(site.registry)
+        with site.databases.write_session.begin() as session:
+            row = session.get_one(Observation, f"machine {name}")
+            row.text = json.dumps({**json.loads(row.text), **differs})
+
+    return note
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_machines_that_differ(start: Start, examine: Any, noted: Callable[..., None]) -> None:
+    # C-RUN-19
+    with served(start) as site:
+        for name in ("app1", "app2"):
+            noted(site, name)
+        assert [machine.name for machine in machines.noted_machines(site.databases)] == ["app1", "app2"]
+        sentences = examine(site)[1]
+        assert (sentences["schema"], sentences["secret"], sentences["clock"]) == (["ok"],) * 3
+        noted(site, "app2", version="1.0.9", secret="0" * 16, ahead=40.2)
+        sentences = examine(site)[1]
+    assert sentences["schema"][0].startswith("app1 differs from app2: an upgrade is under way")
+    assert sentences["secret"][0].startswith("app1 differs from app2: all machines need the same first secret")
+    assert sentences["clock"][0].startswith("the clock of app2 is 40 seconds ahead of that of the database server")
+    assert "0" * 16 not in str(sentences)
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_machines_that_are_gone_are_forgotten(start: Start, examine: Any, noted: Callable[..., None]) -> None:
+    site = start()
+    for name in ("gone", "silent", "here"):
+        noted(site, name)
+    set_time(site, "machine gone", 0.1)
+    set_time(site, "machine silent", 2)
+    noted(site, "here")
+    assert [machine.name for machine in machines.noted_machines(site.databases)] == ["here"]
+    with site.databases.readonly_session() as session:
+        assert session.get(Observation, "machine silent") is None
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_a_snapshot_that_is_kept_for_hours(start: Start, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-RUN-19
+    monkeypatch.setattr(doctor_checks, "SNAPSHOT_HOURS", 0)
+    with served(start) as site:
+        url = site.databases.write_engine.url.render_as_string(hide_password=False)
+        with closing(psycopg.connect(url.replace("+psycopg", ""))) as other:
+            other.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            (pid,) = other.execute("SELECT pg_backend_pid()").fetchone() or (0,)
+            sentences = examine(site)[1]["database"]
+            assert any(f"the process {pid} of PostgreSQL" in sentence for sentence in sentences), sentences
+            monkeypatch.undo()
+            assert examine(site)[1]["database"] == ["ok"]
 
 
 class Proxy(BaseHTTPRequestHandler):

@@ -89,7 +89,7 @@ class Services:
         if schema is None and processes:
             schema = includes
         url = self._databases.new(kind, schema, folder / "modhub.sqlite")
-        if self._pooler is not None:
+        if self._pooler is not None and kind == "postgresql":
             settings = {**POOLED, **(settings or {})}
             self._pooler.set_role(url, settings)
             url = self._pooler.url(url)

@@ -11,11 +11,12 @@ from sqlalchemy.exc import IntegrityError
 
 from modhub.admin.backup.archive import check_archive
 from modhub.admin.backup.create import BackupSource, FinishedBackup, create_backup, measure_backup, source_of
-from modhub.admin.backup.manifest import Manifest, fingerprints, has_manifest
+from modhub.admin.backup.manifest import Manifest, has_manifest
 from modhub.admin.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
 from modhub.audit import record
 from modhub.audit.hashing import EntryMac
 from modhub.audit.sealing import seal_entries
+from modhub.base.secret_fingerprints import fingerprints
 from modhub.base.service_registry import find_optional_service
 from modhub.blobs import BlobStore, is_missing_folder
 from modhub.declarations import AdminCommand, add_dry_run_option

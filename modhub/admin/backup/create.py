@@ -16,7 +16,6 @@ from modhub.admin.backup.manifest import (
     MANIFEST_FORMAT,
     Manifest,
     TableEntry,
-    fingerprints,
     make_backup_folder,
     refuse_used_folder,
     write_manifest,
@@ -24,6 +23,7 @@ from modhub.admin.backup.manifest import (
 from modhub.admin.backup.room import BackupSize, measure_files, refuse_full_disk
 from modhub.admin.backup.tables import allow_long_transaction, reflect_tables, write_table
 from modhub.admin.progress import ProgressDisplay
+from modhub.base.secret_fingerprints import fingerprints
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
 from modhub.blobs.holds import HoldPurpose, hold_files

@@ -4,9 +4,7 @@
 """
 
 import hashlib
-import hmac
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -21,7 +19,6 @@ TABLES: Final = "tables"
 FILES: Final = "files"
 FILE_MODE: Final = 0o400
 """Nobody writes to a file of a backup again: other backups may share it."""
-_FINGERPRINT_LENGTH: Final = 16
 
 
 class Column(msgspec.Struct):
@@ -59,12 +56,6 @@ class Manifest(msgspec.Struct):
     bytes: int
     damaged: list[str]
     """The keys of the files that the store did not have whole."""
-
-
-def secret_fingerprint(secret: str) -> str:
-    """A name of the secret that does not reveal it."""
-    digest = hmac.digest(secret.encode(), b"modhub backup fingerprint", "sha256")
-    return digest.hex()[:_FINGERPRINT_LENGTH]
 
 
 def table_file(folder: Path, name: str) -> Path:
@@ -152,8 +143,3 @@ def file_sha256(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise StartRefused(f"the backup is damaged: {path.name} cannot be read ({error.strerror})") from None
-
-
-def fingerprints(secrets: Iterable[str]) -> list[str]:
-    """The fingerprint of each secret, in order."""
-    return [secret_fingerprint(secret) for secret in secrets]
