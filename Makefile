@@ -1,5 +1,5 @@
 # modhub: `make help` lists the targets. Nothing outside this folder is changed, except that as root missing Debian packages
-# (python3-venv, chromium, nginx-light, curl, openssl, systemd, debootstrap, systemd-container, buildah; of prometheus only promtool, in var/) are installed; otherwise
+# (python3-venv, chromium, nginx-light, curl, openssl, pgbouncer, faketime, systemd, debootstrap, systemd-container, buildah; of prometheus only promtool, in var/) are installed; otherwise
 # a message names them.
 
 PYTHON ?= python3
@@ -181,16 +181,16 @@ test-object-store: test-tools ## run the functional tests on PostgreSQL and an o
 	done
 
 pgbouncer:
-	@PATH="$$PATH:/usr/sbin"; command -v pgbouncer >/dev/null || \
+	@PATH="$$PATH:/usr/sbin"; command -v pgbouncer >/dev/null && command -v faketime >/dev/null || \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo 'modhub: installing the Debian package pgbouncer'; \
-			$(APT) update >/dev/null && $(APT) install pgbouncer >/dev/null; \
+			echo 'modhub: installing the Debian packages pgbouncer and faketime'; \
+			$(APT) update >/dev/null && $(APT) install pgbouncer faketime >/dev/null; \
 		else \
-			echo 'modhub: the tests of a pooler need the Debian package pgbouncer: install it first.' >&2; \
+			echo 'modhub: the tests of machines need the Debian packages pgbouncer and faketime: install them first.' >&2; \
 			exit 1; \
 		fi
 
-test-machines: test-tools pgbouncer ## test a pooler before PostgreSQL (installs Debian's pgbouncer when root)
+test-machines: test-tools pgbouncer ## test a pooler before PostgreSQL, and two machines (installs Debian's pgbouncer and faketime when root)
 	@$(BIN)/pytest -n 2 --dist load $(SECOND_TRY) tests/machines $(PYTEST_ARGS)
 
 # Not part of CI: all functional tests behind the pooler.

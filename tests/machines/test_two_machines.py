@@ -1,0 +1,135 @@
+"""Two machines that share PostgreSQL, behind a pooler, and an object store; nothing else (docs/scaling.md).
+
+The clock of one is 40 seconds ahead, and one of its processes sleeps and wakes. ``MODHUB_LONG_RACES=1`` makes 5,000
+rounds.
+"""
+
+import os
+import shutil
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from email.parser import BytesParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub_testing.caller import Caller
+from modhub_testing.databases import TemplateDatabases
+from modhub_testing.object_store import SeaweedFS
+from modhub_testing.pooler import POOLED, Pooler
+from modhub_testing.postgres import PostgresServer
+from modhub_testing.service import Installation
+
+FEATURES = "modhub_auth modhub_downloads modhub_following modhub_sync"
+ROUNDS = 5_000 if os.environ.get("MODHUB_LONG_RACES") else 200
+ACCOUNTS = 20
+AHEAD_SECONDS = 40
+PATIENCE_SECONDS = 90.0
+
+
+@pytest.fixture
+def machines(
+    postgres: PostgresServer, template_databases: TemplateDatabases, tmp_path: Path
+) -> Iterator[list[Installation]]:
+    """The first has one process; the second two, whose clock is ahead."""
+    faketime = shutil.which("faketime")
+    assert faketime, "faketime is not installed"
+    direct = template_databases.new("postgresql", FEATURES, tmp_path / "unused")
+    objects = tmp_path / "objects"
+    objects.mkdir()
+    store = SeaweedFS(objects)
+    pooler = Pooler(postgres.base)
+    made: list[Installation] = []
+    try:
+        store.wait()
+        settings = {
+            **POOLED,
+            **store.service_settings("files"),
+            "modhub_auth.register_limit": "1000000",
+            "modhub_downloads.write_seconds": "1",
+        }
+        pooler.set_role(direct, settings)
+        environ = {"FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        made += [
+            Installation(tmp_path / name, pooler.url(direct), FEATURES, settings=settings, environ=environ)
+            for name in ("first", "second")
+        ]
+        wrapper = (faketime, "-f", f"+{AHEAD_SECONDS}s")
+        for process in (made[0].launch(), made[1].launch(wrapper), made[1].launch(wrapper)):
+            process.wait()
+        yield made
+    finally:
+        for machine in made:
+            machine.stop()
+        store.end()
+        pooler.stop()
+
+
+def wait_until(condition: Any) -> None:
+    """Fails after a minute and a half."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def letters(machines: list[Installation]) -> Counter[tuple[str, str]]:
+    """How often each email was sent, by its recipient and subject."""
+    parsed = (
+        BytesParser().parsebytes(path.read_bytes()) for each in machines for path in each.folder.glob("mail/*.eml")
+    )
+    return Counter((str(message["To"]), str(message["Subject"])) for message in parsed)
+
+
+def test_what_one_machine_wrote_the_other_reads_and_nothing_is_done_twice(machines: list[Installation]) -> None:
+    first, second = machines
+    (writing,), (reading, sleeper) = first.processes, second.processes
+    people = [first.register(f"person{number}").token for number in range(ACCOUNTS)]
+    authors = [Caller([writing.port], token) for token in people]
+    reader = Caller([reading.port])
+    mods = []
+    for number in range(ROUNDS):
+        if number % (ROUNDS // 20) == 0:
+            asleep = number // (ROUNDS // 20) % 2 == 0
+            os.kill(sleeper.popen.pid, signal.SIGSTOP if asleep else signal.SIGCONT)
+        content = f"content {number}".encode()
+        mod = authors[number % ACCOUNTS].published(f"Round {number}", content)
+        address = f"/api/modhub/{mod['id']}"
+        assert reader.ask("GET", address).json["title"] == f"Round {number}"
+        assert reader.ask("GET", f"{address}/download").body == content
+        mods.append(mod)
+    os.kill(sleeper.popen.pid, signal.SIGCONT)
+
+    for caller in (Caller([writing.port]), reader, Caller([sleeper.port])):
+        assert caller.need(200, "GET", "/api/modhub")["total"] == ROUNDS
+        assert Counter(guids_of_feed(caller)) == Counter(mod["guid"] for mod in mods)
+    # One download of one caller each, counted by whichever machine, and readable on the other.
+    wait_until(lambda: all(total_downloads(Caller([writing.port]), mod) == 1 for mod in mods))
+    assert {total_downloads(reader, mod) for mod in mods} == {1}
+    wait_until(lambda: len(letters(machines)) >= ACCOUNTS)
+    time.sleep(2)
+    assert Counter(to for to, _ in letters(machines).elements()) == {
+        f"person{number}@example.org": 1 for number in range(ACCOUNTS)
+    }
+    assert first.admin("verify").returncode == 0
+    wait_until(lambda: second.admin("audit", "verify").returncode == 0)
+    named = second.admin("doctor").stdout
+    assert f"{AHEAD_SECONDS} seconds ahead of that of the database server" in named, named
+    assert all("Traceback" not in machine.log() for machine in machines)
+
+
+def total_downloads(caller: Caller, mod: Any) -> int:
+    total: int = caller.need(200, "GET", f"/api/modhub/{mod['id']}/downloads")["total"]
+    return total
+
+
+def guids_of_feed(caller: Caller) -> Iterator[str]:
+    """The GUIDs of all changes, page by page; a mod that changed twice is there once."""
+    since, more = 0, True
+    while more:
+        page = caller.need(200, "GET", f"/api/modhub/changes?since={since}&limit=100")
+        yield from (change["guid"] for change in page["changes"])
+        since, more = page["serial"], page["more"]
