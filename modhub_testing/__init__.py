@@ -36,6 +36,7 @@ Start = Callable[..., "Site"]
 MARKERS = {
     "postgres": "races, locks, statements, migrations and what else concerns PostgreSQL: runs there too",
     "process": "starts processes or waits for sockets",
+    "long": "one of many starts, kills or environments: not in `make test`, but in CI and in `make test-all`",
     "slow": "not in the edit loop: takes a second, or is in a module whose tests take long",
 }
 DATABASES = {

@@ -15,6 +15,8 @@ from modhub_testing.disks import small_disk
 from modhub_testing.load import WriteLoad
 from modhub_testing.service import PASSWORD, Installation
 
+pytestmark = pytest.mark.long
+
 FEATURES = "modhub_auth modhub_builds"
 
 

@@ -18,6 +18,8 @@ import pytest
 from modhub_testing.caller import Caller, patiently
 from modhub_testing.service import SERVICE_STOP_SECONDS, Installation
 
+pytestmark = pytest.mark.long
+
 DOWNLOADS: Final = 10_000 if os.environ.get("MODHUB_LONG_RACES") == "1" else 400
 MODS: Final = 5
 LARGE: Final = 600_000

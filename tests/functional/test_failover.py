@@ -16,7 +16,7 @@ from modhub_testing.caller import Caller, CallerResponse, patiently
 from modhub_testing.postgres_pair import PostgresPair, postgres_pair
 from modhub_testing.service import PASSWORD, Installation
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.long, pytest.mark.postgres]
 FAILOVERS = 20 if "MODHUB_LONG_RACES" in os.environ else 2
 WRITERS = 3
 BURNT_IDS = 40

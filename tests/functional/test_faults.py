@@ -13,6 +13,8 @@ from modhub_testing.databases import locked_database
 from modhub_testing.disks import fill_disk, small_disk
 from modhub_testing.service import PASSWORD, Installation
 
+pytestmark = pytest.mark.long
+
 MB = 1024 * 1024
 WAIT_CEILING = 60.0
 """Seconds that a write waits for the database at most: five by the setting, and slow machines."""

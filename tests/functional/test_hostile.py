@@ -10,7 +10,7 @@ import pytest
 
 from modhub_testing.caller import Caller
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.long, pytest.mark.postgres]
 
 MB = 1024 * 1024
 VARYING = re.compile(rb"\r\n(Date|X-Request-Id): [^\r]*", re.IGNORECASE)

@@ -17,7 +17,7 @@ import pytest
 from modhub_testing.caller import Caller, patiently
 from modhub_testing.service import PASSWORD, Installation
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.long, pytest.mark.postgres]
 
 log = logging.getLogger(__name__)
 ROUNDS = 7 if os.environ.get("MODHUB_LONG_RACES") == "1" else 4 if os.environ.get("CI") else 2

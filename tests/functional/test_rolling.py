@@ -6,7 +6,11 @@ What suits them is for tests/core/test_core_compatible.py, on both databases.
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from modhub_testing.caller import Caller
+
+pytestmark = pytest.mark.long
 
 FEATURE = '''"""A feature with one table."""
 

@@ -8,6 +8,8 @@ import pytest
 from modhub_testing.caller import CallerResponse
 from modhub_testing.service import PASSWORD, Installation
 
+pytestmark = pytest.mark.long
+
 CODE = b"PK\x03\x04" + bytes(range(256)) * 4096  # above what waitress keeps in memory
 IMAGE = b"\x89PNG\r\n\x1a\n" + bytes(1000)
 

@@ -12,6 +12,8 @@ from modhub.ops import migrate
 from modhub_testing import Site, Start
 from modhub_testing.mods import insert_mods
 
+pytestmark = pytest.mark.long
+
 FEATURES = (
     "modhub_auth",
     "modhub_builds",

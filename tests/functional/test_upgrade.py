@@ -19,7 +19,7 @@ from modhub.ops import migrate
 from modhub_testing.caller import patiently
 from modhub_testing.service import PASSWORD, SERVICE_SECRET, Installation
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.long, pytest.mark.postgres]
 
 STATES = sorted((Path(__file__).parent / "upgrades").glob("*.json"))
 FEATURES = (

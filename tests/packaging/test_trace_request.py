@@ -8,6 +8,8 @@ import pytest
 
 from modhub_testing.service import Installation
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -20,6 +20,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = {
     path.parent.name: path.parent.relative_to(ROOT).as_posix()

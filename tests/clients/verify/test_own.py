@@ -30,6 +30,8 @@ from modhub_verify.run import UNKNOWN_ID, Run
 from modhub_verify.runner import run_checks
 from modhub_verify.service import VerifiedService
 
+pytestmark = pytest.mark.long
+
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
 )

@@ -23,6 +23,8 @@ from modhub_verify.credentials import RunCredentials, read_credentials
 from modhub_verify.main import main
 from modhub_verify.outcomes import WrongUse
 
+pytestmark = pytest.mark.long
+
 EMAIL, PASSWORD = "owner@example.org", "correct horse battery"
 KEY = "k" * 64
 ENVIRONMENT = ("MODHUB_VERIFY_EMAIL", "MODHUB_VERIFY_PASSWORD", "MODHUB_VERIFY_TOKEN", "MODHUB_VERIFY_KEY")

@@ -29,6 +29,8 @@ from modhub_verify.run import Run, RunOptions
 from modhub_verify.runner import run_checks
 from modhub_verify.service import VerifiedService
 
+pytestmark = pytest.mark.long
+
 BOTH, APP, WIKI = (character * 64 for character in "abc")
 PUBLISH = [check for check in CHECKS if check.part == "publish"]
 PAGES = ".*/api/(modhub/)?wiki/.*"

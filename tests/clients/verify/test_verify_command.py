@@ -32,6 +32,8 @@ from modhub_verify.run import Run
 from modhub_verify.runner import run_checks, try_check
 from modhub_verify.service import CONNECTIONS, VerifiedService
 
+pytestmark = pytest.mark.long
+
 Call = Callable[..., Any]
 LIST = "/api/modhub/?"
 COMMAND = [sys.executable, "-m", "modhub_verify.main"]

@@ -14,6 +14,8 @@ from modhub_verify.results import CheckState
 from modhub_verify.run import UNKNOWN_GUID, Run
 from modhub_verify.runner import try_check
 
+pytestmark = pytest.mark.long
+
 LOOKUP = "/api/modhub/lookup"
 UPDATES = "/api/modhub/updates"
 PLAN = "/api/modhub/plan"

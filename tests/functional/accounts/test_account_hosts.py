@@ -14,6 +14,8 @@ import pytest
 
 from modhub_testing.service import PASSWORD
 
+pytestmark = pytest.mark.long
+
 EVIL = "evil.example.org"
 PORT = "127.0.0.1:6543"
 IGNORED = {

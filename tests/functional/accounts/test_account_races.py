@@ -25,7 +25,7 @@ CONTENDERS = 8
 FEW = 8 if os.environ.get("CI") else 4
 ROUNDS = 200 if LONG else FEW
 RESETS = 500 if LONG else FEW
-pytestmark = [pytest.mark.timeout(3600 if LONG else 300), pytest.mark.postgres]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(3600 if LONG else 300), pytest.mark.postgres]
 
 
 def one_had_it(sent: list[CallerResponse], refusal: int) -> bool:

@@ -21,6 +21,8 @@ import pytest
 from modhub_testing.caller import CallerResponse
 from modhub_testing.service import SERVICE_SECRET
 
+pytestmark = pytest.mark.long
+
 HOME = "/Modhub/account"
 MACHINE_KEY, ADDRESS_KEY, MAIL_PASSWORD = (secrets.token_hex(32) for _ in range(3))
 SIGNED = "op_endpoint,return_to,response_nonce,assoc_handle,claimed_id,identity"

@@ -11,6 +11,8 @@ import pytest
 from modhub_testing.caller import Caller
 from modhub_testing.service import PASSWORD, SERVICE_SECRET, Installation, Process
 
+pytestmark = pytest.mark.long
+
 HOME = "/Modhub/account"
 NEW = "the new secret of the tests, of more than 32 characters"
 OLD_ONLY, OLD_FIRST, NEW_FIRST = SERVICE_SECRET, f"{SERVICE_SECRET}\n{NEW}", f"{NEW}\n{SERVICE_SECRET}"
