@@ -58,7 +58,7 @@ def refused(installation: Installation) -> "subprocess.CompletedProcess[str]":
 def test_a_pooler_that_the_ini_does_not_name_is_refused(
     postgres: PostgresServer, template_databases: TemplateDatabases, tmp_path: Path, mode: str
 ) -> None:
-    # C-RUN-52, T-F12
+    # C-RUN-52, T-F13
     direct = template_databases.new("postgresql", "", tmp_path / "unused")
     for more, sentence in (("", "unsupported startup parameter: options"), (OPTIONS, "is behind a pooler")):
         pooler = Pooler(postgres.base, mode, more)
@@ -188,7 +188,7 @@ def test_no_session_keeps_state(service: Any) -> None:
 
 
 def test_a_connection_that_outlives_its_server_writes_nothing_on_the_next(tmp_path: Path) -> None:
-    """A failover behind the pooler: ids, serials and the feed of lost commits (ADR 044; T-F12)."""
+    """A failover behind the pooler: ids, serials and the feed of lost commits (ADR 044; T-F13)."""
     with postgres_pair() as pair:
         pooler = Pooler(pair.primary.base)
         try:
