@@ -19,7 +19,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-machines test-pooler test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool pgbouncer debian swift
+.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-pooler test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool pgbouncer debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
