@@ -26,6 +26,7 @@ from mutant_table import ROOT, Mutant, find_problems, mutated, read_mutants
 
 SECONDS: Final = 120.0
 """A test that takes longer has noticed the mutant: it hangs."""
+MIGRATIONS: Final = "/migrations/"
 FAILED: Final = re.compile(r"\b[1-9][0-9]* failed\b")
 
 Attempt = Callable[[Path, Mutant], tuple[str, bool]]
@@ -56,9 +57,13 @@ def try_test(root: Path, mutant: Mutant, seconds: float) -> tuple[str, bool]:
 def try_verify(root: Path, mutant: Mutant, samples: Path) -> tuple[str, bool]:
     """The same of modhub-verify, which may report more than this clause."""
     try:
-        with mutated(root, mutant):
+        with mutated(root, mutant), tempfile.TemporaryDirectory(prefix="samples-") as folder:
+            if MIGRATIONS in mutant.file:
+                # It shows only in a database that it has made.
+                samples = Path(folder)
+                make_samples(root, samples, environ_of(root))
             broken = find_broken_clauses(root, samples, environ_of(root))
-    except NotVerified as error:
+    except (AssertionError, NotVerified) as error:
         return f"NOT TRIED: {error}", False
     is_killed = mutant.verify in broken
     said = " ".join(sorted(broken)) or "nothing"

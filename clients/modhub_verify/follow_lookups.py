@@ -23,6 +23,9 @@ _UPDATES: Final = {
     "gone": [str],
     "same": int,
 }
+_LETTERS: Final = "abcdefab-cdef-4abc-8def-abcdefabcdef"
+_OTHER_LETTERS: Final = "fedcbafe-dcba-4fed-8cba-fedcbafedcba"
+"""GUIDs that no mod has, with letters."""
 _KIND: Final = {"Content-Type": "application/json"}
 
 
@@ -56,12 +59,14 @@ def a_mod_is_read_by_its_guid(run: Run) -> None:
 
 @check("C-SYNC-16", "C-MOD-1", part="follow", feature="modhub_sync", added=True)
 def a_lookup_has_mods_in_the_order_asked(run: Run) -> None:
-    """Each once, with its whole shape; the others are ``missing`` as sent."""
+    """Each once, with its whole shape; the others are ``missing`` as sent, in capitals or not."""
     mods = run.mods[:5]
     guids = [mod["guid"].upper() for mod in reversed(mods)]
-    document = put_question(run, "lookup", guids=[UNKNOWN_GUID.upper(), *guids, *guids]).expect(200).document()
+    unknown = [_LETTERS, _OTHER_LETTERS.upper()]
+    asked = [*unknown, *guids, *guids, *unknown]
+    document = put_question(run, "lookup", guids=asked).expect(200).document()
     require_shape("the look-up", {"mods": [MOD_SHAPE], "missing": [str]}, document)
-    require_equal("missing", [UNKNOWN_GUID.upper()], document["missing"])
+    require_equal("missing", unknown, document["missing"])
     require_equal("the mods of the look-up", list(reversed(mods)), [_listed(mod) for mod in document["mods"]])
     require("more" not in document or document["more"], "more: expected no empty list.")
 

@@ -54,7 +54,9 @@ def make_verify_parser() -> argparse.ArgumentParser:
     parser.add_argument("--account-file", type=Path, metavar="FILE", help="the account for the part own")
     parser.add_argument("--key-file", type=Path, metavar="FILE", help="the machine key for the part publish")
     parser.add_argument(
-        "--may-leave-traces", action="store_true", help="publish also what cannot be removed again: an app build"
+        "--may-leave-traces",
+        action="store_true",
+        help="publish also what cannot be removed again, an app build, and vote for a moment on a mod of somebody else",
     )
     parser.add_argument(
         "--interface-only", action="store_true", help="leave out what modhub adds to the interface: for other services"

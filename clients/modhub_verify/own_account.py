@@ -6,10 +6,10 @@ Nothing is registered: what would make an account is only sent where it has to b
 from typing import Any
 from uuid import uuid4
 
-from modhub_verify.outcomes import Skipped
+from modhub_verify.outcomes import Broken, Skipped
 from modhub_verify.owner import Owner, own_check, owner_of, same_answer, send
 from modhub_verify.replies import Reply, require, require_equal, require_keys
-from modhub_verify.run import Run
+from modhub_verify.run import UNKNOWN_ID, Run
 
 SESSION = ("accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName")
 
@@ -146,14 +146,24 @@ def _a_publisher_key_is_exchanged_and_an_unknown_one_is_not(run: Run) -> None:
 
 @own_check("C-TOK-6", feature="modhub_auth")
 def _a_publisher_key_only_edits(run: Run) -> None:
-    """It lists mods, and is a stranger to the account and to votes."""
+    """It lists mods, and is a stranger to the account, to its sessions and to votes."""
     owner = owner_of(run)
     if not run.credentials.publisher_key:
         raise Skipped("needs a publisher key instead of the account")
     owner.call("GET", "/api/modhub/mine").expect(200)
     owner.call("GET", "/api/auth/me").expect(401)
-    number = run.a_mod["id"]
-    require("value" not in owner.call("GET", f"/api/modhub/{number}/vote").document(), "A key reads its own vote.")
+    path = f"/api/modhub/{run.a_mod['id']}/vote"
+    require("value" not in owner.call("GET", path).expect(200).document(), "A key reads its own vote.")
+    # No vote at all, so that nothing changes if the key may vote.
+    owner.call("PUT", path, {"value": 7}).expect(401)
+    owner.call("DELETE", f"/api/modhub/{UNKNOWN_ID}").expect(401)
+
+
+def vote_path(run: Run) -> str:
+    """The address of the votes on a mod of somebody else."""
+    own_ids = {mod["id"] for mod in owner_of(run).mine()}
+    number = run.find_mod("another owner", lambda mod: mod["id"] not in own_ids)["id"]
+    return f"/api/modhub/{number}/vote"
 
 
 @own_check("C-VOTE-1", "C-VOTE-2", feature="modhub_auth")
@@ -161,9 +171,7 @@ def _a_vote_is_answered_with_all_votes(run: Run) -> None:
     """The account sends the vote that it has, so nothing changes."""
     owner = owner_of(run)
     owner.require_whole()
-    own_ids = {mod["id"] for mod in owner.mine()}
-    number = run.find_mod("another owner", lambda mod: mod["id"] not in own_ids)["id"]
-    path = f"/api/modhub/{number}/vote"
+    path = vote_path(run)
     before = owner.call("GET", path).expect(200).document()
     require_keys("votes read by an account", before, ("ups", "downs", "value"))
     # The vote that the account has, so that nothing changes.
@@ -175,3 +183,28 @@ def _a_vote_is_answered_with_all_votes(run: Run) -> None:
     require("value" not in visitor, "A visitor reads a vote of his own.")
     bad_token = run.service.call("GET", path, headers={"Authorization": "Bearer x"}).expect(200).document()
     require("value" not in bad_token, "A bad token reads a vote of its own.")
+
+
+@own_check("C-VOTE-1", feature="modhub_auth")
+def _a_vote_that_is_changed_counts_once(run: Run) -> None:
+    """With ``--may-leave-traces``: for, against, withdrawn, as before. Once more if somebody else votes meanwhile."""
+    owner = owner_of(run)
+    owner.require_whole()
+    if not run.options.may_leave_traces:
+        raise Skipped("needs --may-leave-traces: it votes on a mod of somebody else for a moment")
+    path = vote_path(run)
+    try:
+        _vote_in_turn(owner, path)
+    except Broken:
+        _vote_in_turn(owner, path)
+
+
+def _vote_in_turn(owner: Owner, path: str) -> None:
+    before = owner.call("GET", path).expect(200).document()
+    own = owner.votes.setdefault(path, before["value"])
+    # What the others have voted.
+    ups, downs = before["ups"] - (before["value"] == 1), before["downs"] - (before["value"] == -1)
+    for value in (1, -1, 1, 0, own):
+        expected = {"ups": ups + (value == 1), "downs": downs + (value == -1), "value": value}
+        require_equal(f"votes after {value}", expected, owner.vote(path, value).expect(200).document())
+        require_equal(f"votes read after {value}", expected, owner.call("GET", path).expect(200).document())

@@ -100,6 +100,12 @@ def _the_files_of_a_published_mod_are_harmless(run: Run) -> None:
         own_page = {"sec_fetch_site": "same-origin", "sec_fetch_dest": "script"}
         run.service.get(asset["url"], **own_page).expect(403)
     require_equal("the image", PNG, run.service.get(find_asset(mod.public, "image")["url"]).body)
+    with_page = mod.upload("images", b"<p>x</p>", "name=page.html", **{"Content-Type": "text/html"}).expect(201)
+    page = next(file for file in mod.read_files() if file["name"] == "page.html")
+    url = with_page.document()["assets"][-1]["url"]
+    disposition = run.service.get(url).expect(200).header("Content-Disposition")
+    mod.owner.call("DELETE", mod.path(f"/images/{page['assetId']}")).expect(204)
+    require_equal("disposition of an image that is a page", "attachment", disposition.partition(";")[0])
 
 
 @own_check("C-LIST-8", "C-LIST-5", "C-LIST-4", "C-LIST-7")

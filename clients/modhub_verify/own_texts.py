@@ -46,12 +46,15 @@ def _single_lines_have_no_breaks_and_no_overrides(run: Run) -> None:
 
 @own_check("C-TXT-8")
 def _cleaned_html_is_well_formed_short_and_lasting(run: Run) -> None:
-    """Open tags that are cut, and what is stored sent again."""
+    """Open tags that are cut, what is stored sent again, and what comes after 8000 characters of unknown tags."""
     once = stored(run, "<p><strong>open " + "<em>x</em> " * 1200)
     require(len(once) <= 8000, f"A long description: expected at most 8000 characters, came {len(once)}.")
     for tag in ("p", "strong", "em"):
         require_equal(f"<{tag}> that is closed", once.count(f"<{tag}>"), once.count(f"</{tag}>"))
     require_equal("a description that is sent again", once, stored(run, once))
+    # Tags that cleaning removes count where it is cut.
+    late = stored(run, "<p>early</p>" + "<blink></blink>" * 600 + "<p>late</p>")
+    require("early" in late and "late" not in late, f"A text is cleaned before it is cut: {late}")
 
 
 @own_check("C-TXT-9")

@@ -38,6 +38,8 @@ class Owner:
         self.made: dict[int, str] = {}
         """The titles of the mods that this run has made and not deleted, by number."""
         self.deleted: set[int] = set()
+        self.votes: dict[str, int] = {}
+        """The account's vote before the run changed it, by address."""
         self._token = run.credentials.token
         self._refusal = ""
         run.undo_later(self.leave)
@@ -123,6 +125,13 @@ class Owner:
             self.made.pop(number, None)
         return reply
 
+    def vote(self, path: str, value: int) -> Reply:
+        """Cast a vote. Until it is as in ``votes`` again, the end of the run casts that one."""
+        reply = self.call("PUT", path, {"value": value})
+        if reply.status == 404 or (reply.status == 200 and value == self.votes.get(path)):
+            self.votes.pop(path, None)
+        return reply
+
     def leave(self) -> None:
         """Delete what the run has made and end its session; tries for a while. `LeftBehind` if something remains."""
         if not self._token:
@@ -145,13 +154,17 @@ class Owner:
                 self.sign_in()
             self.made = {number: title for number, title in self._remaining() if self.remove(number).status != 204}
             self.made = dict(self._remaining()) if self.made else {}
-            if not self.made and self.session.get("refreshToken"):
+            for path, value in dict(self.votes).items():
+                self.vote(path, value)
+            if not (self.made or self.votes) and self.session.get("refreshToken"):
                 sent = {"refreshToken": self.session["refreshToken"]}
                 send(self.service, "POST", "/api/auth/logout", sent, repeatable=True)
         except (Unreachable, Interrupted, Broken, Skipped) as problem:
             reason = f" ({problem})"
         else:
             reason = ""
+        if self.votes and not self.made:
+            return f"A vote could not be put back{reason}: {self.votes}. Vote so by hand."
         if not self.made:
             return "" if not reason else f"It is not known whether mods titled {self.mark} are left{reason}."
         named = ", ".join(f"{number} “{title}”" for number, title in self.made.items())

@@ -187,6 +187,16 @@ MORE: list[tuple[str, str, list[Fault]]] = [
         [document(at(LOOKUP), lambda answer: answer.update(missing=[]))],
     ),
     (
+        "C-SYNC-16",
+        "a lookup has mods in the order asked",
+        [document(at(LOOKUP), lambda answer: answer.update(missing=[guid.lower() for guid in answer["missing"]]))],
+    ),
+    (
+        "C-SYNC-16",
+        "a lookup has mods in the order asked",
+        [document(at(LOOKUP), lambda answer: answer.update(missing=[guid.upper() for guid in answer["missing"]]))],
+    ),
+    (
         "C-MOD-1",
         "a lookup has mods in the order asked",
         [document(at(LOOKUP), lambda answer: answer["mods"][0].pop("games"))],
