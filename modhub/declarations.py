@@ -136,7 +136,9 @@ class FrontExclusion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CardFigure:
-    """A number on the card of a mod: ``value`` of a table with at most one row a mod, not shown if it is 0.
+    """A number on the card of a mod, summed on its author's page: ``value`` of a table with at most one row a mod.
+
+    It is not shown if it is 0.
 
     ``singular`` and ``plural`` are msgids with ``%(num)s``, which are translated together.
     """

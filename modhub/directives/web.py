@@ -103,9 +103,9 @@ def add_front_exclusion(config: Configurator, name: str, mod_id: Any, condition:
 
 
 def add_card_figure(config: Configurator, name: str, singular: str, plural: str, *, mod_id: Any, value: Any) -> None:
-    """Show a number on the cards of mods, unless it is 0 (:class:`modhub.declarations.CardFigure`).
+    """Show a number on the cards of mods, and its sum on authors' pages (:class:`modhub.declarations.CardFigure`).
 
-    The statements of the cards read it, so the table needs an index on ``mod_id``.
+    The statements of the cards and of the sums read it, so the table needs an index on ``mod_id``.
     """
     figure = CardFigure(name, singular, plural, mod_id, value)
 

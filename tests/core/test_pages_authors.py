@@ -63,6 +63,30 @@ def test_an_author_has_a_page_with_their_published_mods(site: Site) -> None:
     assert titles(site.get(HERE)) == ["A mod", "One"]
 
 
+def test_an_author_has_the_votes_of_all_their_mods(site: Site) -> None:
+    # C-PAGE-87
+    first, second, hidden = (published_mod(site, title=title) for title in ("One", "Two", "Hidden"))
+    assert site.get(HERE).html.select(".author-top .totals") == []
+    with site.counted() as before:
+        site.get(HERE)
+    for voter, mod, value in ((8, first, 1), (9, first, 1), (8, second, -1), (9, second, 1), (8, hidden, -1)):
+        site.as_account(voter).put_json(mod_address(mod, "vote"), {"value": value})
+    elsewhere = published_mod(site, owner=8, title="Somebody else's")
+    site.as_account(9).put_json(mod_address(elsewhere, "vote"), {"value": -1})
+    hide_mod(site, hidden)
+    with site.counted() as statements:
+        page = site.get(f"{HERE}?page=2", status=200).html.select_one(".author-top .totals")
+    assert words(page) == "Positive: 75% of 4 votes"
+    # The number of mods was counted before, too.
+    assert len(statements) <= len(before)
+    german = site.get(HERE, headers={"Accept-Language": "de"}).html.select_one(".author-top .totals")
+    assert (words(german), german["aria-label"]) == ("Positiv: 75\xa0% von 4 Stimmen", "Alle Mods zusammen")
+
+
+def words(element: Any) -> str:
+    return " ".join(element.text.replace("\xa0", "\0").split()).replace("\0", "\xa0")
+
+
 def test_an_author_without_published_mods_is_nobody(site: Site) -> None:
     # C-PAGE-37
     draft, hidden = new_mod(site), published_mod(site, owner=8)

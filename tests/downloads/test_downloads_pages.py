@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import insert
 
 from modhub_downloads.days import day_of
-from modhub_downloads.models import DailyDownloads
+from modhub_downloads.models import DailyDownloads, ModDownloads
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, upload_asset
 
@@ -54,6 +54,26 @@ def test_the_page_says_how_often_and_what_counts(site: Site) -> None:
     assert words(german.dl) == "Downloads1.204 (Version 1.4: 310)"
     assert "einmal je Besucher, Version und Tag" in german.text
     assert site.get(mod_address(mod, "downloads")).json["total"] == 1204
+
+
+@pytest.mark.postgres
+def test_an_author_has_the_downloads_of_all_their_mods(site: Site) -> None:
+    # C-PAGE-87, C-DL-6
+    first, second, hidden, _uncounted = (published_mod(site) for _ in range(4))
+    other = published_mod(site, owner=8)
+    numbers = {first["id"]: 1200, second["id"]: 4, hidden["id"]: 50, other["id"]: 7, 10**6: 10**6}
+    assert site.get("/Modhub/by/7").html.select(".totals") == []
+    with site.databases.write_session.begin() as session:
+        rows = [{"mod_id": mod_id, "downloads": number} for mod_id, number in numbers.items()]
+        session.execute(insert(ModDownloads), rows)
+    hide_mod(site, hidden)
+    with site.counted() as statements:
+        page = site.get("/Modhub/by/7").html
+    assert words(page.select_one(".totals")) == "1,204 downloads"
+    # In the statement that counts the mods, and in that of the cards.
+    assert sum("downloads_mod" in statement for statement in statements) == 2
+    german = site.get("/Modhub/by/7", headers={"Accept-Language": "de"}).html
+    assert words(german.select_one(".totals")) == "1.204 Downloads"
 
 
 def test_a_version_is_text(site: Site) -> None:

@@ -1,12 +1,15 @@
-"""Statements that find the authors of published mods by their names."""
+"""Statements about the authors of published mods: found by their names, and the sums of their mods."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, exists, func, select
 
 from modhub.catalogue.lookup_queries import json_items
-from modhub.catalogue.models import PublicMod
+from modhub.catalogue.models import Mod, PublicMod
+from modhub.catalogue.pages.queries.statements import figure_of, of_mod
 from modhub.catalogue.queries import AnySelect
+from modhub.declarations import CardFigure
 from modhub.interfaces import ProfileColumns
 
 
@@ -33,3 +36,10 @@ def found_authors_statement(accounts: ProfileColumns, dialect: str) -> AnySelect
 def found_authors_total_statement(accounts: ProfileColumns, dialect: str) -> AnySelect:
     """The number of these authors."""
     return select(func.count()).select_from(accounts.id.table).where(_is_found(accounts, dialect))
+
+
+def author_totals_statement(figures: Iterable[CardFigure]) -> AnySelect:
+    """The number of the published mods of ``owner``, the sums of their votes for and against and of their figures."""
+    summed = (of_mod(Mod.ups), of_mod(Mod.downs), *map(figure_of, figures))
+    sums = (func.coalesce(func.sum(number), 0) for number in summed)
+    return select(func.count(), *sums).select_from(PublicMod).where(PublicMod.owner == bindparam("owner"))

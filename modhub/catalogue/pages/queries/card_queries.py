@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from modhub.catalogue.pages.presenters.mod import Figure, ModPresenter
-from modhub.catalogue.pages.queries import selections, statements
+from modhub.catalogue.pages.queries import author_queries, selections, statements
 from modhub.catalogue.pages.queries.updates import card_of
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ListStatement
 from modhub.db.raw_queries import PreparedQuery, Row
@@ -34,6 +34,14 @@ class Listing:
     def pages(self) -> int:
         """The number of pages, at least one."""
         return max(1, -(-self.total // self.params.size))
+
+
+class AuthorTotals(NamedTuple):
+    """What all published mods of an author have together. ``figures`` are those of features that are not 0."""
+
+    ups: int
+    downs: int
+    figures: tuple[Figure, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,10 @@ class CardReader:
         return self.reader.prepare(selections.selected_page_statement(self.reader.dialect, self._card_columns))
 
     @cached_property
+    def _author_totals(self) -> PreparedQuery:
+        return self.reader.prepare(author_queries.author_totals_statement(self._figures.values()))
+
+    @cached_property
     def _users(self) -> PreparedQuery:
         return self.reader.prepare(statements.users_statement(self._card_columns))
 
@@ -96,12 +108,13 @@ class CardReader:
     def _cards(self, rows: Iterable[Row]) -> list[ModPresenter]:
         return [card_of(row, self._figures_of(row)) for row in rows]
 
-    def _figures_of(self, row: Row) -> tuple[Figure, ...]:
-        numbers = row[len(statements.CARD_COLUMNS) :]
+    def _figures_of(self, row: Row, others: int = len(statements.CARD_COLUMNS)) -> tuple[Figure, ...]:
+        numbers = row[others:]
         if not any(numbers):
             return ()
         both = zip(self._figures.values(), numbers, strict=True)
-        return tuple((figure.singular, figure.plural, number) for figure, number in both if number)
+        # A sum is a decimal number to PostgreSQL.
+        return tuple((figure.singular, figure.plural, int(number)) for figure, number in both if number)
 
     def listing(self, params: ListParams) -> Listing:
         """Return one page of published mods as cards."""
@@ -113,12 +126,20 @@ class CardReader:
         total, rows = self._selected_rows(self._selected_cards, selection, params)
         return Listing(self._cards(rows), total, params)
 
+    def of_author(self, owner: int, params: ListParams) -> tuple[Listing, AuthorTotals]:
+        """Return the same of an author's mods, and what all of them have together, in as many statements."""
+        row = self.reader.rows(self._author_totals, owner=owner)[0]
+        total, ups, downs = map(int, row[:3])
+        cards = self._cards(self._page_rows(self._selected_cards, ModSelection(authors=(owner,)), params, total))
+        return Listing(cards, total, params), AuthorTotals(ups, downs, self._figures_of(row, 3))
+
     def _selected_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams) -> tuple[int, list[Row]]:
-        values = {name: encode(list(ids)).decode() for name, ids in selection._asdict().items()}
-        total, offset = self.reader.rows(self._selected_total, **values)[0][0], (params.page - 1) * params.size
-        if offset >= total:
-            return total, []
-        return total, self.reader.rows(page, **values, size=params.size, offset=offset)
+        total = self.reader.rows(self._selected_total, **_named(selection))[0][0]
+        return total, self._page_rows(page, selection, params, total)
+
+    def _page_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams, total: int) -> list[Row]:
+        offset = (params.page - 1) * params.size
+        return [] if offset >= total else self.reader.rows(page, **_named(selection), size=params.size, offset=offset)
 
     def others(self, owner: int, mod_id: int | None) -> list[ModPresenter]:
         """Return other mods of an author, last changed first."""
@@ -139,3 +160,7 @@ class CardReader:
     def updated(self, size: int, newest: int) -> list[ModPresenter]:
         """Return the mods with a new version, last changed first, without the ``newest`` that were created last."""
         return self._cards(self.reader.rows(self._updated, size=size, newest=newest))
+
+
+def _named(selection: ModSelection) -> dict[str, str]:
+    return {name: encode(list(ids)).decode() for name, ids in selection._asdict().items()}

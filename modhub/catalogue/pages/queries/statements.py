@@ -45,7 +45,8 @@ def _json_in_postgresql(element: _JsonRows, compiler: Any, **keywords: Any) -> s
     return f"CAST(json_agg(json_build_array({compiler.process(element.clauses, **keywords)})) AS TEXT)"
 
 
-def _of_mod(column: Any) -> ColumnElement[Any]:
+def of_mod(column: Any) -> ColumnElement[Any]:
+    """A column of the mod's own row, beside its public one."""
     return select(column).where(Mod.id == PublicMod.id).correlate(PublicMod).scalar_subquery()
 
 
@@ -67,8 +68,8 @@ def _told_changes() -> ColumnElement[Any]:
 CARD_COLUMNS: Final = (
     PublicMod.document,
     PublicMod.owner,
-    _of_mod(Mod.ups),
-    _of_mod(Mod.downs),
+    of_mod(Mod.ups),
+    of_mod(Mod.downs),
     PublicMod.updated_at,
     image_facts(),
     _told_changes(),
@@ -77,10 +78,11 @@ CARD_COLUMNS: Final = (
 
 def card_columns(figures: Iterable[CardFigure]) -> tuple[Any, ...]:
     """`CARD_COLUMNS`, then the figures that features show on cards, NULL without one."""
-    return (*CARD_COLUMNS, *map(_figure_of, figures))
+    return (*CARD_COLUMNS, *map(figure_of, figures))
 
 
-def _figure_of(figure: CardFigure) -> ColumnElement[Any]:
+def figure_of(figure: CardFigure) -> ColumnElement[Any]:
+    """The number of a mod that a feature shows; NULL without one."""
     return select(figure.value).where(figure.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
 
 

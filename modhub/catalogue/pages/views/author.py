@@ -84,11 +84,12 @@ def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
     profile, query_params = _profile(context), list_params(request)
     params = ListParams(page=query_params.page)
     reader = page_reader(request)
-    listing, games = reader.selected(context.selection, params), page_games(request)
+    (listing, totals), games = reader.of_author(context.id or 0, params), page_games(request)
     return {
         "author": profile,
         "account": context.id,
         "listing": listing,
+        "totals": totals,
         "cards": render_cards(request, listing.cards, games),
         "share_image": _share_image(request, context.id, profile, listing.cards, games),
         "titles": [card.mod.title for card in listing.cards[:NAMED_IN_SUMMARY]],
