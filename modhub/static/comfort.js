@@ -12,8 +12,9 @@
     link.addEventListener("click", () => setTimeout(() => {
       if (document.hidden || !document.hasFocus() || link.dataset.said) return;
       link.dataset.said = "yes";
-      const hint = make("p", { className: "hint", textContent: link.dataset.missing });
+      const hint = make("p", { className: "hint" });
       hint.setAttribute("role", "status");
+      hint.append(make("a", { href: link.dataset.help, textContent: link.dataset.missing }));
       link.closest("p").after(hint);
     }, 1500));
   }

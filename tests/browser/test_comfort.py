@@ -57,6 +57,19 @@ def test_a_list_that_cannot_be_had_just_now_stays_as_it_is(visit: Visit) -> None
     expect(page.locator("section.browse .card")).to_have_count(before)
 
 
+def test_a_click_that_opens_nothing_leads_to_help(visit: Visit) -> None:
+    # C-PAGE-88
+    page = visit()
+    page.goto("/Modhub?q=foundry+map")
+    page.locator(".card h3 a").first.click()
+    page.get_by_role("link", name="Open in the app", exact=True).click()
+    hint = page.get_by_role("status").get_by_role("link")
+    expect(hint).to_have_text("Nothing happened? Then the app is not installed here.")
+    # Headless Chromium follows no link after one that it cannot open, so ask for the address.
+    page.goto(hint.get_attribute("href") or "")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Installation: Foundry Map")
+
+
 def test_what_the_script_adds_moves_nothing_and_is_called_what_it_says(visit: Visit) -> None:
     page = visit()
     shifted = """() => new Promise((done) => {

@@ -32,6 +32,7 @@ PUBLIC = {
     "browse": "/Modhub?q=split&sort=top",
     "nothing": "/Modhub?q=nothing+like+this",
     "mod": "/Modhub/3",
+    "install": "/Modhub/3/install",
     "author": "/Modhub/by/1",
     "app": "/Modhub/App",
     "wiki": "/Modhub/Wiki",

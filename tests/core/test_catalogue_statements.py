@@ -63,6 +63,7 @@ PAGES = {
     "/Modhub?page=1000": 2,
     "/Modhub/{id}": 10,
     "/Modhub/{id}?changelog=2": 10,
+    "/Modhub/{id}/install": 8,
     "/Modhub/feed": 3,
     "/Modhub/{id}/feed": 2,
     "/Modhub/feed.json": 3,

@@ -1,12 +1,13 @@
 """Installing a mod from its page: what it takes is said at the button, and how, in three steps."""
 
 import uuid
+from typing import Any
 
 import pytest
 
 from modhub.base.settings import StartRefused, url_scheme
 from modhub_testing import Site, Start
-from modhub_testing.mods import OWNER, insert_mods, new_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, hide_mod, insert_mods, new_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on, new_visitor
 
 pytestmark = pytest.mark.slow
@@ -102,6 +103,74 @@ def test_a_mod_opens_in_the_app(start: Start) -> None:
     page = site.get(published_mod(site)["url"]).text
     assert "://install/" not in page
     assert "Open in the app" not in page
+
+
+def test_a_page_helps_who_has_no_app(start: Start) -> None:
+    # C-PAGE-88
+    site = start("modhub_testing.accounts modhub_builds", modhub__base_url="https://mods.example.org")
+    mod = published_mod(site, title="<b>Bars</b>")
+    beside = site.get(mod["url"]).html.select(".download-help a")
+    address = f"{mod['url']}/install"
+    assert [(link["href"], link.text) for link in beside][1] == (address, "No app yet?")
+    assert beside[0]["data-help"] == address
+    page = site.get(address).html
+    assert words(page.h1) == "Installation: <b>Bars</b>"
+    links = [link["href"] for link in page.select("main a")]
+    expected = [mod["url"], "/Modhub/App", f"modhub://install/{mod['guid']}", f"/api/modhub/{mod['id']}/download"]
+    assert links == expected
+    command = f"modhub-get --url https://mods.example.org install {mod['guid']} --into mods"
+    assert page.find("code").text == command
+    assert page.find("meta", attrs={"name": "robots"})["content"] == "noindex"
+    german = site.get(address, headers={"Accept-Language": "de"}).html
+    assert [heading.text for heading in german.select("main h2")] == ["Mit der App", "Von Hand", "Mit modhub-get"]
+    assert german.select_one(".opens-app").text == "In der App öffnen"
+
+
+def words(element: Any) -> str:
+    return " ".join(element.text.split())
+
+
+def test_the_page_fits_what_the_mod_takes(site: Site) -> None:
+    # C-PAGE-88
+    kit = published_mod(site, title="Kit")
+    race = published_mod(site, title="Race", requires=[kit["guid"]])
+    lacks = published_mod(site, title="Lacks", requires=[kit["guid"], ABSENT])
+    guids = [str(uuid.uuid4()) for _ in range(220)]
+    pairs = zip(guids, [*guids[1:], None], strict=True)
+    long = insert_mods(site, [{"guid": guid, "requires": [needed] if needed else []} for guid, needed in pairs])[0]
+
+    def by_hand(address: str) -> list[str]:
+        page = site.get(f"{address}/install").html
+        return [link["href"] for link in page.select("main a") if "://" not in link["href"]][1:]
+
+    assert by_hand(kit["url"]) == [f"/api/modhub/{kit['id']}/download"]
+    assert by_hand(race["url"]) == [f"/Modhub/{race['id']}/everything.zip"]
+    assert by_hand(lacks["url"]) == [f"{lacks['url']}#install", f"{lacks['url']}#install"]
+    assert by_hand(f"/Modhub/{long}") == []
+    assert "1 required mod is not on this site" in site.get(f"{lacks['url']}/install").text
+
+
+def test_what_is_not_published_has_no_such_page(site: Site) -> None:
+    # C-PAGE-88
+    draft, hidden = new_mod(site), published_mod(site)
+    upload_asset(site, draft, "code", version="1")
+    hide_mod(site, hidden)
+    owner = new_visitor(site, OWNER)
+    for visitor in (site, owner):
+        for number in (draft["id"], hidden["id"], 99999, "x"):
+            visitor.get(f"/Modhub/{number}/install", status=404)
+    assert "/install" not in owner.get(f"/Modhub/mine/{draft['id']}/preview").text
+    site.get(f"/api/modhub/{draft['id']}/install", status=404)
+
+
+def test_without_a_scheme_the_page_names_no_link(start: Start) -> None:
+    # C-PAGE-23, C-PAGE-88
+    site = start("modhub_testing.accounts", modhub__install_scheme="")
+    mod = published_mod(site)
+    page = site.get(f"{mod['url']}/install")
+    assert "://install/" not in page.text
+    assert "Open in the app" not in page.text
+    assert "/install" not in site.get(mod["url"]).text
 
 
 @pytest.mark.parametrize("scheme", ["javascript", "HTTPS", "data", "modhub:", "1st", "mod hub", "módhub", '"'])

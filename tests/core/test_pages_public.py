@@ -237,7 +237,7 @@ def test_a_robot_finds_its_way(start: Start) -> None:
     robots = site.get("/robots.txt")
     assert robots.text == (
         "User-agent: *\nDisallow: /api/\nDisallow: /Modhub/api/\nDisallow: /Modhub/*/everything.zip\n"
-        "Disallow: /Modhub/mine\n\n"
+        "Disallow: /Modhub/*/install\nDisallow: /Modhub/mine\n\n"
         "Sitemap: https://mods.example.org/sitemap.xml\n"
     )
     assert robots.content_type == "text/plain"
