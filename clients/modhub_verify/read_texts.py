@@ -8,7 +8,7 @@ from typing import Final
 from modhub_verify.checks import check
 from modhub_verify.html_texts import HtmlText
 from modhub_verify.outcomes import Skipped
-from modhub_verify.read_mods import of_mod
+from modhub_verify.read_mods import label_of_mod
 from modhub_verify.replies import require, require_equal
 from modhub_verify.run import UNKNOWN_ID, Run
 from modhub_verify.shapes import NOTE_SHAPE, TIME_SHAPE, require_shape
@@ -28,7 +28,7 @@ _ALLOWED_ATTRIBUTES: Final = {
 
 def _descriptions(run: Run) -> Iterator[tuple[str, HtmlText]]:
     for mod in run.mods:
-        yield of_mod(mod), HtmlText(mod["description"])
+        yield label_of_mod(mod), HtmlText(mod["description"])
 
 
 @check("C-TXT-1", part="read", added=True)
@@ -36,13 +36,13 @@ def text_is_normalised_and_stripped(run: Run) -> None:
     """NFC, no control characters, no space at either end."""
     for mod in run.mods:
         for text in (mod["title"], mod["version"], *mod["games"]):
-            require_equal(f"a text of {of_mod(mod)}", unicodedata.normalize("NFC", text).strip(), text)
+            require_equal(f"a text of {label_of_mod(mod)}", unicodedata.normalize("NFC", text).strip(), text)
             require(
                 not any(unicodedata.category(character) == "Cc" for character in text),
-                f"{of_mod(mod)}: {text!r} has controls.",
+                f"{label_of_mod(mod)}: {text!r} has controls.",
             )
         controls = [char for char in mod["description"] if unicodedata.category(char) == "Cc" and char not in "\n\t"]
-        require(not controls, f"{of_mod(mod)}: the description has {controls!r}.")
+        require(not controls, f"{label_of_mod(mod)}: the description has {controls!r}.")
 
 
 @check("C-TXT-9", "C-TXT-12", part="read", added=True)
@@ -86,7 +86,7 @@ def a_changelog_has_its_entries_newest_first(run: Run) -> None:
         require_shape("the changelog", {"count": int, "notes": [NOTE_SHAPE]}, changelog)
         require_equal("count", len(changelog["notes"]), changelog["count"])
         for newer, older in pairwise(note["createdAt"] for note in changelog["notes"]):
-            require(newer >= older, f"the changelog of {of_mod(mod)} is not newest first.")
+            require(newer >= older, f"the changelog of {label_of_mod(mod)} is not newest first.")
 
 
 @check("C-NOTE-1", "C-NOTE-3", part="read", added=True)
@@ -95,14 +95,14 @@ def entries_keep_their_limits(run: Run) -> None:
     for mod in run.mods[:5]:
         for note in run.service.get(f"/api/modhub/{mod['id']}/changelog").expect(200).document()["notes"]:
             require_shape("an entry", {"createdAt": TIME_SHAPE, "editedAt": (TIME_SHAPE, None)}, note)
-            require(len(note["text"]) <= 4000, f"an entry of {of_mod(mod)} has {len(note['text'])} characters.")
-            require(len(note["title"] or "") <= 120, f"the title of an entry of {of_mod(mod)} is too long.")
+            require(len(note["text"]) <= 4000, f"an entry of {label_of_mod(mod)} has {len(note['text'])} characters.")
+            require(len(note["title"] or "") <= 120, f"the title of an entry of {label_of_mod(mod)} is too long.")
             require(
                 note["editedAt"] is None or not note["automatic"],
-                f"an edited entry of {of_mod(mod)} is automatic.",
+                f"an edited entry of {label_of_mod(mod)} is automatic.",
             )
             odd = {tag for tag, _ in HtmlText(note["text"]).tags} - _ALLOWED_TAGS
-            require(not odd, f"an entry of {of_mod(mod)} has {sorted(odd)}.")
+            require(not odd, f"an entry of {label_of_mod(mod)} has {sorted(odd)}.")
 
 
 @check("C-READ-8", part="read")

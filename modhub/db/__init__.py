@@ -209,8 +209,8 @@ def _engine(url: str, limits: DatabaseLimits, *, waits: bool = True, **options: 
             # A prepared statement belongs to one server connection.
             connect_args["prepare_threshold"] = None
         else:
-            wanted = session_limits.session_settings(lock_timeout, limits.statement_seconds)
-            connect_args["options"] = " ".join(f"-c {name}={value}" for name, value in wanted.items())
+            session_settings = session_limits.session_settings(lock_timeout, limits.statement_seconds)
+            connect_args["options"] = " ".join(f"-c {name}={value}" for name, value in session_settings.items())
         options["connect_args"] = connect_args
         options["pool_pre_ping"] = True
     if waits:

@@ -75,10 +75,10 @@ def limits_not_in_force(connection: Connection, limits: "DatabaseLimits") -> str
         if is_behind_pooler(connection):
             return f"the database is behind a pooler, which takes the limits of time away; {POOLER_HINT}"
         return ""
-    wanted = {name: _number(value) for name, value in role_settings(limits).items()}
-    rows = connection.exec_driver_sql(_IN_FORCE, {"names": ["TimeZone" if n == "timezone" else n for n in wanted]})
-    found = {name.lower(): value.lower() for name, value in rows}
-    wrong = [name for name, value in wanted.items() if found.get(name) != value]
+    expected = {name: _number(value) for name, value in role_settings(limits).items()}
+    rows = connection.exec_driver_sql(_IN_FORCE, {"names": ["TimeZone" if n == "timezone" else n for n in expected]})
+    actual = {name.lower(): value.lower() for name, value in rows}
+    wrong = [name for name, value in expected.items() if actual.get(name) != value]
     if not wrong:
         return ""
     return (

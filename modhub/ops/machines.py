@@ -55,8 +55,8 @@ def note_machine(registry: Any) -> None:
 
 def noted_machines(databases: Databases) -> list[Machine]:
     """The machines that have written a note in the last half hour, by their names."""
-    found = observations.recorded_if_readable(databases, MACHINE)
-    recent = {name: note for name, (at, note) in found.items() if abs(now() - at) < _RECENT}
+    notes = observations.recorded_if_readable(databases, MACHINE)
+    recent = {name: note for name, (at, note) in notes.items() if abs(now() - at) < _RECENT}
     return [Machine(name.removeprefix(MACHINE), **json.loads(note)) for name, note in sorted(recent.items())]
 
 

@@ -113,8 +113,8 @@ def test_the_main_job_behind_a_pooler(service: Any) -> None:
         # By both processes: more statements of a kind than psycopg runs unprepared.
         for process in installation.processes:
             reader = Caller([process.port])
-            found = reader.need(200, "GET", f"/api/modhub?q=Mod+{number}&sort=new")
-            assert f"Mod {number}" in [each["title"] for each in found["mods"]]
+            page = reader.need(200, "GET", f"/api/modhub?q=Mod+{number}&sort=new")
+            assert f"Mod {number}" in [each["title"] for each in page["mods"]]
             assert reader.ask("GET", f"/api/modhub/{mod['id']}/download").body == f"content {number}".encode()
     assert installation.caller().need(200, "GET", "/api/modhub")["total"] == 20
     doctor = installation.admin("doctor").stdout
@@ -160,10 +160,10 @@ def test_each_write_sets_its_own_limits(pooler: Pooler, template_databases: Temp
     databases = Databases(url, DatabaseLimits(lock_seconds=4, role_statement_seconds=60, pooler=True))
     shown = text("SELECT current_setting('lock_timeout'), current_setting('statement_timeout')")
     try:
-        for factory, wanted in ((databases.write_session, ("4s", "0")), (databases.best_effort_session, ("1ms", "0"))):
+        for factory, limits in ((databases.write_session, ("4s", "0")), (databases.best_effort_session, ("1ms", "0"))):
             for _ in range(3):
                 with factory.begin() as session:
-                    assert tuple(session.execute(shown).one()) == wanted
+                    assert tuple(session.execute(shown).one()) == limits
         with databases.readonly_session() as session:
             assert tuple(session.execute(shown).one()) == ("0", "0"), "the limits have left a transaction"
     finally:

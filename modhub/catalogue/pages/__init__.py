@@ -34,7 +34,7 @@ def includeme(config: Configurator) -> None:
     config.add_panel("navigation", "workshop", _workshop_link, order=800)
     render_section = documentation_section("modhub.catalogue:templates/documentation.jinja2", limits=limits)
     config.add_panel("documentation", "mods", render_section, order=20)
-    config.add_robots_rule(f"/Modhub/*/{install.ADDRESS}")
+    config.add_robots_rule(f"/Modhub/*/{install.PAGE_NAME}")
     config.add_robots_rule("/Modhub/mine")
     # Users who are signed in on pages have a cookie.
     for kind, limit in (("code", limits.CODE), ("css", limits.CSS), ("images", limits.IMAGES)):

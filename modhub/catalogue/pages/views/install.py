@@ -10,12 +10,12 @@ from modhub.interfaces import IMod
 from modhub.ui.template_helpers import PageHelpers
 from modhub.web.views import OPEN, page
 
-ADDRESS = "install"
+PAGE_NAME = "install"
 
 
 @page(
     context=IMod,
-    name=ADDRESS,
+    name=PAGE_NAME,
     request_method="GET",
     permission=OPEN,
     renderer="modhub.catalogue:templates/install.jinja2",
