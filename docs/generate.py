@@ -15,7 +15,7 @@ from modhub.ui.site_settings import SITE
 SECRET = "0" * 32
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads "
-    "modhub_profiles modhub_tags modhub_metrics"
+    "modhub_profiles modhub_tags modhub_moderation modhub_metrics"
 )
 HEAD = """# Settings
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "deploy" / "alerts.yml"
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads "
-    "modhub_profiles modhub_tags modhub_metrics"
+    "modhub_profiles modhub_tags modhub_moderation modhub_metrics"
 )
 
 

@@ -20,20 +20,23 @@ FEATURES = (
     "modhub_downloads",
     "modhub_following",
     "modhub_metrics",
+    "modhub_moderation",
     "modhub_profiles",
     "modhub_sync",
     "modhub_tags",
     "modhub_wiki",
 )
-REQUIRED = {"modhub_following": "modhub_auth"}
-CHOICES = chain.from_iterable(combinations(FEATURES, size) for size in range(len(FEATURES) + 1))
+REQUIRED = {"modhub_following": "modhub_auth", "modhub_moderation": "modhub_auth"}
+# What breaks without a feature is that feature's neighbour, so pairs show it: each pair is alone once, and missing once.
+SIZES = (0, 1, 2, len(FEATURES) - 2, len(FEATURES) - 1, len(FEATURES))
+CHOICES = chain.from_iterable(combinations(FEATURES, size) for size in SIZES)
 SUBSETS = [subset for subset in CHOICES if all(REQUIRED.get(feature, feature) in subset for feature in subset)]
 # A feature that needs or links to one that is not there does so in one of these; all others run only where CI is set.
 EXTREMES = [
     subset
     for subset in SUBSETS
     if len(subset) in {0, 1, len(FEATURES) - 1, len(FEATURES)}
-    or subset in {("modhub_auth", "modhub_following"), ("modhub_builds", "modhub_downloads", *FEATURES[4:])}
+    or (len(subset) == 2 and subset[1] in REQUIRED)
 ]
 PLACES = {
     "modhub_auth": "/Modhub/account/login",
@@ -41,6 +44,7 @@ PLACES = {
     "modhub_downloads": "/api/modhub/1/downloads",
     "modhub_following": "/Modhub/following",
     "modhub_metrics": "/metrics",
+    "modhub_moderation": "/Modhub/transparency",
     "modhub_profiles": "/api/modhub/1/links",
     "modhub_sync": "/api/modhub/changes",
     "modhub_tags": "/api/modhub/tags",

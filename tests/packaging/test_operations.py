@@ -57,7 +57,7 @@ def test_every_command_is_documented(tmp_path):
         "sqlalchemy.url": f"sqlite:///{tmp_path}/none.sqlite",
         "modhub.secret": TEST_SECRET,
         "pyramid.includes": "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads "
-        "modhub_profiles modhub_tags",
+        "modhub_profiles modhub_tags modhub_moderation",
     }
     config = modhub.configure(settings)
     (commands,) = [action.choices for action in build_admin_parser(config)._actions if action.dest == "command"]
