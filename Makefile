@@ -266,7 +266,7 @@ lint: lint-tools browser-tools ## run ruff and mypy, check names, and that the m
 	@$(BIN)/python tools/lint_names.py
 	@$(BIN)/python tools/mutant_table.py
 
-# Each part has its own catalogues. For a feature of your own: make messages PARTS=../modhub_reports
+# Each part has its own catalogues. For a feature of your own: make messages PARTS=../modhub_bookmarks
 PARTS ?= $(patsubst %/pyproject.toml,%,$(wildcard modhub*/pyproject.toml))
 POT = $(VENV)/messages.pot
 EXTRACT = $(BIN)/pybabel --quiet extract --no-default-keywords --keywords _ --mapping-file pyproject.toml --add-location file --sort-by-file \

@@ -119,7 +119,7 @@ COMMANDS = (
         migration_arguments,
         run_migration_new,
         needs_schema=False,
-        examples='migration new modhub_reports "Reasons of reports"',
+        examples='migration new modhub_bookmarks "Colours of bookmarks"',
     ),
     AdminCommand(
         "openapi",

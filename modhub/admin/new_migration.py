@@ -63,6 +63,6 @@ def run_migration_new(admin: Any, arguments: argparse.Namespace) -> int:
 def migration_arguments(parser: argparse.ArgumentParser) -> None:
     """``new PACKAGE MESSAGE``"""
     parser.add_argument("action", choices=["new"])
-    parser.add_argument("package", metavar="PACKAGE", help="a package that has migrations, such as modhub_reports")
+    parser.add_argument("package", metavar="PACKAGE", help="a package that has migrations, such as modhub_bookmarks")
     parser.add_argument("message", metavar="MESSAGE", help="what the migration does, in one line")
     add_dry_run_option(parser, "say which file would be written, write none")

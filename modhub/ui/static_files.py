@@ -1,6 +1,6 @@
 """Static files: read once at startup, served under a name with a hash of the content, and cached without expiry.
 
-``config.add_static("modhub_reports:static")`` adds a package's folder. ``ui.static("modhub_reports:list.js")`` returns
+``config.add_static("modhub_bookmarks:static")`` adds a package's folder. ``ui.static("modhub_bookmarks:list.js")`` returns
 the path of a file. Uploaded files are never served below ``/static``.
 
 A style sheet with rules for a dark scheme has two more forms, for visitors who have chosen a theme: in one these rules
@@ -137,7 +137,7 @@ def static_response(file: StaticFile, cache_control: str) -> Response:
 
 
 def add_static(config: Configurator, folder: str) -> None:
-    """Directive: serve the files of ``folder`` (an asset such as ``modhub_reports:static``), without subfolders."""
+    """Directive: serve the files of ``folder`` (an asset such as ``modhub_bookmarks:static``), without subfolders."""
     package = folder.partition(":")[0]
     path = Path(AssetResolver().resolve(folder).abspath())
 

@@ -28,14 +28,14 @@ from modhub_testing.workers import run_worker
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
-PACKAGE = "modhub_reports"
+PACKAGE = "modhub_bookmarks"
 INCLUDES = f"modhub_testing.accounts {PACKAGE}"
 FILES = re.compile(r"(?s)```(?:python\n# |po\n# |css\n/\* |jinja\n\{# )([\w/.]+)(?: #\}| \*/)?\n(.*?)```")
 CREATE = f"""
 
 def upgrade() -> None:
-    from {PACKAGE}.models import Check, Report
-    Report.__table__.create(op.get_bind())
+    from {PACKAGE}.models import Bookmark, Check
+    Bookmark.__table__.create(op.get_bind())
     Check.__table__.create(op.get_bind())
 """
 KEY = "a-key-that-checks"
@@ -50,7 +50,7 @@ def feature(tmp_path_factory: pytest.TempPathFactory) -> Any:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(source)
     (folder / PACKAGE / "migrations" / "versions").mkdir(parents=True)
-    made = create_migration(Migrations(PACKAGE, str(folder / PACKAGE / "migrations"), "reports_"), "Baseline")
+    made = create_migration(Migrations(PACKAGE, str(folder / PACKAGE / "migrations"), "bookmarks_"), "Baseline")
     made.write_text(made.read_text() + CREATE)
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
@@ -59,18 +59,18 @@ def feature(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_its_own_test_passes(feature: Path, start: Start) -> None:
-    tests = runpy.run_path(str(feature / "tests" / "test_reports.py"))
-    tests["test_a_report_is_closed_to_strangers"](start)
+    tests = runpy.run_path(str(feature / "tests" / "test_bookmarks.py"))
+    tests["test_a_bookmark_is_closed_to_strangers"](start)
 
 
 def test_its_test_of_deletions_passes(feature: Path, start: Start) -> None:
-    tests = runpy.run_path(str(feature / "tests" / "test_reports.py"))
-    tests["test_reports_are_deleted_with_mods_and_accounts"](start)
+    tests = runpy.run_path(str(feature / "tests" / "test_bookmarks.py"))
+    tests["test_bookmarks_are_deleted_with_mods_and_accounts"](start)
 
 
 def test_its_test_of_the_form_passes(feature: Path, start: Start) -> None:
-    tests = runpy.run_path(str(feature / "tests" / "test_reports.py"))
-    tests["test_the_form_reports_a_mod"](start)
+    tests = runpy.run_path(str(feature / "tests" / "test_bookmarks.py"))
+    tests["test_the_form_bookmarks_a_mod"](start)
 
 
 def taught_directives(guide: str) -> set[str]:
@@ -99,20 +99,20 @@ def test_it_uses_every_directive_that_the_guide_teaches() -> None:
 
 
 def test_its_requests(feature: Path, start: Start) -> None:
-    site = start(INCLUDES, ApiPrivateKeys=f"{KEY} Reports:check")
+    site = start(INCLUDES, ApiPrivateKeys=f"{KEY} Bookmarks:check")
     mod, other = published_mod(site), published_mod(site)
-    address, reader, machine = mod_address(mod, "reports"), site.as_account(8), {"X-Api-Key": KEY}
-    report = reader.post_json(address, {"text": "Broken"}, status=201).json["id"]
+    address, reader, machine = mod_address(mod, "bookmarks"), site.as_account(8), {"X-Api-Key": KEY}
+    bookmark = reader.post_json(address, {"text": "Splits"}, status=201).json["id"]
     rules = site.registry.getUtility(IBodyRules)
     assert rules.find("POST", address).limit == 4096
-    assert rules.find("PUT", f"{address}/{report}/screenshot").stored is True
-    listed = site.get(f"/Modhub/{mod['id']}/reports/list")
+    assert rules.find("PUT", f"{address}/{bookmark}/screenshot").stored is True
+    listed = site.get(f"/Modhub/{mod['id']}/bookmarks/list")
     assert listed.json == site.get(address).json
     assert listed.headers["Access-Control-Allow-Origin"] == "*"
     for content in (b"picture", b"better picture"):
-        reader.put(f"{address}/{report}/screenshot", content, content_type="image/png", status=200)
-    site.as_account(9).put(f"{address}/{report}/screenshot", b"x", content_type="image/png", status=401)
-    reader.delete(f"{address}/{report}", status=200)
+        reader.put(f"{address}/{bookmark}/screenshot", content, content_type="image/png", status=200)
+    site.as_account(9).put(f"{address}/{bookmark}/screenshot", b"x", content_type="image/png", status=401)
+    reader.delete(f"{address}/{bookmark}", status=200)
     with site.databases.readonly_session() as session:
         assert session.scalar(text("SELECT count(*) FROM core_blob WHERE trashed_at IS NOT NULL")) == 2
     site.put(f"{address}/check", status=401)
@@ -131,40 +131,42 @@ def test_its_requests(feature: Path, start: Start) -> None:
 def test_its_pages(feature: Path, start: Start) -> None:
     site = start(INCLUDES)
     assert "Disallow: /Modhub?sort=checked&" in site.get("/robots.txt").text
-    assert "/Modhub?sort=checked<" in site.get("/sitemap.xml?of=reports&part=0").text
-    path = f"/Modhub/{published_mod(site)['id']}/reports"
+    assert "/Modhub?sort=checked<" in site.get("/sitemap.xml?of=bookmarks&part=0").text
+    path = f"/Modhub/{published_mod(site)['id']}/bookmarks"
     form = new_visitor(site, 8).get(path, headers={"Accept-Language": "de"})
-    assert "Diese Mod melden" in form
-    (style,) = re.findall(r'href="(/static/[^"]*reports[^"]*\.css)"', form.text)
+    assert "Lesezeichen für diese Mod setzen" in form
+    (style,) = re.findall(r'href="(/static/[^"]*bookmarks[^"]*\.css)"', form.text)
     assert "width" in site.get(style)
 
 
 def test_its_work_for_operators(feature: Path, start: Start) -> None:
-    site = start(INCLUDES, modhub_reports__days="1")
+    site = start(INCLUDES, modhub_bookmarks__days="1")
     admin, lines = Admin(site.config, [].append), list[str]()
     admin.say = lines.append
     operation = importlib.import_module(f"{PACKAGE}.operation")
     models = importlib.import_module(f"{PACKAGE}.models")
-    address = mod_address(published_mod(site), "reports")
-    report = site.as_account(8).post_json(address, {"text": "Broken"}, status=201).json["id"]
-    site.as_account(8).put(f"{address}/{report}/screenshot", b"x", content_type="image/png", status=200)
+    address = mod_address(published_mod(site), "bookmarks")
+    bookmark = site.as_account(8).post_json(address, {"text": "Splits"}, status=201).json["id"]
+    site.as_account(8).put(f"{address}/{bookmark}/screenshot", b"x", content_type="image/png", status=200)
     declared = find_service(site.registry, Declarations)
-    assert declared.health_checks["reports"](site.registry) is None
-    assert [metric.read(site.registry) for metric in declared.metrics if metric.name == "reports"] == [1]
-    assert list(operation.find_many_reports(admin)) == []
+    assert declared.health_checks["bookmarks"](site.registry) is None
+    assert [metric.read(site.registry) for metric in declared.metrics if metric.name == "bookmarks"] == [1]
+    assert list(operation.find_many_bookmarks(admin)) == []
     with site.databases.readonly_session() as session:
-        blob_id = session.scalar(text("SELECT screenshot_id FROM reports_report"))
-        assert declared.blob_names["reports"](session, [blob_id]) == {blob_id: f"the screenshot of report {report}"}
-        assert list(declared.maintenance["reports"](session)) == []
-    declared.commands["reports"].run(admin, Namespace(json=False))
-    assert lines == [f"{report}: mod 1: Broken"]
+        blob_id = session.scalar(text("SELECT screenshot_id FROM bookmarks_bookmark"))
+        assert declared.blob_names["bookmarks"](session, [blob_id]) == {
+            blob_id: f"the screenshot of bookmark {bookmark}"
+        }
+        assert list(declared.maintenance["bookmarks"](session)) == []
+    declared.commands["bookmarks"].run(admin, Namespace(json=False))
+    assert lines == [f"{bookmark}: mod 1: Splits"]
     operation.fill_demo(admin)
     with site.databases.write_session.begin() as session:
-        session.execute(update(models.Report).values(mod_id=999, created_at=now() - timedelta(days=2)))
+        session.execute(update(models.Bookmark).values(mod_id=999, created_at=now() - timedelta(days=2)))
     with site.databases.readonly_session() as session:
-        assert list(declared.maintenance["reports"](session)) == ["reports on mod 999, which does not exist"]
-    assert run_worker(site.registry, "old reports")
-    assert operation.count_reports(site.registry) == 0
+        assert list(declared.maintenance["bookmarks"](session)) == ["bookmarks of mod 999, which does not exist"]
+    assert run_worker(site.registry, "old bookmarks")
+    assert operation.count_bookmarks(site.registry) == 0
 
 
 def test_its_other_accounts_and_file_store(
@@ -183,50 +185,50 @@ def test_its_other_accounts_and_file_store(
 def test_its_public_read_knows_drafts_no_more_than_absent_mods(feature: Path, start: Start) -> None:
     site = start(INCLUDES)
     mod, draft = published_mod(site), new_mod(site)
-    address = mod_address(mod, "reports")
+    address = mod_address(mod, "bookmarks")
     first, second = (
         site.as_account(8).post_json(address, {"text": text}, status=201).json["id"] for text in ("One", "Two")
     )
     listed = site.get(address)
-    assert [report["id"] for report in listed.json["reports"]] == [second, first]
-    assert [report["id"] for report in site.get(f"{address}?before={second}").json["reports"]] == [first]
+    assert [bookmark["id"] for bookmark in listed.json["bookmarks"]] == [second, first]
+    assert [bookmark["id"] for bookmark in site.get(f"{address}?before={second}").json["bookmarks"]] == [first]
     site.get(address, headers={"If-None-Match": listed.headers["ETag"]}, status=304)
-    unseen = site.get(mod_address(draft, "reports"), status=404)
-    assert unseen.body == site.get("/api/modhub/999/reports", status=404).body
+    unseen = site.get(mod_address(draft, "bookmarks"), status=404)
+    assert unseen.body == site.get("/api/modhub/999/bookmarks", status=404).body
 
 
 def test_its_views_its_panel_and_its_subscribers(feature: Path, start: Start) -> None:
-    site = start(INCLUDES, modhub_reports__most="2")
+    site = start(INCLUDES, modhub_bookmarks__most="2")
     mod, other = published_mod(site), published_mod(site, owner=9)
-    address, reader = mod_address(mod, "reports"), site.as_account(8)
-    first = reader.post_json(address, {"text": "<b>Broken</b>", "urgent": True}, status=201).json
-    assert first["urgent"] is True
-    assert "<p>Newest report: &lt;b&gt;Broken&lt;/b&gt;</p>" in site.get(f"/Modhub/{mod['id']}").text
-    reader.post_json(mod_address(other, "reports"), {"text": "Also", "urgent": None}, status=201)
-    assert reader.post_json(address, {"text": "Third"}, status=409).json["message"] == "You have 2 open reports."
+    address, reader = mod_address(mod, "bookmarks"), site.as_account(8)
+    first = reader.post_json(address, {"text": "<b>Splits</b>", "pinned": True}, status=201).json
+    assert first["pinned"] is True
+    assert "<p>Newest bookmark: &lt;b&gt;Splits&lt;/b&gt;</p>" in site.get(f"/Modhub/{mod['id']}").text
+    reader.post_json(mod_address(other, "bookmarks"), {"text": "Also", "pinned": None}, status=201)
+    assert reader.post_json(address, {"text": "Third"}, status=409).json["message"] == "You have 2 bookmarks."
     assert reader.post_json(address, {"text": 5}, status=400).json["error"] == "invalid_input"
-    missing = site.as_account(9).post_json("/api/modhub/999/reports", {"text": "x"}, status=404)
+    missing = site.as_account(9).post_json("/api/modhub/999/bookmarks", {"text": "x"}, status=404)
     hidden = published_mod(site, owner=9)
     hide_mod(site, hidden)
     for unseen in (new_mod(site, owner=9), hidden):
-        assert reader.post_json(mod_address(unseen, "reports"), {"text": "x"}, status=404).body == missing.body
+        assert reader.post_json(mod_address(unseen, "bookmarks"), {"text": "x"}, status=404).body == missing.body
     reader.delete(f"{address}/{first['id']}", status=200)
     reader.delete(f"{address}/{first['id']}", status=401)
     services = importlib.import_module(f"{PACKAGE}.services")
     with site.databases.write_session.begin() as session:
-        assert services.count_open(session, 8) == 1
+        assert services.count_of_account(session, 8) == 1
         site.registry.notify(AccountDeleted(9, session, site.registry))
-        assert services.count_open(session, 8) == 0
+        assert services.count_of_account(session, 8) == 0
 
 
 def test_it_refuses_while_another_connection_writes(feature: Path, start: Start) -> None:
     # C-OWN-13
     site = start(INCLUDES, modhub__lock_seconds="1")
-    address = mod_address(published_mod(site), "reports")
-    report = site.as_account(8).post_json(address, {"text": "Broken"}, status=201).json["id"]
+    address = mod_address(published_mod(site), "bookmarks")
+    bookmark = site.as_account(8).post_json(address, {"text": "Splits"}, status=201).json["id"]
     with site.databases.write_session.begin() as session:
         session.execute(text("SELECT 1"))
         for caller in (site, site.as_account(9)):
-            caller.delete(f"{address}/{report}", status=401)
+            caller.delete(f"{address}/{bookmark}", status=401)
         site.post_json(address, {"text": "x"}, status=401)
-        site.as_account(9).post_json("/api/modhub/999/reports", {"text": "x"}, status=404)
+        site.as_account(9).post_json("/api/modhub/999/bookmarks", {"text": "x"}, status=404)

@@ -21,7 +21,7 @@ from modhub_testing.postgres import PostgresServer
 DOCUMENT = Path(__file__).parents[2] / "docs" / "operations.md"
 POSTGRES = "postgresql+psycopg://modhub@{}"
 DEVELOPMENT = "development-only-secret-never-for-production"
-FEATURE = "modhub_reports"
+FEATURE = "modhub_bookmarks"
 MISTAKES: dict[str, dict[str, str | None]] = {
     "PostgreSQL is down": {"sqlalchemy.url": POSTGRES.format("127.0.0.1:1/modhub")},
     "its socket is missing": {"sqlalchemy.url": POSTGRES.format("/modhub?host=/nonexistent")},

@@ -65,7 +65,7 @@ def test_the_guide_imports_what_is_there():
         (node.module, name.name)
         for block in guide_blocks()
         for node in ast.walk(ast.parse(block))
-        if isinstance(node, ast.ImportFrom) and not node.module.startswith("modhub_reports")
+        if isinstance(node, ast.ImportFrom) and not node.module.startswith("modhub_bookmarks")
         for name in node.names
     ]
     assert len(imports) > 25
