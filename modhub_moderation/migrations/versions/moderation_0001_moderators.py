@@ -17,7 +17,7 @@ def upgrade() -> None:
     op.create_table(
         "moderation_moderator",
         sa.Column("account_id", ACCOUNT_ID, autoincrement=False, nullable=False),
-        sa.Column("since", sa.DateTime(), nullable=False),
+        sa.Column("since", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("account_id", name=op.f("pk_moderation_moderator")),
     )
 

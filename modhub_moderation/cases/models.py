@@ -1,0 +1,245 @@
+"""The tables of notices, cases, decisions and appeals. They refer to accounts and mods by plain ids."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from modhub.content.limits import FILE_NAME, TITLE
+from modhub.db import Base, Id, Timestamp
+from modhub_auth.email_addresses import MAX_ADDRESS
+
+TEXT: Final = 2000
+"""Characters of a notice, of a decision's facts, of an appeal and of its reasons."""
+CLAUSE: Final = 200
+"""Characters of the clause of the law or the terms."""
+NAME: Final = 120
+"""Characters of a reporter's name."""
+PART_KEY: Final = 200
+"""Characters of what names one of several parts of a kind."""
+
+
+class SubjectKind(StrEnum):
+    """What a case is about."""
+
+    MOD = "mod"
+    ACCOUNT = "account"
+    """An author's page, and what the author does."""
+
+
+class Ground(StrEnum):
+    """Why something is reported, and what a decision finds."""
+
+    MALWARE = "malware"
+    ILLEGAL = "illegal"
+    STOLEN = "stolen"
+    DECEPTIVE = "deceptive"
+    BROKEN = "broken"
+    OTHER = "other"
+
+
+class DecisionKind(StrEnum):
+    """What is decided. All but `DELETE` can be undone."""
+
+    HIDE = "hide"
+    REMOVE = "remove"
+    """Take one part away: an image, a changelog entry, a description, an author's name ..."""
+    BLOCK = "block"
+    DELETE = "delete"
+    DISMISS = "dismiss"
+    """Nothing is done."""
+    RELEASE = "release"
+    """What the decision before did is undone, or a mod that an operator hid is shown."""
+    UNBLOCK = "unblock"
+    """The account that the decision before, or an operator, blocked may sign in."""
+
+
+class Basis(StrEnum):
+    """What a decision rests on."""
+
+    LAW = "law"
+    TERMS = "terms"
+
+
+class Origin(StrEnum):
+    """What made a case begin."""
+
+    NOTICE = "notice"
+    OWN = "own"
+    """The moderators' own initiative."""
+
+
+class AppealOutcome(StrEnum):
+    """How an appeal ended."""
+
+    UPHELD = "upheld"
+    """The decision stands."""
+    REVERSED = "reversed"
+    """The decision is undone."""
+
+
+class MeasureKind(StrEnum):
+    """What a decision in force does to one mod or account."""
+
+    HIDDEN = "hidden"
+    BLOCKED = "blocked"
+    REMOVED = "removed"
+
+
+def open_key(kind: SubjectKind, subject_id: int) -> str:
+    """What is unique of an open case: there is one for each mod and account."""
+    return f"{kind.value}:{subject_id}"
+
+
+class Case(Base):
+    """All notices about one mod or one account until a moderator decides, and the decisions."""
+
+    __tablename__ = "moderation_case"
+    __table_args__ = (
+        Index("ix_moderation_case_subject", "subject_kind", "subject_id"),
+        Index("ix_moderation_case_queue", "decided_at", "weight", "opened_at"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    subject_kind: Mapped[str] = mapped_column(String(10))
+    subject_id: Mapped[int] = mapped_column(Id)
+    """The mod's id, or the account's."""
+    owner_id: Mapped[int] = mapped_column(Id, index=True)
+    """The account that it concerns: the owner of the mod, or the account itself."""
+    title: Mapped[str] = mapped_column(String(TITLE), default="")
+    """The title of the mod, or the author's name, when the case was opened; empty once the account is deleted."""
+    origin: Mapped[str] = mapped_column(String(10))
+    weight: Mapped[int] = mapped_column(default=0)
+    """How urgent it is: higher first in the queue."""
+    open_key: Mapped[str | None] = mapped_column(String(40), unique=True)
+    """:func:`open_key` while no moderator has decided, then None."""
+    opened_at: Mapped[datetime] = mapped_column(Timestamp)
+    decided_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    """When a moderator decided first; None while the case is open. An automatic decision leaves it open."""
+    ended_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+    """The last decision, also that of an appeal; None while the case or an appeal is open."""
+
+
+class Notice(Base):
+    """What one person reported. It is told to nobody but moderators."""
+
+    __tablename__ = "moderation_notice"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    case_id: Mapped[int] = mapped_column(ForeignKey("moderation_case.id"), index=True)
+    receipt_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    """The SHA-256 of the receipt, in hexadecimal."""
+    ground: Mapped[str] = mapped_column(String(10))
+    text: Mapped[str] = mapped_column(String(TEXT))
+    asset_id: Mapped[int | None] = mapped_column(Id)
+    """The image that it names."""
+    account_id: Mapped[int | None] = mapped_column(Id, index=True)
+    """The account that reported; None for a stranger, and once it is deleted or the data are erased."""
+    name: Mapped[str | None] = mapped_column(String(NAME))
+    email: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
+    locale: Mapped[str] = mapped_column(String(20), default="en")
+    """The language of the emails to the person."""
+    trusted: Mapped[bool] = mapped_column(default=False)
+    """Whether a trusted reporter sent it."""
+    created_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+    erased_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    """When text, name, address and account were erased."""
+
+
+class TrustedReporter(Base):
+    """An account whose notices count for automatic quarantine."""
+
+    __tablename__ = "moderation_trusted_reporter"
+
+    account_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    since: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class Decision(Base):
+    """What was decided in a case, and why. It is never rewritten: the next one in its case replaces it."""
+
+    __tablename__ = "moderation_decision"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    case_id: Mapped[int] = mapped_column(ForeignKey("moderation_case.id"), index=True)
+    replaces_id: Mapped[int | None] = mapped_column(ForeignKey("moderation_decision.id"), unique=True)
+    """The decision before in the case."""
+    kind: Mapped[str] = mapped_column(String(10))
+    part: Mapped[str] = mapped_column(String(40), default="")
+    """Which part is removed, as `config.add_removable_part` names it."""
+    part_key: Mapped[str] = mapped_column(String(PART_KEY), default="")
+    hides_mods: Mapped[bool] = mapped_column(default=False)
+    """Whether the mods of a blocked account are hidden."""
+    ground: Mapped[str] = mapped_column(String(10))
+    basis: Mapped[str | None] = mapped_column(String(10))
+    """Law or terms; None where nothing is done, or something is undone."""
+    clause: Mapped[str] = mapped_column(String(CLAUSE), default="")
+    facts: Mapped[str] = mapped_column(String(TEXT))
+    origin: Mapped[str] = mapped_column(String(10))
+    automatic: Mapped[bool] = mapped_column(default=False)
+    moderator_id: Mapped[int | None] = mapped_column(Id, index=True)
+    """The account that decided; None if it is automatic, or an operator at the command line."""
+    until: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+    """When it ends by itself; None if it does not."""
+    decided_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+    appeal_hash: Mapped[str | None] = mapped_column(String(64), unique=True)
+    """The SHA-256 of the secret in the link to appeal; None if there is nothing to appeal."""
+    appeal_until: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class Measure(Base):
+    """What a decision in force does to one mod or account. The rows go when the decision is undone.
+
+    A mod is released, and an account unblocked, once no other decision in force wants the same.
+    """
+
+    __tablename__ = "moderation_measure"
+    __table_args__ = (
+        Index("ix_moderation_measure_target", "kind", "target_id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    decision_id: Mapped[int] = mapped_column(ForeignKey("moderation_decision.id"), index=True)
+    kind: Mapped[str] = mapped_column(String(10))
+    target_id: Mapped[int] = mapped_column(Id)
+    """The mod, or the account; of a removed part, what `remove` got."""
+    part: Mapped[str] = mapped_column(String(40), default="")
+    part_key: Mapped[str] = mapped_column(String(PART_KEY), default="")
+    kept: Mapped[str | None] = mapped_column(Text)
+    """What restoring a removed part needs, as JSON."""
+
+
+class Appeal(Base):
+    """What the person concerned says against a decision; once for each."""
+
+    __tablename__ = "moderation_appeal"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    decision_id: Mapped[int] = mapped_column(ForeignKey("moderation_decision.id"), unique=True)
+    text: Mapped[str] = mapped_column(String(TEXT))
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+    decided_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+    outcome: Mapped[str | None] = mapped_column(String(10))
+    reasons: Mapped[str] = mapped_column(String(TEXT), default="")
+    moderator_id: Mapped[int | None] = mapped_column(Id)
+
+
+class EvidenceFile(Base):
+    """A file of a mod that a decision deleted, kept until ``until`` for authorities and appeals."""
+
+    __tablename__ = "moderation_evidence_file"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    decision_id: Mapped[int] = mapped_column(ForeignKey("moderation_decision.id"), index=True)
+    blob_id: Mapped[int] = mapped_column(ForeignKey("core_blob.id"), index=True)
+    kind: Mapped[str] = mapped_column(String(10))
+    name: Mapped[str] = mapped_column(String(FILE_NAME))
+    until: Mapped[datetime] = mapped_column(Timestamp, index=True)
