@@ -7,7 +7,7 @@ from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.db.changes import ChangeReader
 from modhub.events import ModsHidden
-from modhub.interfaces import ICatalogue, IPublicMods, ISite
+from modhub.interfaces import ICatalogue, IPublicMods, ISigner, ISite
 from modhub.ui.documentation import documentation_section
 from modhub_sync import limits
 from modhub_sync.read_service import SyncReader
@@ -26,6 +26,7 @@ def _register_services(config: Configurator) -> None:
     config.add_service(SnapshotMaker, SnapshotMaker(databases, changes, mods))
     key = registry.settings["modhub_sync.signing_key"]
     config.add_service(SnapshotReader, SnapshotReader(databases.raw_queries, key))
+    config.add_service(ISigner, key)
 
 
 def includeme(config: Configurator) -> None:

@@ -5,6 +5,7 @@ from pyramid.config import Configurator
 from modhub.base.service_registry import find_service
 from modhub.catalogue import public_copies, subscribers
 from modhub.catalogue.commands import GAMES_CHANGED
+from modhub.catalogue.file_digests import FileDigests
 from modhub.catalogue.file_names import describe_mod_files
 from modhub.catalogue.file_resources import FilesResource, GameIconsResource, PicturesResource
 from modhub.catalogue.mod_lookup import ModLookup
@@ -24,7 +25,7 @@ from modhub.db import Databases
 from modhub.db.changes import MOD, ChangeReader
 from modhub.declarations import Declarations
 from modhub.events import AccountDeleted, DatabaseRestored
-from modhub.interfaces import IApi, IMod, IMods, IOwnMod, IPublicMods, ISite
+from modhub.interfaces import IApi, IFileDigests, IMod, IMods, IOwnMod, IPublicMods, ISite
 from modhub.web.traversal import ANY
 
 
@@ -35,6 +36,7 @@ def includeme(config: Configurator) -> None:
     config.add_service(CatalogueReader, mods)
     config.add_service(IPublicMods, PublicLookup(databases.raw_queries, mods))
     config.add_service(IMods, ModLookup())
+    config.add_service(IFileDigests, FileDigests(declared.blob_names))
     config.add_service(ChangeReader, ChangeReader(databases.raw_queries, declared.change_kinds))
     config.add_change_kind(MOD)
     config.add_change_kind(GAMES_CHANGED)

@@ -1,6 +1,6 @@
 """The services of the core and of accounts, and the values that they return."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -74,6 +74,46 @@ class IMods(Protocol):
 
     def restore_mods_hidden_at(self, session: Any, mod_ids: Collection[int], at: datetime) -> list[int]:
         """Undo that for those of these mods that are still hidden since then; their ids."""
+
+
+class ModFile(NamedTuple):
+    """A file that a mod has or had."""
+
+    mod_id: int
+    kind: str
+    """``code``, ``css`` or ``image``; ``former``: a code file that a changelog entry names and that was replaced."""
+    name: str
+    """The name of the file; of a former one its version."""
+    sha256: str
+
+
+class IFileDigests(Protocol):
+    """The service that knows where a file is, by its SHA-256 in lower case; of drafts and hidden mods too.
+
+    It is for those who judge mods: what it returns is not for everybody.
+    """
+
+    def of_mods(self, session: Any, mod_ids: Collection[int]) -> list[ModFile]:
+        """The files of these mods: those that they have, then former ones, newest first."""
+
+    def find(self, session: Any, digests: Collection[str]) -> list[ModFile]:
+        """The mods that have or had a file with one of these digests, by their ids."""
+
+    def find_others(self, session: Any, digests: Collection[str]) -> dict[str, list[str]]:
+        """What else is such a file: a build, an icon, a picture; sentences for the operator by digest."""
+
+
+class ISigner(Protocol):
+    """The service that signs documents for everybody, as C-SYNC-13 says; absent if no feature signs."""
+
+    public: str | None
+    """The public key, 32 bytes in base64; None without a key."""
+
+    def sign(self, fields: Mapping[str, Any]) -> str | None:
+        """The signature of the canonical JSON of ``fields`` in base64; None without a key.
+
+        The names of objects within it are in order already.
+        """
 
 
 class StoredDocument(NamedTuple):
