@@ -204,6 +204,24 @@ def parse_moment(value: str) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
+class RemovablePart:
+    """A part of a mod or of what an author shows, which moderators can take out and put back.
+
+    ``target`` is ``mod`` or ``account``. Each function runs in the transaction of a decision. ``remove(session,
+    target_id, key)`` returns what ``restore`` needs as JSON, or None if there is no such thing; ``restore(session,
+    target_id, key, kept)`` returns False if it cannot come back, because its place has been taken or its target is
+    gone; ``discard(session, target_id, key, kept)`` deletes what else is kept, when nobody can restore it any more.
+    """
+
+    name: str
+    title: str
+    target: str
+    remove: Callable[[Any, int, str], dict[str, Any] | None]
+    restore: Callable[[Any, int, str, Mapping[str, Any]], bool]
+    discard: Callable[[Any, int, str, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
 class DoctorCheck:
     """A check of ``modhub-admin doctor``: ``find_problems(admin)`` returns sentences that say what to do."""
 
@@ -256,6 +274,8 @@ class Declarations:
     """The filters of the list that only pages have, by their query parameter."""
     front_exclusions: dict[str, FrontExclusion] = field(default_factory=dict)
     card_figures: dict[str, CardFigure] = field(default_factory=dict)
+    removable_parts: dict[str, RemovablePart] = field(default_factory=dict)
+    """What moderators can remove, by its name."""
     change_kinds: set[str] = field(default_factory=set)
     """The kinds of changes, as in :mod:`modhub.db.changes`."""
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)

@@ -9,8 +9,9 @@ from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.events import ApplicationStarted, DatabaseRestored
-from modhub.interfaces import IAccounts, IApi, IDemoAccounts, IProfiles, ProfileColumns
+from modhub.interfaces import IAccountBlocking, IAccounts, IApi, IDemoAccounts, IMods, IProfiles, ProfileColumns
 from modhub.workers import RoundFailed, is_stopping
+from modhub_auth.account_blocking import AccountBlocking
 from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.mail.mail_check import find_mail_problems, folder_warning
 from modhub_auth.mail.sender import EXPIRY_SECONDS, SEND_SECONDS
@@ -62,11 +63,13 @@ def includeme(config: Configurator) -> None:
     config.add_service(IProfiles, AccountProfiles(find_service(config.registry, Databases).raw_queries))
     config.add_service(ProfileColumns, PROFILE_COLUMNS)
     config.add_service(IAccounts, AccountLocks())
+    config.add_service(IAccountBlocking, AccountBlocking(find_service(config.registry, IMods)))
     config.add_service(IDemoAccounts, DemoAccounts())
     config.add_subscriber(warn_about_mail_folder, ApplicationStarted)
     config.add_worker("emails", send_emails, SEND_SECONDS)
     config.add_worker("old emails", delete_old_emails, EXPIRY_SECONDS)
     config.add_subscriber(end_sessions_and_hold_emails, DatabaseRestored)
+    config.include("modhub_auth.author_names")
     config.include("modhub_auth.commands")
     config.include("modhub_auth.metrics")
     config.include("modhub_auth.mail.commands")

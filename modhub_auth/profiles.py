@@ -5,6 +5,7 @@ from typing import Any, Final
 from sqlalchemy import bindparam, exists, select
 from sqlalchemy.orm import Session
 
+from modhub.base.errors import account_blocked
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db import from_micros, now
 from modhub.db.raw_queries import RawQueryExecutor
@@ -39,6 +40,14 @@ class AccountLocks:
         """Take a shared lock: a deletion waits for it, other shared locks do not."""
         locked_row = select(Account.id).where(Account.id == account_id).with_for_update(read=True)
         return session.scalar(locked_row) is not None
+
+    def lock_active(self, session: Session, account_id: int) -> bool:
+        """Take the same lock: blocking waits for it too."""
+        locked_row = select(Account.blocked_at).where(Account.id == account_id).with_for_update(read=True)
+        row = session.execute(locked_row).one_or_none()
+        if row is not None and row.blocked_at is not None:
+            raise account_blocked()
+        return row is not None
 
 
 class DemoAccounts:

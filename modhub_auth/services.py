@@ -97,6 +97,11 @@ def lock_accounts(session: Session, account_ids: Iterable[int]) -> dict[int, Acc
     return accounts
 
 
+def default_name(account: Account) -> str:
+    """The name of an account that chose none (C-ACC-6)."""
+    return f"Modder {account.id}"
+
+
 def register_account(session: Session, address: str, password_hash: str, display_name: str) -> tuple[Account, Login]:
     """Create an account and its login. 409 if the address has one, even when two requests come at once."""
     time = now()
@@ -104,7 +109,7 @@ def register_account(session: Session, address: str, password_hash: str, display
     session.add(account)
     session.flush()
     if not display_name:
-        account.display_name = f"Modder {account.id}"
+        account.display_name = default_name(account)
     login = Login(
         account_id=account.id,
         kind=LoginKind.PASSWORD.value,

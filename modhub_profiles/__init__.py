@@ -47,6 +47,7 @@ def includeme(config: Configurator) -> None:
     config.add_panel("documentation", "profiles", documentation, order=26)
     config.add_static("modhub_profiles:static")
     config.add_translation_dirs("modhub_profiles:locale")
+    config.include("modhub_profiles.removable_parts")
     config.include("modhub_profiles.upkeep")
     config.scan("modhub_profiles.views")
     config.scan("modhub_profiles.pages")

@@ -31,3 +31,13 @@ class AuthorProfile(Base):
     links: Mapped[str] = mapped_column(String(MAX_LINKS * (MAX_LINK + 1)), default="")
     picture_id: Mapped[int | None] = mapped_column(ForeignKey("core_blob.id"), index=True)
     pictured_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class KeptPicture(Base):
+    """An author's picture that a moderator removed, kept aside as long as its account exists."""
+
+    __tablename__ = "profiles_kept_picture"
+
+    blob_id: Mapped[int] = mapped_column(ForeignKey("core_blob.id"), primary_key=True, autoincrement=False)
+    account_id: Mapped[int] = mapped_column(Id, index=True)
+    pictured_at: Mapped[datetime] = mapped_column(Timestamp)

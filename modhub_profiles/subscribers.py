@@ -1,7 +1,7 @@
 """What ends with mods and accounts."""
 
 from modhub.events import AccountDeleted, ModsDeleted
-from modhub_profiles import services
+from modhub_profiles import removable_parts, services
 
 
 def delete_links_of_mods(event: ModsDeleted) -> None:
@@ -10,5 +10,6 @@ def delete_links_of_mods(event: ModsDeleted) -> None:
 
 
 def delete_profile_of_account(event: AccountDeleted) -> None:
-    """Delete the profile and trash its picture."""
+    """Delete the profile and trash its pictures."""
+    removable_parts.discard_kept_pictures(event.session, event.account_id)
     services.clear_profile(event.session, event.account_id)

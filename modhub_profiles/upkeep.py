@@ -15,7 +15,7 @@ from modhub.db.bulk import batches
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 from modhub.interfaces import IMods, IProfiles
 from modhub_profiles import services
-from modhub_profiles.models import AuthorProfile, ModLinks
+from modhub_profiles.models import AuthorProfile, KeptPicture, ModLinks
 from modhub_profiles.read_service import ProfileReader, ShownProfile
 
 _EXAMPLES: Final = """\
@@ -40,7 +40,11 @@ def find_orphans(registry: Any, session: Session) -> Iterator[str]:
 def describe_pictures(session: Session, blob_ids: Collection[int]) -> dict[int, str]:
     """Say whose pictures these files are."""
     rows = select(AuthorProfile.picture_id, AuthorProfile.account_id).where(AuthorProfile.picture_id.in_(blob_ids))
-    return {picture_id or 0: f"the picture of account {account}" for picture_id, account in session.execute(rows)}
+    names = {picture_id or 0: f"the picture of account {account}" for picture_id, account in session.execute(rows)}
+    kept = select(KeptPicture.blob_id, KeptPicture.account_id).where(KeptPicture.blob_id.in_(blob_ids))
+    for blob_id, account in session.execute(kept):
+        names[blob_id] = f"a picture of account {account}, which a moderator removed"
+    return names
 
 
 def run_profile(admin: Any, arguments: argparse.Namespace) -> int:

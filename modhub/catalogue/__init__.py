@@ -74,4 +74,5 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.catalogue.pictures")
     config.include("modhub.catalogue.commands")
     config.include("modhub.catalogue.moderation_commands")
+    config.include("modhub.catalogue.moderation_service")
     config.add_demo("mods and games", "modhub.catalogue.demo.fill_demo", order=50)

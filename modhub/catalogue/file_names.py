@@ -5,7 +5,7 @@ from collections.abc import Collection
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub.catalogue.models import Asset, Game, GameIcon, Mod
+from modhub.catalogue.models import Asset, Game, GameIcon, KeptFile, Mod
 from modhub.catalogue.pictures.models import PictureFile
 
 
@@ -17,6 +17,9 @@ def describe_mod_files(session: Session, blob_ids: Collection[int]) -> dict[int,
         blob_id: f'{kind} {name} of mod {mod_id} "{title}", account {owner}'
         for blob_id, kind, name, mod_id, title, owner in session.execute(assets)
     }
+    kept = select(KeptFile.blob_id, KeptFile.kind, KeptFile.name, KeptFile.mod_id)
+    for blob_id, kind, name, mod_id in session.execute(kept.where(KeptFile.blob_id.in_(blob_ids))):
+        names[blob_id] = f"{kind} {name} of mod {mod_id}, which a moderator removed"
     icons = select(GameIcon.blob_id, Game.name).join(Game, Game.id == GameIcon.game_id)
     for blob_id, name in session.execute(icons.where(GameIcon.blob_id.in_(blob_ids))):
         names[blob_id] = f'icon of the game "{name}"'

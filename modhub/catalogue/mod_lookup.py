@@ -12,6 +12,7 @@ from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation
 from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement, Vote
 from modhub.catalogue.public_copies import IS_PUBLIC
+from modhub.catalogue.services import lock_owner
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db import bulk
 from modhub.interfaces import AccountUse, ModSummary
@@ -41,6 +42,7 @@ class ModLookup:
 
     def lock_own(self, session: Session, mod_id: int | None, owner: int) -> ModSummary:
         """Take an exclusive lock, as the services of the catalogue do before they change a mod."""
+        lock_owner(session, owner)
         locked = select(Mod.id).where(Mod.id == (mod_id or 0), Mod.owner == owner).with_for_update()
         if session.scalar(locked) is None:
             raise OwnershipLost

@@ -122,6 +122,48 @@ class NoteSource(Base):
     sha256: Mapped[str] = mapped_column(String(64))
 
 
+class ReservedVersion(Base):
+    """The version of a changelog entry that a moderator removed: it stays used (C-UP-4).
+
+    No foreign key, here and in the next two: code of the previous version deletes mods without knowing these tables.
+    """
+
+    __tablename__ = "core_reserved_version"
+
+    mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    version: Mapped[str] = mapped_column(String(VERSION), primary_key=True)
+    size: Mapped[int] = mapped_column(BigInteger)
+    sha256: Mapped[str] = mapped_column(String(64))
+
+
+class KeptFile(Base):
+    """A file that a moderator removed, kept aside: as long as its mod exists, or as evidence until ``kept_until``."""
+
+    __tablename__ = "core_kept_file"
+
+    blob_id: Mapped[int] = mapped_column(ForeignKey("core_blob.id"), primary_key=True, autoincrement=False)
+    mod_id: Mapped[int] = mapped_column(Id, index=True)
+    kind: Mapped[str] = mapped_column(String(8))
+    name: Mapped[str] = mapped_column(String(FILE_NAME))
+    content_type: Mapped[str] = mapped_column(String(CONTENT_TYPE))
+    kept_until: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+
+    blob: Mapped[StoredBlob] = relationship(lazy="raise")
+
+
+class Evidence(Base):
+    """What a mod was that a moderator deleted: its fields and changelog as JSON; its files are `KeptFile` rows."""
+
+    __tablename__ = "core_evidence"
+
+    mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    guid: Mapped[str] = mapped_column(String(36))
+    owner: Mapped[int] = mapped_column(BigInteger)
+    document: Mapped[bytes]
+    deleted_at: Mapped[datetime] = mapped_column(Timestamp)
+    kept_until: Mapped[datetime] = mapped_column(Timestamp, index=True)
+
+
 class Successor(Base):
     """The mod that its owner says supersedes this one, by its GUID in lower case; it need not exist here."""
 

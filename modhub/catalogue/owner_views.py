@@ -7,9 +7,8 @@ from typing import Any
 from pyramid.response import Response
 from sqlalchemy.orm import Session
 
-from modhub.base.errors import OwnershipLost, invalid
+from modhub.base.errors import invalid
 from modhub.base.identity import CorePermission, CredentialKind
-from modhub.base.service_registry import find_optional_service
 from modhub.catalogue import operations, services, uploads, voting
 from modhub.catalogue.idempotency import RepeatableCall, create_once, describe_call, read_idempotency_key
 from modhub.catalogue.models import AssetKind, Mod
@@ -31,7 +30,7 @@ from modhub.content.limits import JSON_BODY
 from modhub.http.payload import decode_in_turn, query, read_body, read_json
 from modhub.http.request import Request
 from modhub.http.uploads import receive_upload
-from modhub.interfaces import IAccounts, IAsset, ICatalogue, IImages, IMod, INote, IVotes
+from modhub.interfaces import IAsset, ICatalogue, IImages, IMod, INote, IVotes
 from modhub.web.views import api
 
 
@@ -50,11 +49,9 @@ def readable_mods(request: Request, session: Session) -> Sequence[Mod]:
 
 
 def locked_account_id(request: Request) -> int:
-    """Return the signed-in account and lock it against deletion until the end of the transaction."""
+    """Return the signed-in account and lock it until the end of the transaction (:func:`services.lock_owner`)."""
     account_id = account_id_of(request)
-    accounts = find_optional_service(request.registry, IAccounts)
-    if accounts is not None and not accounts.lock(request.dbsession, account_id):
-        raise OwnershipLost
+    services.lock_owner(request.dbsession, account_id)
     return account_id
 
 

@@ -14,17 +14,30 @@ from sqlalchemy.orm import Session, selectinload
 
 from modhub.audit import record
 from modhub.base.errors import ApiError, OwnershipLost, conflict
+from modhub.base.service_registry import find_optional_service
 from modhub.blobs.models import trash_blob
 from modhub.catalogue.copy_changes import mark_changelog_edited
 from modhub.catalogue.mod_events import notify_changed, notify_deleted, notify_published
-from modhub.catalogue.models import Asset, DescriptionSource, Mod, Note, NoteSource, Successor, Vote
+from modhub.catalogue.models import (
+    Asset,
+    DescriptionSource,
+    KeptFile,
+    Mod,
+    Note,
+    NoteSource,
+    ReservedVersion,
+    Successor,
+    Vote,
+)
 from modhub.catalogue.pictures.services import forget_pictures
 from modhub.catalogue.public_copies import mark_stale
 from modhub.catalogue.references import Lists, check_references
 from modhub.catalogue.request_schemas import CleanedMod, CleanedNote
 from modhub.catalogue.written_texts import WrittenText, keep_source
 from modhub.db import bulk, iso, now
+from modhub.db.unit_of_work import unit_of_work
 from modhub.http.conditions import if_match_names
+from modhub.interfaces import IAccounts
 
 _UNIT = timedelta(microseconds=1)
 
@@ -33,8 +46,24 @@ def _owned(owner: int) -> Select[Mod]:
     return select(Mod).where(Mod.owner == owner).options(selectinload(Mod.assets).joinedload(Asset.blob))
 
 
+def lock_owner(session: Session, owner: int) -> None:
+    """Keep the account from being blocked or deleted until the transaction ends; 403 if it is blocked.
+
+    The view has asked before, but a file may take minutes to arrive. Before any mod is locked: blocking locks the
+    account first, too.
+    """
+    registry = unit_of_work(session).registry
+    accounts = None if registry is None else find_optional_service(registry, IAccounts)
+    if accounts is not None and not accounts.lock_active(session, owner):
+        raise OwnershipLost
+
+
 def own_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
-    """Return the owner's mod with its assets, and lock its row until the end of the transaction."""
+    """Return the owner's mod with its assets, and lock both rows until the end of the transaction.
+
+    403 if the account is blocked.
+    """
+    lock_owner(session, owner)
     statement = _owned(owner).where(Mod.id == mod_id).with_for_update()
     mod = session.scalars(statement).one_or_none()
     if mod is None:
@@ -154,14 +183,22 @@ def delete_mod(session: Session, mod_id: int | None, owner: int) -> None:
 
 
 def erase_mods(session: Session, mod_ids: Iterable[int]) -> None:
-    """Delete mods whose rows are locked, with all that belongs to them, in a few statements per batch."""
+    """Delete mods whose rows are locked, with all that belongs to them, in a few statements per batch.
+
+    What is kept as evidence stays: such files are no longer the mod's (`modhub.catalogue.evidence`).
+    """
     for batch in bulk.batches(mod_ids):
         notify_deleted(session, batch)
-        trash_blob(session, select(Asset.blob_id).where(Asset.mod_id.in_(batch)))
+        is_evidence = select(KeptFile.blob_id).where(KeptFile.kept_until.is_not(None))
+        for holder in (Asset, KeptFile):
+            files = select(holder.blob_id).where(holder.mod_id.in_(batch))
+            trash_blob(session, files.where(holder.blob_id.not_in(is_evidence)))
         forget_pictures(session, select(Asset.id).where(Asset.mod_id.in_(batch)))
         notes = select(Note.id).where(Note.mod_id.in_(batch))
         bulk.execute_bulk(session, delete(NoteSource).where(NoteSource.note_id.in_(notes)))
-        for model in (Asset, Note, Vote, DescriptionSource, Successor):
+        kept_with_mod = KeptFile.mod_id.in_(batch), KeptFile.kept_until.is_(None)
+        bulk.execute_bulk(session, delete(KeptFile).where(*kept_with_mod))
+        for model in (Asset, Note, ReservedVersion, Vote, DescriptionSource, Successor):
             bulk.execute_bulk(session, delete(model).where(model.mod_id.in_(batch)))
         bulk.execute_bulk(session, delete(Mod).where(Mod.id.in_(batch)))
         mark_stale(session, batch)

@@ -7,7 +7,7 @@ staged file is discarded.
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import select
+from sqlalchemy import select, union_all
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
@@ -15,7 +15,7 @@ from modhub.base.errors import OwnershipLost, conflict, too_large
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue.mod_events import notify_version
-from modhub.catalogue.models import Asset, AssetKind, Mod, Note
+from modhub.catalogue.models import Asset, AssetKind, Mod, Note, ReservedVersion
 from modhub.catalogue.pictures.services import forget_pictures, queue_pictures
 from modhub.catalogue.services import own_mod, record_change
 from modhub.content.limits import CODE, CSS, IMAGE, IMAGES
@@ -63,7 +63,9 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
 
 
 def _check_version(session: Session, mod: Mod, version: str) -> None:
-    note = session.scalars(select(Note).where(Note.mod_id == mod.id, Note.version == version)).one_or_none()
+    columns = [(model.mod_id, model.version, model.size, model.sha256) for model in (Note, ReservedVersion)]
+    by_version = union_all(*(select(*row).where(row[0] == mod.id, row[1] == version) for row in columns))
+    note = session.execute(by_version).first()
     if note is not None:
         raise conflict(
             "version_used",

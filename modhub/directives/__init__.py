@@ -15,6 +15,7 @@ from modhub.directives.features import (
     add_credential,
     add_feature,
     add_migrations,
+    add_removable_part,
     add_scope,
     declare_settings,
 )
@@ -70,6 +71,7 @@ def includeme(config: Configurator) -> None:
         add_body_limit,
         add_blob_store,
         add_change_kind,
+        add_removable_part,
         add_cross_origin,
         add_robots_rule,
         declare_settings,

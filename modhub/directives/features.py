@@ -1,6 +1,6 @@
 """What a feature is, what it adds to the tree, who may call it, and where its rows and files are."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pyramid.config import Configurator
@@ -15,6 +15,7 @@ from modhub.declarations import (
     Declarations,
     Feature,
     Migrations,
+    RemovablePart,
     StartOptions,
 )
 
@@ -112,6 +113,35 @@ def add_change_kind(config: Configurator, kind: str) -> None:
     if len(kind) > CHANGE_KIND:
         raise StartRefused(f"the kind of changes {kind} has more than {CHANGE_KIND} characters")
     config.action(("modhub change kind", kind), lambda: find_declarations(config).change_kinds.add(kind))
+
+
+def _discard_nothing(_session: Any, _target_id: int, _key: str, _kept: Mapping[str, Any]) -> None:
+    """For parts of which everything is in what moderation keeps."""
+
+
+def add_removable_part(
+    config: Configurator,
+    name: str,
+    title: str,
+    remove: Callable[[Any, int, str], dict[str, Any] | None],
+    restore: Callable[[Any, int, str, Mapping[str, Any]], bool],
+    *,
+    discard: Callable[[Any, int, str, Mapping[str, Any]], None] = _discard_nothing,
+    target: str = "mod",
+) -> None:
+    """Let moderators take a part of a mod, or of what an author shows, out and put it back.
+
+    The functions are those of :class:`modhub.declarations.RemovablePart`; ``title`` is a msgid. ``target`` is ``mod``
+    or ``account``: what the number that they get is. ``discard`` is needed for parts with files.
+    """
+    if target not in {"mod", "account"}:
+        raise StartRefused(f"the part {name} belongs to a mod or an account, not to a {target}")
+    part = RemovablePart(name, title, target, remove, restore, discard)
+
+    def register() -> None:
+        find_declarations(config).removable_parts[name] = part
+
+    config.action(("modhub removable part", name), register)
 
 
 def add_blob_store(config: Configurator, scheme: str, factory: BlobStoreFactory | str) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from modhub.base.composed_body import ComposedBody
+from modhub.declarations import RemovablePart
 
 
 class IStorageAddress(Protocol):
@@ -77,7 +78,7 @@ class IMods(Protocol):
 
 
 class ModFile(NamedTuple):
-    """A file that a mod has or had."""
+    """A file that a mod has or had, or that is kept aside of it because a moderator removed it."""
 
     mod_id: int
     kind: str
@@ -94,7 +95,7 @@ class IFileDigests(Protocol):
     """
 
     def of_mods(self, session: Any, mod_ids: Collection[int]) -> list[ModFile]:
-        """The files of these mods: those that they have, then former ones, newest first."""
+        """The files of these mods: those that they have, those that are kept aside, then former ones, newest first."""
 
     def find(self, session: Any, digests: Collection[str]) -> list[ModFile]:
         """The mods that have or had a file with one of these digests, by their ids."""
@@ -114,6 +115,29 @@ class ISigner(Protocol):
 
         The names of objects within it are in order already.
         """
+
+
+class IModeration(Protocol):
+    """The service for decisions about mods, in the transaction of the decision.
+
+    What is done is in the audit trail, as done by the caller of the request. Mods that do not exist are left out.
+    """
+
+    @property
+    def parts(self) -> Mapping[str, RemovablePart]:
+        """What can be removed and restored, by name, once all features are included: ``image``, ``changelog`` …"""
+
+    def hide(self, session: Any, mod_ids: Collection[int], reason: str) -> list[int]:
+        """Hide mods from everybody but their owners, as ``mod hide`` does; the ids of those that were not hidden.
+
+        ``reason`` replaces an earlier one. Nothing but ``release`` and ``mod restore`` makes a hidden mod visible.
+        """
+
+    def release(self, session: Any, mod_ids: Collection[int]) -> list[int]:
+        """Undo ``hide``; the ids of those that were hidden. A draft stays a draft."""
+
+    def delete(self, session: Any, mod_ids: Collection[int], keep_until: datetime | None = None) -> list[int]:
+        """Delete mods permanently; the ids of those that existed. With ``keep_until`` evidence is kept until then."""
 
 
 class StoredDocument(NamedTuple):
@@ -305,6 +329,45 @@ class IAccounts(Protocol):
 
     def lock(self, session: Any, account_id: int) -> bool:
         """Keep the account from being deleted until the transaction ends; False if it has been deleted."""
+
+    def lock_active(self, session: Any, account_id: int) -> bool:
+        """The same for an account that acts: it cannot be blocked either until then; 403 if it is blocked.
+
+        A view has asked before, but what it reads may take minutes to arrive. Call it before anything else is locked.
+        """
+
+
+class BlockOutcome(NamedTuple):
+    """What blocking an account did. With it, ``unblock`` undoes exactly that."""
+
+    is_new: bool
+    """Whether it was not blocked before."""
+    mods: list[int]
+    """The mods that were hidden with it."""
+    at: datetime
+    """When these were hidden."""
+
+
+class IAccountBlocking(Protocol):
+    """The service that blocks accounts, in the transaction of a decision; absent if no feature provides accounts."""
+
+    def get_blocked(self, session: Any, account_ids: Collection[int]) -> dict[int, datetime]:
+        """Since when those of these accounts are blocked that are, in one statement for 500 accounts."""
+
+    def block(self, session: Any, account_id: int, reason: str, *, hide_mods: bool) -> BlockOutcome | None:
+        """Block an account and end its sessions, as ``account block`` does; None if it does not exist.
+
+        ``hide_mods`` hides all its mods that are not hidden. ``reason`` is for operators, cut to 200 characters.
+        """
+
+    def unblock(
+        self, session: Any, account_id: int, mod_ids: Collection[int] = (), at: datetime | None = None
+    ) -> list[int] | None:
+        """Undo that; None if the account does not exist. Sessions stay ended.
+
+        ``mod_ids`` and ``at`` are of the `BlockOutcome`: the mods that are still hidden since then are released, and
+        their ids returned.
+        """
 
 
 class IAuthorPictures(Protocol):

@@ -93,7 +93,7 @@ def sign_in_or_register(session: Session, identity: PlatformIdentity, *, registr
     account = Account(kind=LoginKind.PLATFORM.value, display_name="", created_at=time)
     session.add(account)
     session.flush()
-    account.display_name = f"Modder {account.id}"
+    account.display_name = services.default_name(account)
     login = _add_login(session, account, identity, time)
     act_for_account(session, account.id)
     record(session, "registered", "account", account.id, login=login.id)

@@ -19,6 +19,7 @@ from modhub.base.service_registry import find_service
 from modhub.db import now
 from modhub.declarations import Declarations, Migrations
 from modhub.events import AccountDeleted
+from modhub.interfaces import IModeration
 from modhub.server.rules import IBodyRules
 from modhub_testing import Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod
@@ -112,6 +113,14 @@ def test_its_requests(feature: Path, start: Start) -> None:
     for content in (b"picture", b"better picture"):
         reader.put(f"{address}/{bookmark}/screenshot", content, content_type="image/png", status=200)
     site.as_account(9).put(f"{address}/{bookmark}/screenshot", b"x", content_type="image/png", status=401)
+    part, before = site.find_service(IModeration).parts["bookmark"], site.get(address).json
+    with site.databases.write_session.begin() as session:
+        assert part.remove(session, other["id"], str(bookmark)) is None
+        kept = part.remove(session, mod["id"], str(bookmark))
+    assert site.get(address).json != before
+    with site.databases.write_session.begin() as session:
+        assert part.restore(session, mod["id"], str(bookmark), kept or {})
+    assert site.get(address).json["count"] == before["count"]
     reader.delete(f"{address}/{bookmark}", status=200)
     with site.databases.readonly_session() as session:
         assert session.scalar(text("SELECT count(*) FROM core_blob WHERE trashed_at IS NOT NULL")) == 2

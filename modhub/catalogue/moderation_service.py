@@ -1,0 +1,53 @@
+"""What moderators decide about mods: the service :class:`modhub.interfaces.IModeration`."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from pyramid.config import Configurator
+from sqlalchemy.orm import Session
+
+from modhub.audit import record
+from modhub.base.service_registry import find_service
+from modhub.catalogue import moderation
+from modhub.catalogue.evidence import keep_evidence
+from modhub.catalogue.services import erase_mods
+from modhub.db import bulk
+from modhub.declarations import Declarations, RemovablePart
+from modhub.interfaces import IModeration
+
+
+class Moderation:
+    """See :class:`modhub.interfaces.IModeration`."""
+
+    def __init__(self, parts: Mapping[str, RemovablePart]) -> None:
+        self.parts = parts
+        """What can be removed, by name."""
+
+    def hide(self, session: Session, mod_ids: Collection[int], reason: str) -> list[int]:
+        """Hide them and return the ids of those that were not hidden."""
+        mods = moderation.lock_mods(session, mod_ids)
+        return [mod.id for mod in moderation.hide_mods(session, list(mods.values()), reason)]
+
+    def release(self, session: Session, mod_ids: Collection[int]) -> list[int]:
+        """Undo that and return the ids of those that were hidden."""
+        mods = moderation.lock_mods(session, mod_ids)
+        return [mod.id for mod in moderation.restore_mods(session, list(mods.values()))]
+
+    def delete(self, session: Session, mod_ids: Collection[int], keep_until: datetime | None = None) -> list[int]:
+        """Delete them and return the ids of those that existed."""
+        mods = moderation.lock_mods(session, mod_ids)
+        for mod in mods.values():
+            record(session, "mod deleted by a moderator", "mod", mod.id, guid=mod.guid, owner=mod.owner)
+        if keep_until is not None:
+            for batch in bulk.batches(mods):
+                keep_evidence(session, batch, keep_until)
+        erase_mods(session, mods)
+        return list(mods)
+
+
+def includeme(config: Configurator) -> None:
+    """Register the service, and the parts of a mod."""
+    parts = find_service(config.registry, Declarations).removable_parts
+    config.add_service(IModeration, Moderation(parts))
+    config.include("modhub.catalogue.removable_parts")
+    config.include("modhub.catalogue.evidence")

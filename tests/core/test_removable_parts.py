@@ -1,0 +1,246 @@
+"""What moderators decide about mods, through the service of features: hide, delete, remove a part and put it back."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from modhub.blobs import BlobStore, maintenance
+from modhub.blobs.models import StoredBlob
+from modhub.catalogue import evidence
+from modhub.catalogue.file_names import describe_mod_files
+from modhub.catalogue.models import Evidence, KeptFile, ReservedVersion
+from modhub.db import now
+from modhub.db.changes import ChangeReader
+from modhub.interfaces import IFileDigests, IModeration
+from modhub_testing import Site, stored_files
+from modhub_testing.mods import (
+    OWNER,
+    copy_damage,
+    mod_address,
+    new_mod,
+    notes_of_mod,
+    published_mod,
+    upload_asset,
+)
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
+
+
+def decide(site: Site, method: str, *values: Any) -> Any:
+    """Call the service in a transaction of its own."""
+    with site.databases.write_session.begin() as session:
+        return getattr(site.find_service(IModeration), method)(session, *values)
+
+
+def remove(site: Site, mod: Any, part: str, key: object = "") -> Any:
+    """What moderation keeps: as JSON, as it stores it."""
+    with site.databases.write_session.begin() as session:
+        kept = site.find_service(IModeration).parts[part].remove(session, mod["id"], str(key))
+    return None if kept is None else json.loads(json.dumps(kept))
+
+
+def restore(site: Site, mod: Any, part: str, key: object, kept: Any) -> bool:
+    with site.databases.write_session.begin() as session:
+        return site.find_service(IModeration).parts[part].restore(session, mod["id"], str(key), kept)
+
+
+def discard(site: Site, mod: Any, part: str, key: object, kept: Any) -> None:
+    with site.databases.write_session.begin() as session:
+        site.find_service(IModeration).parts[part].discard(session, mod["id"], str(key), kept)
+
+
+def shown(site: Site, mod: Any) -> Any:
+    """What everybody sees, without the times of change."""
+    answer = site.get(mod_address(mod)).json
+    return {name: value for name, value in answer.items() if name not in {"updatedAt", "install"}}
+
+
+def serial(site: Site) -> int:
+    return site.find_service(ChangeReader).generation()[0]
+
+
+def live_blobs(site: Site) -> int:
+    with site.databases.readonly_session() as session:
+        return len(session.scalars(select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))).all())
+
+
+def rows(site: Site, model: Any) -> list[Any]:
+    with site.databases.readonly_session() as session:
+        return list(session.scalars(select(model)))
+
+
+@pytest.fixture
+def mod(site: Site) -> Any:
+    """A published mod with two images and a description that was written as Markdown."""
+    mod = published_mod(site, description="<p>Buy coins</p>")
+    for name in ("first.png", "second.png"):
+        mod = upload_asset(site, mod, "images", PNG + name.encode(), content_type="image/png", name=name)
+    return mod
+
+
+@pytest.fixture(autouse=True)
+def undamaged(site: Site) -> Iterator[None]:
+    """Whatever a test does, the public copies and the files are right in the end."""
+    yield
+    assert copy_damage(site) == []
+    with site.databases.readonly_session() as session:
+        assert list(evidence.kept_file_damage(session)) == []
+        assert list(maintenance.blob_damage(session, site.find_service(BlobStore))) == []
+
+
+def test_hidden_mods_are_released_again_and_reported_once(site: Site) -> None:
+    mods = [published_mod(site) for _ in range(3)]
+    ids = [mod["id"] for mod in mods]
+    assert decide(site, "hide", ids[:2], "Malware") == ids[:2]
+    assert decide(site, "hide", [*ids, 987654], "Malware") == ids[2:]
+    assert site.get("/api/modhub").json["total"] == 0
+    assert site.get(mod_address(mods[0]), status=404)
+    assert decide(site, "release", [*ids[1:], 987654]) == ids[1:]
+    assert decide(site, "release", ids) == ids[:1]
+    assert site.get("/api/modhub").json["total"] == 3
+
+
+@pytest.mark.postgres
+def test_an_image_goes_at_once_and_comes_back_under_its_address(site: Site, mod: Any) -> None:
+    image, before = mod["assets"][1], shown(site, mod)
+    asset_id = int(image["url"].rpartition("/")[2])
+    captions = {"captions": [{"assetId": asset_id, "caption": "Coins"}]}
+    site.as_account(OWNER).put_json(mod_address(mod, "captions"), captions, status=200)
+    before, body, blobs = shown(site, mod), site.get(image["url"]).body, live_blobs(site)
+    first_serial = serial(site)
+    kept = remove(site, mod, "image", asset_id)
+    assert len(kept["sha256"]) == 64
+    assert serial(site) > first_serial
+    site.get(image["url"], status=404)
+    assert image not in site.get(mod_address(mod)).json["assets"]
+    assert image not in site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]["assets"]
+    # The file is no trash: no sweep takes it, and its row says what it is.
+    assert live_blobs(site) == blobs
+    maintenance.sweep(site.databases, site.find_service(BlobStore), 0)
+    assert remove(site, mod, "image", asset_id) is None
+    with site.databases.readonly_session() as session:
+        (name,) = describe_mod_files(session, [kept["blobId"]]).values()
+    assert name == f"image first.png of mod {mod['id']}, which a moderator removed"
+    assert restore(site, mod, "image", asset_id, kept)
+    assert shown(site, mod) == before
+    assert site.get(image["url"]).body == body
+    assert rows(site, KeptFile) == []
+    assert not restore(site, mod, "image", asset_id, kept)
+
+
+def test_what_is_no_image_of_the_mod_is_no_part(site: Site, mod: Any) -> None:
+    other = published_mod(site)
+    image, code = (asset["url"].rpartition("/")[2] for asset in (mod["assets"][1], mod["assets"][0]))
+    assert remove(site, other, "image", image) is None
+    assert remove(site, mod, "image", code) is None
+    assert remove(site, mod, "image", "x") is None
+    assert remove(site, {"id": 987654}, "image", image) is None
+    kept = remove(site, mod, "image", image)
+    assert not restore(site, other, "image", image, kept)
+
+
+@pytest.mark.postgres
+def test_a_removed_entry_keeps_its_version_and_comes_back_under_its_id(site: Site, mod: Any) -> None:
+    (note,) = notes_of_mod(site, mod)
+    owner = site.as_account(OWNER)
+    note = owner.put_json(mod_address(mod, "changelog", note["id"]), {"title": "News", "text": "<p>Coins</p>"}).json
+    before, first_serial = site.get(mod_address(mod)).json, serial(site)
+    kept = remove(site, mod, "changelog", "1")
+    assert serial(site) > first_serial
+    assert notes_of_mod(site, mod) == []
+    assert site.get(mod_address(mod)).json["updatedAt"] == before["updatedAt"]
+    owner.put_json(mod_address(mod, "changelog", note["id"]), {"text": "x"}, status=401)
+    owner.delete(mod_address(mod, "changelog", note["id"]), status=401)
+    refused = owner.post(mod_address(mod, "code?version=1"), b"again", status=409).json
+    assert (refused["error"], refused["version"]) == ("version_used", "1")
+    assert len(refused["sha256"]) == 64
+    assert refused["bytes"] > 0
+    upload_asset(site, mod, "code", b"two", version="2")
+    assert restore(site, mod, "changelog", "1", kept)
+    assert notes_of_mod(site, mod)[1] == note
+    assert rows(site, ReservedVersion) == []
+    assert not restore(site, mod, "changelog", "1", kept)
+    assert remove(site, mod, "changelog", "3") is None
+    # The version is the entry's again: with it, it is freed (C-NOTE-4).
+    owner.delete(mod_address(mod, "changelog", note["id"]), status=204)
+    upload_asset(site, mod, "code", b"again", version="1")
+
+
+def test_a_description_comes_back_unless_there_is_a_new_one(site: Site, mod: Any) -> None:
+    before = shown(site, mod)
+    kept = remove(site, mod, "description")
+    assert site.get(mod_address(mod)).json["description"] == ""
+    assert remove(site, mod, "description") is None
+    assert restore(site, mod, "description", "", kept)
+    assert shown(site, mod) == before
+    kept = remove(site, mod, "description")
+    site.as_account(OWNER).put_json(mod_address(mod), {"description": "<p>Calm</p>"}, status=200)
+    assert not restore(site, mod, "description", "", kept)
+    assert site.get(mod_address(mod)).json["description"] == "<p>Calm</p>"
+
+
+def test_what_is_kept_aside_ends_with_its_mod_and_when_it_is_discarded(site: Site, mod: Any) -> None:
+    images = [asset["url"].rpartition("/")[2] for asset in mod["assets"][1:]]
+    kept = [remove(site, mod, "image", image) for image in images]
+    remove(site, mod, "changelog", "1")
+    discard(site, mod, "image", images[0], kept[0])
+    discard(site, mod, "image", images[0], kept[0])
+    assert not restore(site, mod, "image", images[0], kept[0])
+    assert len(rows(site, KeptFile)) == 1
+    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    assert (rows(site, KeptFile), rows(site, ReservedVersion), live_blobs(site)) == ([], [], 0)
+    maintenance.sweep(site.databases, site.find_service(BlobStore), 0)
+    assert list(stored_files(site)) == []
+
+
+@pytest.mark.postgres
+def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site: Site, mod: Any) -> None:
+    image = mod["assets"][1]["url"].rpartition("/")[2]
+    remove(site, mod, "image", image)
+    blobs, draft = live_blobs(site), new_mod(site)
+    assert decide(site, "delete", [mod["id"], 987654], now() + timedelta(days=30)) == [mod["id"]]
+    site.get(mod_address(mod), status=404)
+    assert live_blobs(site) == blobs == 3
+    (kept,) = rows(site, Evidence)
+    document = json.loads(kept.document)
+    assert document["owner"] == OWNER
+    assert document["mod"]["description"] == "<p>Buy coins</p>"
+    assert [entry["version"] for entry in document["changelog"]] == ["1"]
+    assert {file.name for file in rows(site, KeptFile)} == {"mod.zip", "first.png", "second.png"}
+    evidence.run_evidence_worker(site.registry)
+    assert len(rows(site, KeptFile)) == 3
+    with site.databases.write_session.begin() as session:
+        for row in (*session.scalars(select(KeptFile)), *session.scalars(select(Evidence))):
+            row.kept_until = now()
+    evidence.run_evidence_worker(site.registry)
+    assert (rows(site, KeptFile), rows(site, Evidence), live_blobs(site)) == ([], [], 0)
+    assert decide(site, "delete", [draft["id"]]) == [draft["id"]]
+    assert rows(site, Evidence) == []
+
+
+@pytest.mark.postgres
+def test_what_was_removed_is_found_by_its_digest(site: Site, mod: Any) -> None:
+    upload_asset(site, mod, "code", b"shared library", version="2", name="lib.zip")
+    draft = new_mod(site, 8)
+    upload_asset(site, draft, "code", b"shared library", owner=8, version="1", name="copy.zip")
+    image = mod["assets"][1]["url"].rpartition("/")[2]
+    digest = remove(site, mod, "image", image)["sha256"]
+    remove(site, mod, "changelog", "1")
+    with site.databases.readonly_session() as session:
+        digests = site.find_service(IFileDigests)
+        files = digests.of_mods(session, [mod["id"]])
+        (kept,) = digests.find(session, [digest])
+        shared = digests.find(session, [file.sha256 for file in digests.of_mods(session, [draft["id"]])])
+        assert digests.find_others(session, [digest]) == {}
+    assert [(file.kind, file.name) for file in files] == [
+        ("code", "lib.zip"),
+        ("image", "second.png"),
+        ("image", "first.png"),
+        ("former", "1"),
+    ]
+    assert (kept.mod_id, kept.name) == (mod["id"], "first.png")
+    assert {file.mod_id for file in shared} == {mod["id"], draft["id"]}
