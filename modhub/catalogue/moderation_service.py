@@ -2,18 +2,22 @@
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import Any
 
 from pyramid.config import Configurator
+from sqlalchemy import null, select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.service_registry import find_service
+from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation
 from modhub.catalogue.evidence import keep_evidence
+from modhub.catalogue.models import Asset, AssetKind, KeptFile, Note, ReservedVersion
 from modhub.catalogue.services import erase_mods
 from modhub.db import bulk
 from modhub.declarations import Declarations, RemovablePart
-from modhub.interfaces import IModeration
+from modhub.interfaces import FileRecord, IModeration
 
 
 class Moderation:
@@ -43,6 +47,36 @@ class Moderation:
                 keep_evidence(session, batch, keep_until)
         erase_mods(session, mods)
         return list(mods)
+
+    def get_files(self, session: Session, mod_ids: Collection[int]) -> dict[int, list[FileRecord]]:
+        """Four statements for five hundred mods."""
+        files: dict[int, list[FileRecord]] = {mod_id: [] for mod_id in mod_ids}
+        for batch in bulk.batches(files):
+            for file in _stored_files(session, batch) + _changelog_files(session, batch):
+                files[file.mod_id].append(file)
+        return files
+
+
+def _stored_files(session: Session, mod_ids: Collection[int]) -> list[FileRecord]:
+    found: list[FileRecord] = []
+    holders: tuple[tuple[Any, Any, Any], ...] = ((Asset, Asset.id, Asset.id), (KeptFile, null(), KeptFile.blob_id))
+    for holder, asset_id, order in holders:
+        columns = (holder.mod_id, holder.kind, holder.name, StoredBlob.size, StoredBlob.sha256, asset_id)
+        files = select(*columns).join(holder.blob).where(holder.mod_id.in_(mod_ids)).order_by(order)
+        for mod_id, kind, name, size, sha256, number in session.execute(files):
+            found.append(FileRecord(mod_id, kind, name, "", size, sha256, number))
+    return found
+
+
+def _changelog_files(session: Session, mod_ids: Collection[int]) -> list[FileRecord]:
+    found: list[FileRecord] = []
+    holders: tuple[tuple[Any, Any], ...] = ((Note, Note.id.desc()), (ReservedVersion, ReservedVersion.version))
+    for holder, order in holders:
+        columns = (holder.mod_id, holder.version, holder.size, holder.sha256)
+        versions = select(*columns).where(holder.mod_id.in_(mod_ids)).order_by(order)
+        for mod_id, version, size, sha256 in session.execute(versions):
+            found.append(FileRecord(mod_id, AssetKind.CODE.value, "", version, size, sha256, None))
+    return found
 
 
 def includeme(config: Configurator) -> None:

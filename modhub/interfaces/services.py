@@ -117,6 +117,22 @@ class ISigner(Protocol):
         """
 
 
+class FileRecord(NamedTuple):
+    """What is known of a file of one mod, as those who decide about the mod need it."""
+
+    mod_id: int
+    kind: str
+    """``code``, ``css`` or ``image``."""
+    name: str
+    """Empty for what a changelog entry names: that file may have been replaced."""
+    version: str
+    """Of the changelog entry; empty for a file that is stored."""
+    bytes: int
+    sha256: str
+    asset_id: int | None
+    """The number of ``/Modhub/file/{assetId}``; None for a file that is kept aside, and for an entry."""
+
+
 class IModeration(Protocol):
     """The service for decisions about mods, in the transaction of the decision.
 
@@ -138,6 +154,12 @@ class IModeration(Protocol):
 
     def delete(self, session: Any, mod_ids: Collection[int], keep_until: datetime | None = None) -> list[int]:
         """Delete mods permanently; the ids of those that existed. With ``keep_until`` evidence is kept until then."""
+
+    def get_files(self, session: Any, mod_ids: Collection[int]) -> dict[int, list[FileRecord]]:
+        """The files of each of these mods: those that are shown, those kept aside, then its changelog's, newest first.
+
+        Where else they are says :class:`IFileDigests`.
+        """
 
 
 class StoredDocument(NamedTuple):

@@ -236,6 +236,7 @@ def test_what_was_removed_is_found_by_its_digest(site: Site, mod: Any) -> None:
         (kept,) = digests.find(session, [digest])
         shared = digests.find(session, [file.sha256 for file in digests.of_mods(session, [draft["id"]])])
         assert digests.find_others(session, [digest]) == {}
+        records = site.find_service(IModeration).get_files(session, [mod["id"], 987654])
     assert [(file.kind, file.name) for file in files] == [
         ("code", "lib.zip"),
         ("image", "second.png"),
@@ -244,3 +245,11 @@ def test_what_was_removed_is_found_by_its_digest(site: Site, mod: Any) -> None:
     ]
     assert (kept.mod_id, kept.name) == (mod["id"], "first.png")
     assert {file.mod_id for file in shared} == {mod["id"], draft["id"]}
+    assert [(file.kind, file.name, file.version, file.asset_id is None) for file in records[mod["id"]]] == [
+        ("code", "lib.zip", "", False),
+        ("image", "second.png", "", False),
+        ("image", "first.png", "", True),
+        ("code", "", "2", True),
+        ("code", "", "1", True),
+    ]
+    assert records[987654] == []
