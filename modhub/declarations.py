@@ -62,6 +62,7 @@ PANEL_PLACES: Final = (
     "account",
     "browse",
     "front",
+    "mine",
     "workshop",
     "workshop_script",
     "footer",

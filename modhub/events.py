@@ -88,6 +88,38 @@ class VersionUploaded:
 
 
 @dataclass(frozen=True, slots=True)
+class UploadStarted:
+    """An account is about to send a file to one of its mods; the body has not been read, and there is no transaction.
+
+    A subscriber raises an :class:`modhub.base.errors.ApiError` to refuse the file before it is sent. It must not write:
+    the event can be fired twice for a call. Forms of pages and calls with an ``Idempotency-Key`` do not fire it, so
+    :class:`StorageRequested` decides.
+    """
+
+    account_id: int
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class StorageRequested:
+    """An account is about to create a mod, or to store a file of one of its mods, in the transaction of ``session``.
+
+    A subscriber raises an :class:`modhub.base.errors.ApiError` to refuse it; then nothing is stored. The row of an
+    existing mod is locked. Not fired for what the operator's commands store.
+    """
+
+    account_id: int
+    mod_id: int | None
+    """None for a new mod, which has no file yet."""
+    size: int
+    """How many bytes the file has; 0 for a new mod."""
+    replaced: int
+    """How many bytes the file has that it replaces."""
+    session: Any
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
 class ModsDeleted:
     """Mods are being deleted, in the transaction of ``session``; delete what depends on them (C-OWN-11).
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sqlalchemy.orm import Session
 
 from modhub.db.unit_of_work import unit_of_work
-from modhub.events import ModChanged, ModPublished, ModsDeleted, VersionUploaded
+from modhub.events import ModChanged, ModPublished, ModsDeleted, StorageRequested, VersionUploaded
 
 
 def notify_published(session: Session, mod_id: int) -> None:
@@ -21,6 +21,15 @@ def notify_changed(session: Session, mod_id: int) -> None:
 def notify_version(session: Session, mod_id: int, version: str) -> None:
     """Notify that the published mod has a new version. Call it after the flush."""
     _notify(session, VersionUploaded, mod_id, version)
+
+
+def ask_to_store(session: Session, account_id: int, mod_id: int | None, size: int = 0, replaced: int = 0) -> None:
+    """Let subscribers refuse a new mod (``mod_id`` is None) or a file. What an operator's command stores is not asked.
+
+    Call it before anything of it is written.
+    """
+    if unit_of_work(session).find_actor().kind == "account":
+        _notify(session, StorageRequested, account_id, mod_id, size, replaced)
 
 
 def notify_deleted(session: Session, mod_ids: list[int]) -> None:

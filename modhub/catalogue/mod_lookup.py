@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -19,6 +19,22 @@ from modhub.interfaces import AccountUse, ModSummary
 
 _LAST_ID: Final = 2**63 - 1
 _SUMMARY: Final = (Mod.id, Mod.guid, Mod.title, Mod.owner, IS_PUBLIC, Mod.version, Mod.hidden_at.is_not(None))
+
+_USE: Final = (
+    select(
+        Mod.owner,
+        func.count(Mod.id.distinct()).label("mods"),
+        func.count(Asset.id).label("files"),
+        func.coalesce(func.sum(StoredBlob.size), 0).label("bytes"),
+    )
+    .outerjoin(Asset, Asset.mod_id == Mod.id)
+    .outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id)
+    .group_by(Mod.owner)
+)
+
+
+def _account_use(row: Any) -> AccountUse:
+    return AccountUse(row.mods, row.files, int(row.bytes))
 
 
 class ModLookup:
@@ -58,12 +74,14 @@ class ModLookup:
         rows = session.execute(statement.order_by(Mod.updated_at.desc(), Mod.id.desc()))
         return [(ModSummary(*summary), count) for *summary, count in rows]
 
+    def get_use(self, session: Session, account_id: int) -> AccountUse:
+        """Count in one statement."""
+        row = session.execute(_USE.where(Mod.owner == account_id)).one_or_none()
+        return AccountUse() if row is None else _account_use(row)
+
     def get_use_of_accounts(self, session: Session) -> dict[int, AccountUse]:
         """Count in one statement; an account without mods is absent."""
-        counts = func.count(Mod.id.distinct()), func.count(Asset.id), func.coalesce(func.sum(StoredBlob.size), 0)
-        joined = select(Mod.owner, *counts).outerjoin(Asset, Asset.mod_id == Mod.id)
-        statement = joined.outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id).group_by(Mod.owner)
-        return {owner: AccountUse(mods, files, int(size)) for owner, mods, files, size in session.execute(statement)}
+        return {row.owner: _account_use(row) for row in session.execute(_USE)}
 
     def get_votes_since(self, session: Session, moment: datetime) -> dict[int, int]:
         """Sum them up by mod."""

@@ -1,9 +1,16 @@
 """What the API views for owners and keys declare about themselves (:mod:`modhub.base.operations`)."""
 
+from dataclasses import replace
 from typing import Final
 
 from modhub.base.operations import FileBody, Lead, Operation, Parameter, Refusal, body_over
-from modhub.catalogue.owner_response_schemas import FilesDocument, KeyDocument, PreviewDocument, VersionUsedDocument
+from modhub.catalogue.owner_response_schemas import (
+    FilesDocument,
+    KeyDocument,
+    PreviewDocument,
+    QuotaDocument,
+    VersionUsedDocument,
+)
 from modhub.catalogue.public_operations import NO_MOD
 from modhub.catalogue.rehearsal import RehearsalDocument
 from modhub.catalogue.request_schemas import (
@@ -36,6 +43,12 @@ IDEMPOTENCY_KEY: Final = Parameter(
 WRONG_TYPE: Final = Refusal(400, "invalid_input", "A field of the wrong type.")
 UPLOADED_FILE: Final = FileBody("The file itself.")
 NO_FILE: Final = Refusal(400, "invalid_input", "An empty body, a multipart form, or a `Content-Encoding`.")
+NO_FURTHER_MOD: Final = Refusal(
+    403, "quota", "Where the operator has set quotas: the account has as many mods as it may have.", QuotaDocument
+)
+NO_FURTHER_UPLOAD: Final = Refusal(
+    429, "quota", "Where the operator has set quotas: the account has uploaded as many files in an hour as it may."
+)
 OF_THE_MOD: Final = tuple(
     Lead(name, {"id": "$response.body#/id"})
     for name in (
@@ -53,6 +66,13 @@ def upload_name(fallback: str) -> Parameter:
     """The parameter ``name`` of an upload."""
     about = f"The name to save it under: the last part of a path, at most {limits.FILE_NAME} characters; `{fallback}` "
     return Parameter("name", about + "when not sent.")
+
+
+def upload_over(limit: int) -> Refusal:
+    """413 for a file that is too large, or for which the account has no room."""
+    over = body_over(limit)
+    more = "; where the operator has set quotas, also a file for which the account has no room."
+    return replace(over, about=over.about.removesuffix(".") + more)
 
 
 LIST_OWN_FILES: Final = Operation(
@@ -137,6 +157,7 @@ CREATE_MOD: Final = Operation(
             f"{limits.GUIDS} in a list, a malformed `Idempotency-Key`.",
         ),
         Refusal(401, "unauthorized", "No valid token; or the mod that this key has made was deleted."),
+        NO_FURTHER_MOD,
         KEY_USED,
         KEY_IN_USE,
     ),
@@ -213,7 +234,8 @@ UPLOAD_CODE: Final = Operation(
             "The version has been used. The answer says what is stored under it.",
             VersionUsedDocument,
         ),
-        body_over(limits.CODE),
+        upload_over(limits.CODE),
+        NO_FURTHER_UPLOAD,
     ),
     leads_to=(
         *OF_THE_MOD[-2:],
@@ -228,7 +250,7 @@ UPLOAD_CSS: Final = Operation(
     returns=ModDocument,
     status=201,
     parameters=(upload_name("mod.css"),),
-    refusals=(NO_FILE, body_over(limits.CSS)),
+    refusals=(NO_FILE, upload_over(limits.CSS), NO_FURTHER_UPLOAD),
     clauses=("C-UP-1", "C-UP-2", "C-UP-6", "C-UP-7", "C-UP-11", "C-UP-15"),
 )
 UPLOAD_IMAGE: Final = Operation(
@@ -249,10 +271,12 @@ UPLOAD_IMAGE: Final = Operation(
         Refusal(
             413,
             "too_large",
-            f"More than {limits.IMAGE // MB} MB, or more than {limits.IMAGES // MB} MB with the images that are there; "
+            f"More than {limits.IMAGE // MB} MB, or more than {limits.IMAGES // MB} MB with the images that are there, "
+            "or, where the operator has set quotas, more than the files of the account may take up; "
             "`limitBytes` says which.",
             limit=limits.IMAGES,
         ),
+        NO_FURTHER_UPLOAD,
         KEY_IN_USE,
     ),
     clauses=("C-UP-1", "C-UP-2", "C-UP-6", "C-UP-7", "C-UP-10", "C-UP-11", "C-OWN-31", "C-OWN-32"),

@@ -70,6 +70,15 @@ class VersionUsedDocument(Struct):
     ]
 
 
+class QuotaDocument(Struct):
+    """Why an account cannot have another mod, where the operator has set quotas."""
+
+    error: Annotated[str, about("The code", "quota")]
+    message: Annotated[str, about("The sentence", "Your account may have no further mod: it has 20 of 20.")]
+    limit: Annotated[int, about("The mods that the account may have", 20)]
+    used: Annotated[int, about("The mods that it has, drafts included", 20)]
+
+
 def files_document(mod: Mod) -> FilesDocument:
     """Build the document of all files of a mod, whose assets and their blobs must be loaded."""
     files = [

@@ -27,6 +27,7 @@ from modhub.catalogue.response_schemas import (
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, AssetUpload
 from modhub.content import text
 from modhub.content.limits import JSON_BODY
+from modhub.events import UploadStarted
 from modhub.http.payload import decode_in_turn, query, read_body, read_json
 from modhub.http.request import Request
 from modhub.http.uploads import receive_upload
@@ -157,6 +158,8 @@ def _upload(context: ModResource, request: Request, kind: AssetKind, version: st
 
 def _receive(request: Request, kind: AssetKind, version: str = "") -> AssetUpload:
     """Stage the body; if the service then fails, nothing is stored."""
+    if "HTTP_IDEMPOTENCY_KEY" not in request.environ:  # A repeated call stores nothing, so no limit is in its way.
+        request.registry.notify(UploadStarted(account_id_of(request), request.registry))
     received = receive_upload(request, LIMITS[kind])
     content_type = request.environ.get("CONTENT_TYPE")
     if kind is AssetKind.IMAGE and not content_type:

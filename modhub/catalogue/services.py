@@ -17,7 +17,7 @@ from modhub.base.errors import ApiError, OwnershipLost, conflict
 from modhub.base.service_registry import find_optional_service
 from modhub.blobs.models import trash_blob
 from modhub.catalogue.copy_changes import mark_changelog_edited
-from modhub.catalogue.mod_events import notify_changed, notify_deleted, notify_published
+from modhub.catalogue.mod_events import ask_to_store, notify_changed, notify_deleted, notify_published
 from modhub.catalogue.models import (
     Asset,
     DescriptionSource,
@@ -102,6 +102,7 @@ def create_mod(session: Session, owner: int, cleaned: CleanedMod, written: Writt
     assert cleaned.title is not None
     guid = str(uuid.uuid4())
     lists = check_references(cleaned.lists, guid)
+    ask_to_store(session, owner, None)
     time = next_update_time(session)
     mod = Mod(
         guid=guid,

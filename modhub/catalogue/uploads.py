@@ -14,7 +14,7 @@ from modhub.audit import record
 from modhub.base.errors import OwnershipLost, conflict, too_large
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
-from modhub.catalogue.mod_events import notify_version
+from modhub.catalogue.mod_events import ask_to_store, notify_version
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, ReservedVersion
 from modhub.catalogue.pictures.services import forget_pictures, queue_pictures
 from modhub.catalogue.services import own_mod, record_change
@@ -45,13 +45,16 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
     mod = own_mod(session, mod_id, owner)
     if upload.kind is AssetKind.CODE:
         _check_version(session, mod, upload.version)
-        _add_note(session, mod, upload)
-        mod.version = upload.version
     if upload.kind is AssetKind.IMAGE:
         used = sum(asset.blob.size for asset in mod.assets if asset.kind == AssetKind.IMAGE)
         if used + upload.blob.size > IMAGES:
             raise too_large(IMAGES)
-    asset = _add_or_replace(session, mod, upload)
+    before = _replaced_asset(mod, upload)
+    ask_to_store(session, owner, mod.id, upload.blob.size, before.blob.size if before is not None else 0)
+    if upload.kind is AssetKind.CODE:
+        _add_note(session, mod, upload)
+        mod.version = upload.version
+    asset = _add_or_replace(session, mod, upload, before)
     facts = {"kind": upload.kind.value, "version": upload.version or None, "sha256": upload.blob.sha256}
     record(session, "file uploaded", "mod", mod.id, **facts)
     record_change(session, mod)
@@ -90,13 +93,18 @@ def _add_note(session: Session, mod: Mod, upload: AssetUpload) -> None:
     )
 
 
-def _add_or_replace(session: Session, mod: Mod, upload: AssetUpload) -> Asset:
+def _replaced_asset(mod: Mod, upload: AssetUpload) -> Asset | None:
+    """The code or css that the upload replaces; an image replaces nothing."""
+    if upload.kind is AssetKind.IMAGE:
+        return None
+    return next((asset for asset in mod.assets if asset.kind == upload.kind), None)
+
+
+def _add_or_replace(session: Session, mod: Mod, upload: AssetUpload, before: Asset | None) -> Asset:
     """Replace the file of the code or css, keeping the asset id (C-FILE-1), or add an image."""
     blob = create_blob_row(session, upload.blob)
     time = now()
-    asset = None
-    if upload.kind is not AssetKind.IMAGE:
-        asset = next((asset for asset in mod.assets if asset.kind == upload.kind), None)
+    asset = before
     if asset is None:
         asset = Asset(kind=upload.kind.value)
         mod.assets.append(asset)

@@ -64,6 +64,9 @@ class IMods(Protocol):
     def get_mods_of_account(self, session: Any, account_id: int) -> list[tuple[ModSummary, int]]:
         """All mods of an account, last changed first, each with how many published mods of others require it."""
 
+    def get_use(self, session: Any, account_id: int) -> AccountUse:
+        """What the mods of one account take up, drafts and hidden mods included; in one statement."""
+
     def get_use_of_accounts(self, session: Any) -> dict[int, AccountUse]:
         """What the mods of each account take up; without accounts that have none. For commands: it reads all mods."""
 

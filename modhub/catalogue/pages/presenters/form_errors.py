@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from modhub.base.errors import ApiError
+from modhub.base.errors import BODY_TOO_LARGE, UPLOAD_TOO_LARGE, ApiError
 from modhub.catalogue.references import Lists, check_references
 from modhub.catalogue.request_schemas import NewModForm
 from modhub.content.limits import IMAGES
@@ -27,7 +27,6 @@ FIELD_LABELS: Final = {
     "supersededBy": "Superseded by",
 }
 """Labels by JSON field name; translated where they are shown."""
-_TOO_LARGE: Final = 413
 
 
 def field_message(request: Request, error: ApiError) -> str:
@@ -35,7 +34,7 @@ def field_message(request: Request, error: ApiError) -> str:
     ui = PageHelpers(request)
     translate = ui.messages.gettext
     limit = error.extra.get("limitBytes")
-    if error.status != _TOO_LARGE or limit is None:
+    if error.sentence not in {UPLOAD_TOO_LARGE, BODY_TOO_LARGE} or limit is None:
         return error.localized(
             translate, {name: translate(N_("“%(name)s”"), name=translate(FIELD_LABELS[name])) for name in FIELD_LABELS}
         )
