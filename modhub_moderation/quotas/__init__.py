@@ -1,7 +1,24 @@
-"""Quotas: what one account may keep and send."""
+"""Quotas: what one account may keep and send (C-QUO)."""
+
+from functools import partial
 
 from pyramid.config import Configurator
 
+from modhub.base.metrics import COUNTER, LIMITS_HIT, LIMITS_HIT_HELP
+from modhub.events import AccountDeleted, StorageRequested, UploadStarted
+from modhub_moderation.quotas import panel, subscribers
+from modhub_moderation.quotas.limits import QuotaKeeper
+from modhub_moderation.quotas.settings import QUOTA_SETTINGS
+
 
 def includeme(config: Configurator) -> None:
-    """Register this part of moderation."""
+    """Register the settings, the subscribers, the worker, the metric and the panel."""
+    config.declare_settings("modhub_moderation.", QUOTA_SETTINGS)
+    keeper = QuotaKeeper(config.registry)
+    config.add_service(QuotaKeeper, keeper)
+    config.add_subscriber(partial(subscribers.refuse_upload, keeper), UploadStarted)
+    config.add_subscriber(partial(subscribers.refuse_storage, keeper), StorageRequested)
+    config.add_subscriber(subscribers.forget_uploads, AccountDeleted)
+    config.add_worker("upload counts", subscribers.delete_old_uploads, every=3600, alone=True)
+    config.add_metric(LIMITS_HIT, LIMITS_HIT_HELP, subscribers.count_refusals, kind=COUNTER, labels=("limit",))
+    config.add_panel("mine", "quotas", panel.quota_panel)

@@ -1,0 +1,336 @@
+"""Quotas: how many mods, bytes and uploads an hour an account may have (C-QUO)."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+from threading import Barrier
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select, update
+
+from modhub.catalogue import owner_views
+from modhub.catalogue.request_schemas import NewMod
+from modhub.catalogue.services import create_mod
+from modhub.content.limits import MB
+from modhub.db import now
+from modhub_auth import container, publisher_keys
+from modhub_auth.account_deletion import delete_account
+from modhub_auth.models import Account
+from modhub_auth.services import lock_account
+from modhub_auth.signin.passwords import HashingGate, QueuedHasher
+from modhub_moderation.quotas import services, subscribers
+from modhub_moderation.quotas.models import CountedUpload
+from modhub_testing import Site, Start
+from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+CALLERS = 6
+PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
+OTHER = {"email": "bob@example.org", "password": "correct horse battery"}
+PNG = b"\x89PNG\r\n\x1a\n"
+Begin = Callable[..., Site]
+
+
+@pytest.fixture
+def begin(start: Start, monkeypatch: pytest.MonkeyPatch) -> Begin:
+    """``begin(quota_mods="3")``: an application with these settings of quotas, with hashes that take no time."""
+
+    def start_with(**settings: str) -> Site:
+        named = {f"modhub_moderation__{name}": value for name, value in settings.items()}
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                container, "QueuedHasher", lambda _gate: QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)
+            )
+            return start("modhub_auth modhub_moderation", modhub__mail_dir="{folder}/mail", **named)
+
+    return start_with
+
+
+def register(site: Site, person: dict[str, str] = PERSON) -> tuple[int, dict[str, str]]:
+    made = site.post_json("/api/auth/register", person).json
+    return made["accountId"], {"Authorization": f"Bearer {made['accessToken']}"}
+
+
+def create(site: Site, bearer: dict[str, str], status: int = 201, key: str = "") -> Any:
+    headers = {**bearer, "Idempotency-Key": key} if key else bearer
+    return site.post_json("/api/modhub", {"title": "A mod"}, headers=headers, status=status).json
+
+
+def upload(
+    site: Site,
+    bearer: dict[str, str],
+    mod: Any,
+    *,
+    kind: str = "images",
+    size: int = 10,
+    status: int = 201,
+    **query: str,
+) -> Any:
+    words = "&".join(f"{name}={value}" for name, value in query.items())
+    headers = {**bearer, "Content-Type": "image/png"}
+    return site.post(f"/api/modhub/{mod['id']}/{kind}?{words}", b"x" * size, headers=headers, status=status)
+
+
+def counted(site: Site, account_id: int) -> int:
+    with site.databases.readonly_session() as session:
+        return services.count_uploads(session, account_id)
+
+
+def age_uploads(site: Site, by: timedelta) -> None:
+    with site.databases.write_session.begin() as session:
+        for row in session.scalars(select(CountedUpload)):
+            row.at -= by
+
+
+def visitor_of(site: Site, person: dict[str, str] = OTHER) -> Site:
+    visitor = new_visitor(site)
+    form = form_at(visitor.get("/Modhub/account/register"), "")
+    for name, value in person.items():
+        form[name] = value
+    form.submit(status=303)
+    return visitor
+
+
+def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
+    barrier = Barrier(len(calls))
+
+    def wait_and_call(call: Callable[[], Any]) -> Any:
+        barrier.wait(120)
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [future.result(120) for future in [pool.submit(wait_and_call, call) for call in calls]]
+
+
+def test_as_shipped_nothing_is_limited_or_counted(begin: Begin) -> None:
+    # C-QUO-1
+    site = begin()
+    account_id, bearer = register(site)
+    mod = create(site, bearer)
+    upload(site, bearer, mod)
+    assert counted(site, account_id) == 0
+    assert "quota" not in messages_on(visitor_of(site).get("/Modhub/mine"))
+
+
+def test_mods_have_a_limit_that_deletion_frees(begin: Begin) -> None:
+    # C-QUO-2
+    site = begin(quota_mods="2")
+    _, bearer = register(site)
+    _, other = register(site, OTHER)
+    mod = create(site, bearer)
+    create(site, bearer)
+    refused = create(site, bearer, 403)
+    assert (refused["error"], refused["limit"], refused["used"]) == ("quota", 2, 2)
+    create(site, other)
+    site.delete(f"/api/modhub/{mod['id']}", headers=bearer, status=204)
+    create(site, bearer)
+
+
+def test_what_an_operators_command_stores_has_no_limit(begin: Begin) -> None:
+    # C-QUO-2
+    site = begin(quota_mods="1")
+    account_id, bearer = register(site)
+    create(site, bearer)
+    with site.databases.write_session.begin() as session:
+        create_mod(session, account_id, NewMod(title="A sample").cleaned())
+    assert create(site, bearer, 403)["used"] == 2
+
+
+def test_a_repeated_call_is_answered_at_the_limit(begin: Begin) -> None:
+    # C-QUO-2, C-QUO-4
+    site = begin(quota_mods="1", quota_uploads="1")
+    _, bearer = register(site)
+    mod = create(site, bearer, key="one")
+    assert create(site, bearer, key="one")["id"] == mod["id"]
+    keyed = {**bearer, "Idempotency-Key": "image"}
+    first = upload(site, keyed, mod).json
+    assert upload(site, keyed, mod).json["assets"] == first["assets"]
+    upload(site, {**bearer, "Idempotency-Key": "another"}, mod, status=429)
+
+
+def test_files_have_a_limit_that_names_what_is_used(begin: Begin) -> None:
+    # C-QUO-3
+    site = begin(quota_megabytes="3")
+    account_id, bearer = register(site)
+    mod, another = create(site, bearer), create(site, bearer)
+    upload(site, bearer, mod, kind="code", size=2 * MB, version="1")
+    refused = upload(site, bearer, another, kind="code", size=MB + 1, version="1", status=413).json
+    assert (refused["error"], refused["limitBytes"], refused["usedBytes"]) == ("too_large", 3 * MB, 2 * MB)
+    assert [mod["assets"] for mod in site.get("/api/modhub/mine", headers=bearer).json["mods"]].count([]) == 1
+    upload(site, bearer, mod, kind="code", size=2 * MB + 1, version="1.1")
+    upload(site, bearer, mod, kind="code", size=2 * MB, version="1.2")
+    upload(site, bearer, another, kind="code", size=MB, version="1")
+    upload(site, bearer, another, status=413)
+    # What replaces a file counts without it, and one that is not larger is always stored.
+    upload(site, bearer, mod, kind="code", size=2 * MB + 1, version="2", status=413)
+    upload(site, bearer, mod, kind="code", size=2 * MB, version="2")
+    site.registry.settings["modhub_moderation.quota_megabytes"] = 1
+    try:
+        upload(site, bearer, mod, kind="code", size=2 * MB - 1, version="3")
+    finally:
+        site.registry.settings["modhub_moderation.quota_megabytes"] = 3
+    assert counted(site, account_id) == 0
+
+
+def test_uploads_within_an_hour_have_a_limit(begin: Begin) -> None:
+    # C-QUO-4
+    site = begin(quota_uploads="2")
+    account_id, bearer = register(site)
+    mod = create(site, bearer)
+    upload(site, bearer, mod, kind="code", version="1")
+    upload(site, bearer, mod, kind="code", version="1", status=409)  # what is refused does not count
+    age_uploads(site, timedelta(minutes=40))
+    upload(site, bearer, mod)
+    answer = upload(site, bearer, mod, status=429)
+    assert (answer.json["error"], answer.json["limit"]) == ("quota", 2)
+    assert 19 * 60 < answer.json["retryAfterSeconds"] <= 20 * 60
+    assert answer.headers["Retry-After"] == str(answer.json["retryAfterSeconds"])
+    assert "20 min" in answer.json["message"]
+    age_uploads(site, timedelta(minutes=20))
+    upload(site, bearer, mod)
+    assert counted(site, account_id) == 2
+
+
+def test_an_upload_at_the_limit_is_refused_before_it_is_read(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-QUO-4
+    site = begin(quota_uploads="1")
+    _, bearer = register(site)
+    mod = create(site, bearer)
+    upload(site, bearer, mod)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner_views, "receive_upload", lambda *_: pytest.fail("the body was read"))
+        upload(site, bearer, mod, status=429)
+
+
+def test_new_accounts_have_the_lower_limit_until_they_are_older(begin: Begin) -> None:
+    # C-QUO-5
+    site = begin(quota_mods="3", new_days="7", new_quota_mods="1", new_quota_uploads="1", new_quota_megabytes="1")
+    account_id, bearer = register(site)
+    mod = create(site, bearer)
+    assert create(site, bearer, 403)["limit"] == 1
+    upload(site, bearer, mod)
+    upload(site, bearer, mod, status=429)
+    with site.databases.write_session.begin() as session:
+        older = now() - timedelta(days=7, seconds=1)
+        session.execute(update(Account).where(Account.id == account_id).values(created_at=older))
+    upload(site, bearer, mod, kind="code", size=MB + 1, version="1")
+    create(site, bearer)
+    create(site, bearer)
+    assert create(site, bearer, 403)["limit"] == 3
+
+
+def test_a_new_account_never_has_more_than_others(begin: Begin) -> None:
+    # C-QUO-5
+    site = begin(quota_mods="1", new_days="7", new_quota_mods="2")
+    _, bearer = register(site)
+    create(site, bearer)
+    assert create(site, bearer, 403)["limit"] == 1
+
+
+def test_a_publisher_key_counts_as_its_account(begin: Begin) -> None:
+    # C-QUO-4
+    site = begin(quota_uploads="2")
+    account_id, bearer = register(site)
+    mod = create(site, bearer)
+    upload(site, bearer, mod)
+    with site.databases.write_session.begin() as session:
+        assert lock_account(session, account_id) is not None
+        key = publisher_keys.create_key(session, account_id, "CI", mod["id"], 365).key
+    token = site.post_json("/api/auth/exchange", {"key": key}).json["accessToken"]
+    keyed = {"Authorization": f"Bearer {token}"}
+    upload(site, keyed, mod)
+    upload(site, keyed, mod, status=429)
+    upload(site, bearer, mod, status=429)
+
+
+@pytest.mark.parametrize(
+    ("setting", "limit", "size"),
+    [("quota_uploads", "2", 10), ("quota_megabytes", "1", MB // 2)],
+    ids=["uploads", "bytes"],
+)
+def test_uploads_at_once_do_not_get_beyond_a_limit(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, setting: str, limit: str, size: int
+) -> None:
+    # C-QUO-6
+    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
+    site = begin(**{setting: limit})
+    _, bearer = register(site)
+    mods = [create(site, bearer) for _ in range(CALLERS)]
+
+    def send(mod: Any) -> Any:
+        address = f"/api/modhub/{mod['id']}/code?version=1"
+        return site.post(address, b"x" * size, headers=bearer, expect_errors=True).status_int
+
+    statuses = at_once([partial(send, mod) for mod in mods])
+    refusal = 429 if setting == "quota_uploads" else 413
+    assert sorted(statuses) == [201, 201, *[refusal] * (CALLERS - 2)]
+
+
+def test_mods_created_at_once_do_not_get_beyond_the_limit(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-QUO-6
+    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
+    site = begin(quota_mods="2")
+    _, bearer = register(site)
+
+    def make() -> Any:
+        return site.post_json("/api/modhub", {"title": "A mod"}, headers=bearer, expect_errors=True).status_int
+
+    statuses = at_once([make] * CALLERS)
+    assert sorted(statuses) == [201, 201, *[403] * (CALLERS - 2)]
+
+
+def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin: Begin) -> None:
+    # C-QUO-7
+    site = begin(quota_mods="1", quota_megabytes="1", quota_uploads="2", new_days="9", new_quota_mods="1")
+    visitor = visitor_of(site)
+    page = make_mod_by_form(visitor)
+    send_file_by_form(page, "images", "a.png", PNG).follow(status=200)
+    shown = visitor.get("/Modhub/mine")
+    figures = [item.text for item in shown.html.select("section[aria-labelledby=quota] dd")]
+    assert figures == ["1 of 1", "8 bytes of 1\xa0MB", "1 of 2"]
+    assert "new_account" not in messages_on(shown)  # no limit is lower
+    refused_page = form_at(visitor.get("/Modhub/mine/new"), "/Modhub/mine/new")
+    refused_page["title"] = "Kept"
+    refused = refused_page.submit(status=403)
+    assert "it has 1 of 1." in refused
+    assert form_at(refused, "/Modhub/mine/new")["title"].value == "Kept"
+    too_large = send_file_by_form(page, "code", "a.zip", b"x" * MB, version="1.0")
+    assert too_large.status_int == 413
+    assert "take up 1 of 1 MB" in too_large.html.select_one("#code-file-error").text
+    send_file_by_form(page, "images", "b.png", PNG).follow(status=200)
+    german = visitor.get("/Modhub/mine", headers={"Accept-Language": "de"})
+    assert "2 von 2" in german
+    late = send_file_by_form(page, "images", "c.png", PNG)
+    assert (late.status_int, "2 of 2. Try again in 60 min." in late) == (429, True)
+
+
+def test_a_new_account_reads_until_when_it_is_new(begin: Begin) -> None:
+    # C-QUO-7
+    site = begin(new_days="9", new_quota_mods="1")
+    shown = visitor_of(site).get("/Modhub/mine")
+    assert messages_on(shown)[-3:] == ["quota", "new_account", "no_mods"]
+    day = now() + timedelta(days=9)
+    assert f"From {day.day} {day:%B %Y} on" in shown
+
+
+def test_what_is_counted_goes_with_the_hour_and_the_account(begin: Begin) -> None:
+    # C-QUO-8
+    site = begin(quota_uploads="9")
+    account_id, bearer = register(site)
+    other_id, other = register(site, OTHER)
+    for credential in (bearer, other):
+        upload(site, credential, create(site, credential))
+    subscribers.delete_old_uploads(site.registry)
+    assert (counted(site, account_id), counted(site, other_id)) == (1, 1)
+    with site.databases.write_session.begin() as session:
+        account = lock_account(session, account_id)
+        assert account is not None
+        delete_account(session, site.registry, account)
+    assert (counted(site, account_id), counted(site, other_id)) == (0, 1)
+    age_uploads(site, services.WINDOW)
+    subscribers.delete_old_uploads(site.registry)
+    with site.databases.readonly_session() as session:
+        assert session.scalar(select(func.count(CountedUpload.id))) == 0
