@@ -96,8 +96,8 @@ def add_migrations(
 ) -> None:
     """Add the package's tables, named ``table_prefix...``, to ``modhub-admin migrate``.
 
-    ``folder`` is an asset, such as ``modhub_bookmarks:migrations``. ``copies`` are prefixes of tables that can be filled
-    again from others: ``migrate --down`` may drop their content.
+    ``folder`` is an asset, such as ``modhub_bookmarks:migrations``. ``copies`` are prefixes of tables that can be
+    filled again from others: ``migrate --down`` may drop their content.
     """
     path = AssetResolver().resolve(folder).abspath()
 

@@ -1,7 +1,7 @@
 """Static files: read once at startup, served under a name with a hash of the content, and cached without expiry.
 
-``config.add_static("modhub_bookmarks:static")`` adds a package's folder. ``ui.static("modhub_bookmarks:list.js")`` returns
-the path of a file. Uploaded files are never served below ``/static``.
+``config.add_static("modhub_bookmarks:static")`` adds a package's folder. ``ui.static("modhub_bookmarks:list.js")``
+returns the path of a file. Uploaded files are never served below ``/static``.
 
 A style sheet with rules for a dark scheme has two more forms, for visitors who have chosen a theme: in one these rules
 always hold, in the other never.
