@@ -152,6 +152,15 @@ class CardFigure:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageLink:
+    """A link below each image of a mod: ``text`` is a msgid, ``address(mod_id, asset_id)`` returns a path."""
+
+    name: str
+    text: str
+    address: Callable[[int, int], str]
+
+
+@dataclass(frozen=True, slots=True)
 class AdminCommand:
     """A command of ``modhub-admin``: ``run(admin, arguments)`` returns the exit code.
 
@@ -277,6 +286,7 @@ class Declarations:
     card_figures: dict[str, CardFigure] = field(default_factory=dict)
     removable_parts: dict[str, RemovablePart] = field(default_factory=dict)
     """What moderators can remove, by its name."""
+    image_links: dict[str, ImageLink] = field(default_factory=dict)
     change_kinds: set[str] = field(default_factory=set)
     """The kinds of changes, as in :mod:`modhub.db.changes`."""
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)

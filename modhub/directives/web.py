@@ -13,6 +13,7 @@ from modhub.declarations import (
     PANEL_PLACES,
     CardFigure,
     FrontExclusion,
+    ImageLink,
     PageFilter,
     PageOrder,
     Panel,
@@ -113,6 +114,19 @@ def add_card_figure(config: Configurator, name: str, singular: str, plural: str,
         find_declarations(config).card_figures[name] = figure
 
     config.action(("modhub card figure", name), register)
+
+
+def add_image_link(config: Configurator, name: str, text: str, address: Callable[[int, int], str]) -> None:
+    """Show a link below each image on the page of a mod (:class:`modhub.declarations.ImageLink`).
+
+    Neither the mod's owner nor a preview has it.
+    """
+    link = ImageLink(name, text, address)
+
+    def register() -> None:
+        find_declarations(config).image_links[name] = link
+
+    config.action(("modhub image link", name), register)
 
 
 def add_body_limit(

@@ -51,6 +51,11 @@ class ImagePresenter:
     facts: ImageFacts | None
 
     @property
+    def id(self) -> int | None:
+        """The id of the asset; None if it is not known."""
+        return self.facts and self.facts.asset_id
+
+    @property
     def url(self) -> str:
         """The address of the image as uploaded."""
         return self.document.url

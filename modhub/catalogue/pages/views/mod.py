@@ -26,6 +26,7 @@ from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
 from modhub.content.folding import fold_game
 from modhub.content.outline import Outline
+from modhub.declarations import Declarations, ImageLink
 from modhub.http.payload import query
 from modhub.http.request import Request
 from modhub.interfaces import IMod, IVotes, Profile
@@ -81,6 +82,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
             age=_age(ui, mod.mod.updated_at),
             games=games,
             fold_game=fold_game,
+            image_links=_image_links(request) if not preview and ui.account != mod.owner else (),
         ),
         "download": fragment(
             MOD_FRAGMENTS + "download.jinja2",
@@ -118,6 +120,10 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
         "is_owner": False,
         "preview": preview,
     }
+
+
+def _image_links(request: Request) -> tuple[ImageLink, ...]:
+    return tuple(request.find_service(Declarations).image_links.values())
 
 
 def _age(ui: PageHelpers, stamp: str | None) -> str:
