@@ -2,7 +2,7 @@
 
 from pyramid.config import Configurator
 
-PARTS = ("moderators", "cases", "advisories", "scanning", "quotas", "personal_data")
+PARTS = ("moderators", "cases", "notices", "advisories", "scanning", "quotas", "personal_data")
 
 
 def includeme(config: Configurator) -> None:

@@ -1,0 +1,35 @@
+"""Notices: everybody can report what everybody can see, and is told what became of it (C-NTC)."""
+
+from pyramid.config import Configurator
+
+from modhub.events import AccountDeleted
+from modhub.interfaces import IAuthor, ICatalogue, IMod, ISite
+from modhub.ui.documentation import documentation_section
+from modhub_moderation.notices import erasure, panels
+from modhub_moderation.notices.interfaces import IApiAuthor
+from modhub_moderation.notices.resources import ApiAuthors, AuthorReports, ModReports, Receipts
+from modhub_moderation.notices.schemas import MAX_NOTICE_BODY
+from modhub_moderation.notices.settings import NOTICE_SETTINGS
+
+
+def includeme(config: Configurator) -> None:
+    """Register the settings, the addresses, the panels, the worker, the subscriber and the views."""
+    config.declare_settings("modhub_moderation.", NOTICE_SETTINGS)
+    config.add_child(IMod, "reports", ModReports)
+    config.add_child(IAuthor, "reports", AuthorReports)
+    config.add_child(ICatalogue, "authors", ApiAuthors)
+    config.add_child(IApiAuthor, "reports", AuthorReports)
+    config.add_child(ISite, "notices", Receipts)
+    config.add_body_limit("POST", "/api/modhub/{id}/reports", MAX_NOTICE_BODY)
+    config.add_body_limit("POST", "/api/modhub/authors/{id}/reports", MAX_NOTICE_BODY)
+    config.add_robots_rule("/Modhub/*/reports")
+    config.add_robots_rule("/Modhub/notices/")
+    config.add_panel("mod_report", "notices", panels.mod_panel)
+    config.add_panel("author", "notices", panels.author_panel, order=900)
+    config.add_image_link("report", panels.REPORT_IMAGE, panels.image_address)
+    config.add_subscriber(erasure.forget_reporter, AccountDeleted)
+    config.add_worker("old notices", erasure.erase_old_notices, every=3600, alone=True)
+    documentation = documentation_section("modhub_moderation:templates/notices/documentation.jinja2")
+    config.add_panel("documentation", "notices", documentation, order=28)
+    config.scan("modhub_moderation.notices.views")
+    config.scan("modhub_moderation.notices.pages")

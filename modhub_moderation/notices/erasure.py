@@ -1,0 +1,44 @@
+"""What reporters wrote, and who they are, is erased some time after the end of their case (C-NTC-8)."""
+
+from datetime import timedelta
+from typing import Any, Final
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from modhub.base.service_registry import find_service
+from modhub.db import Databases, bulk, now
+from modhub.events import AccountDeleted
+from modhub.workers import raise_if_stopping
+from modhub_moderation.cases.models import Case, Notice, TrustedReporter
+
+BATCH: Final = 500
+"""Notices that are erased in one transaction."""
+
+
+def erase_old_notices(registry: Any) -> None:
+    """The worker that erases what is due: text, name, address and account. Ground, subject and time are kept."""
+    databases, days = find_service(registry, Databases), registry.settings["modhub_moderation.keep_days"]
+    while True:
+        with databases.write_session.begin() as session:
+            count = erase_notices(session, days)
+        if count < BATCH:
+            return
+        raise_if_stopping(registry)
+
+
+def erase_notices(session: Session, days: int) -> int:
+    """Erase at most :data:`BATCH` notices of cases that ended ``days`` days ago, and return how many."""
+    ended = select(Notice.id).join(Case, Case.id == Notice.case_id)
+    ended = ended.where(Notice.erased_at.is_(None), Case.ended_at <= now() - timedelta(days=days))
+    ids = session.scalars(ended.order_by(Notice.id).limit(BATCH)).all()
+    erased = {"text": "", "name": None, "email": None, "account_id": None, "erased_at": now()}
+    bulk.execute_bulk(session, update(Notice).where(Notice.id.in_(ids)).values(**erased))
+    return len(ids)
+
+
+def forget_reporter(event: AccountDeleted) -> None:
+    """The notices of a deleted account stay until their cases have ended, and are nobody's."""
+    session, account_id = event.session, event.account_id
+    bulk.execute_bulk(session, update(Notice).where(Notice.account_id == account_id).values(account_id=None))
+    session.execute(delete(TrustedReporter).where(TrustedReporter.account_id == account_id))

@@ -1,0 +1,85 @@
+"""The resources of notices: everybody reports what everybody can see, and asks by a receipt what became of it."""
+
+from typing import Any
+
+from pyramid.authorization import DENY_ALL, Allow, Authenticated
+from sqlalchemy.orm import Session
+from zope.interface import implementer
+
+from modhub.base.identity import CredentialKind, Permission
+from modhub.base.operations import Parameter
+from modhub.web.traversal import Resource, parse_id
+from modhub_moderation.notices.interfaces import IApiAuthor, IAuthorReports, IModReports, IReceipt
+from modhub_moderation.notices.subjects import Subject, find_author, find_mod
+
+
+class NoticePermission(Permission):
+    """To report as an account. Without one it needs a name and an address, and no permission."""
+
+    REPORT = "notices:report", CredentialKind.ACCOUNT
+
+
+class ReportsResource(Resource):
+    """Where something is reported."""
+
+    __acl__ = [(Allow, Authenticated, NoticePermission.REPORT), DENY_ALL]
+    __parent__: Any
+
+    def find_subject(self, session: Session) -> Subject | None:
+        """What is reported here; None if not everybody can see it."""
+        raise NotImplementedError
+
+    def check_exists(self, session: Session) -> bool:
+        """Whether it can be reported."""
+        return self.find_subject(session) is not None
+
+
+@implementer(IModReports)
+class ModReports(ReportsResource):
+    """``/api/modhub/{id}/reports`` and ``/Modhub/{id}/reports``"""
+
+    def find_subject(self, session: Session) -> Subject | None:
+        """The published mod."""
+        return find_mod(self.request, session, self.__parent__.id)
+
+
+@implementer(IAuthorReports)
+class AuthorReports(ReportsResource):
+    """``/api/modhub/authors/{accountId}/reports`` and ``/Modhub/by/{accountId}/reports``"""
+
+    def find_subject(self, session: Session) -> Subject | None:
+        """The author with a page."""
+        return find_author(self.request, session, self.__parent__.id)
+
+
+class ApiAuthors(Resource):
+    """``/api/modhub/authors``"""
+
+    def get_member(self, name: str) -> "ApiAuthor":
+        """Return the author with this account id, whether or not there is one."""
+        return ApiAuthor(self, name)
+
+
+@implementer(IApiAuthor)
+class ApiAuthor(Resource):
+    """``/api/modhub/authors/{accountId}``"""
+
+    segment = Parameter("accountId", "The number of the author's account.", int)
+
+    @property
+    def id(self) -> int | None:
+        """The account id; None if the path segment is not a number."""
+        return parse_id(self.__name__)
+
+
+class Receipts(Resource):
+    """``/Modhub/notices``"""
+
+    def get_member(self, name: str) -> "ReceiptResource":
+        """Return the receipt, whether or not there is such a notice."""
+        return ReceiptResource(self, name)
+
+
+@implementer(IReceipt)
+class ReceiptResource(Resource):
+    """``/Modhub/notices/{receipt}``"""

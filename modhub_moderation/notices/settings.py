@@ -1,0 +1,27 @@
+"""The settings of notices."""
+
+from typing import Final
+
+from modhub.base.settings import Setting, boolean, positive
+
+NOTICE_SETTINGS: Final = (
+    Setting(
+        "modhub_moderation.notices",
+        positive,
+        "10",
+        "notices of one caller and of one account in the window of modhub_auth.window_seconds",
+    ),
+    Setting(
+        "modhub_moderation.keep_days",
+        positive,
+        "180",
+        "days after the end of a case until what its reporters wrote, and who they are, is erased",
+    ),
+    Setting(
+        "modhub_moderation.quarantine",
+        boolean,
+        "false",
+        "whether malware notices of trusted reporters hide a mod until a moderator decides: of two of them, or of one "
+        "within 24 hours of the mod's first publication",
+    ),
+)

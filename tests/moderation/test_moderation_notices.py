@@ -1,0 +1,265 @@
+"""Reports by programs: who may, what is refused, which case they join."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from modhub.db import now
+from modhub_auth import publisher_keys
+from modhub_auth.account_deletion import delete_account
+from modhub_auth.models import Account
+from modhub_auth.services import lock_account
+from modhub_moderation.cases.models import Case, Notice
+from modhub_moderation.notices import views
+from modhub_testing import Site, Start
+from modhub_testing.mods import hide_mod
+from modhub_testing.workers import run_worker
+
+from .reporters import STRANGER, Person, cases_of, notices_of, register, report, start_moderated
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+
+@pytest.fixture
+def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
+    return start_moderated(start, monkeypatch)
+
+
+@pytest.fixture
+def ada(site: Site) -> Person:
+    """Publishes."""
+    return register(site, "Ada")
+
+
+@pytest.fixture
+def bob(site: Site) -> Person:
+    """Reports."""
+    return register(site, "Bob")
+
+
+def test_a_stranger_reports_a_mod_and_gets_a_receipt(site: Site, ada: Person) -> None:
+    # C-NTC-1, C-NTC-3
+    mod = ada.publish("Timer")
+    text = "  It sends\r\nthe save files away.\0 "
+    answer = report(site, mod, "deceptive", text=text, locale="de-AT", name=" Sam \n Stranger ")
+    assert list(answer.json) == ["receipt"]
+    assert answer.headers["Cache-Control"] == "no-store"
+    (notice,), (case,) = notices_of(site), cases_of(site)
+    assert (notice.ground, notice.text, notice.asset_id) == ("deceptive", "It sends\nthe save files away.", None)
+    assert (notice.account_id, notice.name, notice.email) == (None, "Sam   Stranger", "sam@example.org")
+    assert (notice.locale, notice.trusted, notice.case_id) == ("de", False, case.id)
+    assert answer.json["receipt"] not in {notice.receipt_hash, notice.text}
+    assert (case.subject_kind, case.subject_id, case.owner_id, case.title) == ("mod", mod["id"], ada.id, "Timer")
+    assert (case.origin, case.decided_at, case.ended_at) == ("notice", None, None)
+
+
+def test_an_account_reports_and_its_name_and_address_are_ignored(site: Site, ada: Person, bob: Person) -> None:
+    # C-NTC-4
+    mod = ada.publish()
+    report(site, mod, by=bob, name="x" * 500, email="no address")
+    (notice,) = notices_of(site)
+    assert (notice.account_id, notice.name, notice.email) == (bob.id, None, None)
+
+
+def test_all_notices_about_a_mod_and_its_images_are_one_case(site: Site, ada: Person, bob: Person) -> None:
+    # C-NTC-1
+    mod, other = ada.publish(images=1), ada.publish("Other")
+    image = int(next(file["url"] for file in mod["assets"] if file["kind"] == "image").rpartition("/")[2])
+    report(site, mod, "broken")
+    weak = cases_of(site)[0].weight
+    report(site, mod, "illegal", by=bob, assetId=image)
+    report(site, other, "broken", assetId=None)
+    first, second = cases_of(site)
+    assert [(notice.case_id, notice.asset_id) for notice in notices_of(site)] == [
+        (first.id, None),
+        (first.id, image),
+        (second.id, None),
+    ]
+    assert first.weight > second.weight == weak
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Case).where(Case.id == first.id).values(decided_at=now(), open_key=None))
+    report(site, mod)
+    assert [case.subject_id for case in cases_of(site)] == [mod["id"], other["id"], mod["id"]]
+
+
+def test_an_author_is_reported_where_there_is_a_page(site: Site, ada: Person, bob: Person) -> None:
+    # C-NTC-2
+    sent = {"ground": "stolen", "text": "All are copies.", "goodFaith": True, **STRANGER}
+    missing = site.post_json("/api/modhub/999/reports", sent, status=404)
+    ada.draft()
+    for absent in (ada.id, bob.id, 999, 0, "x", "01", 10**30):
+        assert site.post_json(f"/api/modhub/authors/{absent}/reports", sent, status=404).body == missing.body
+    ada.publish()
+    site.post_json(f"/api/modhub/authors/{ada.id}/reports", sent, status=201)
+    (case,) = cases_of(site)
+    assert (case.subject_kind, case.subject_id, case.owner_id, case.title) == ("account", ada.id, ada.id, "Ada")
+    site.post_json(f"/api/modhub/authors/{ada.id}/reports", {**sent, "assetId": 1}, status=400)
+
+
+def test_drafts_hidden_and_absent_mods_are_one_404(site: Site, ada: Person, bob: Person) -> None:
+    # C-NTC-2, C-PRO-2, T-G1
+    draft, hidden = ada.draft(), ada.publish()
+    hide_mod(site, hidden)
+    for who in (None, bob, ada):
+        missing = report(site, 999, by=who, status=404)
+        for unseen in (draft, hidden, "x", 10**30):
+            assert report(site, unseen, by=who, status=404).body == missing.body
+            assert report(site, unseen, by=who, status=404, goodFaith=False, text="").body == missing.body
+    assert notices_of(site) == []
+    assert cases_of(site) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("ground", "MALWARE"),
+        ("ground", None),
+        ("text", ""),
+        ("text", " \n\0 "),
+        ("text", "x" * 2001),
+        ("text", 5),
+        ("goodFaith", False),
+        ("goodFaith", None),
+        ("goodFaith", "true"),
+        ("name", ""),
+        ("name", None),
+        ("name", "x" * 121),
+        ("email", ""),
+        ("email", "sam"),
+        ("email", "a@example.org, b@example.org"),
+        ("assetId", 1),
+        ("assetId", 2**63),
+        ("assetId", "1"),
+        ("locale", 5),
+    ],
+)
+def test_a_report_that_breaks_a_rule_is_refused_with_a_sentence(site: Site, field: str, value: Any) -> None:
+    # C-NTC-3
+    mod = register(site, "Ada").publish(images=1)
+    refused = report(site, mod, status=400, **{"ground": "other", field: value}).json
+    assert refused["error"] == "invalid_input"
+    assert field in refused["message"]
+    assert notices_of(site) == []
+
+
+def test_what_is_just_within_the_limits_is_taken(site: Site, ada: Person) -> None:
+    # C-NTC-3
+    mod = ada.publish()
+    report(site, mod, text="€" * 2000, name="n" * 120)
+    assert [len(notice.text) for notice in notices_of(site)] == [2000]
+
+
+def test_a_token_that_was_sent_and_is_bad_is_refused(site: Site, ada: Person, bob: Person) -> None:
+    # C-NTC-4, C-ERR-6
+    mod = ada.publish()
+    key = _key_token(site, ada)
+    for token in ("wrong", bob.token[:-2], key):
+        for where in (mod, 999):
+            path = f"/api/modhub/{where['id'] if isinstance(where, dict) else where}/reports"
+            sent = {"ground": "other", "text": "x", "goodFaith": True, **STRANGER}
+            refused = site.post_json(path, sent, headers={"Authorization": f"Bearer {token}"}, status=401)
+            assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Account).where(Account.id == bob.id).values(blocked_at=now()))
+    assert report(site, mod, by=bob, status=403).json["error"] == "account_blocked"
+    assert notices_of(site) == []
+
+
+def _key_token(site: Site, person: Person) -> str:
+    """The access token of a publisher key, which does what keys are for and nothing else."""
+    with site.databases.write_session.begin() as session:
+        key = publisher_keys.create_key(session, person.id, "CI", None, 0)
+    return str(site.post_json("/api/auth/exchange", {"key": key.key}).json["accessToken"])
+
+
+def test_one_caller_and_one_account_send_so_many_in_a_window(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-NTC-5
+    site = start_moderated(start, monkeypatch, modhub_moderation__notices="2")
+    mod, bob = register(site, "Ada").publish(), register(site, "Bob")
+    here, elsewhere = {"REMOTE_ADDR": "192.0.2.1"}, {"REMOTE_ADDR": "192.0.2.2"}
+
+    def send(environ: dict[str, str], status: int, by: Person | None = None, **fields: Any) -> Any:
+        sent = {"ground": "other", "text": "x", "goodFaith": True, **STRANGER, **fields}
+        headers = by.bearer if by else {}
+        path = f"/api/modhub/{mod['id']}/reports"
+        return site.post_json(path, sent, headers=headers, extra_environ=environ, status=status)
+
+    send(here, 400, text="")
+    send(here, 201)
+    send(here, 201)
+    full = send(here, 429)
+    assert full.json["error"] == "too_many_attempts"
+    assert full.headers["Retry-After"] == str(full.json["retryAfterSeconds"])
+    send(elsewhere, 201, bob)
+    send({"REMOTE_ADDR": "192.0.2.3"}, 201, bob)
+    send({"REMOTE_ADDR": "192.0.2.4"}, 429, bob)
+    send({"REMOTE_ADDR": "192.0.2.4"}, 201)
+    assert len(notices_of(site)) == 5
+
+
+def test_notices_at_the_same_moment_join_one_case(site: Site, ada: Person) -> None:
+    # C-NTC-1
+    mod, callers = ada.publish(), 6
+    together = Barrier(callers)
+
+    def send(number: int) -> int:
+        together.wait(timeout=30)
+        answer = report(site, mod, email=f"s{number}@example.org", status="*")
+        return int(answer.status_int)
+
+    with ThreadPoolExecutor(callers) as pool:
+        statuses = list(pool.map(send, range(callers)))
+    assert statuses == [201] * callers
+    (case,) = cases_of(site)
+    assert [notice.case_id for notice in notices_of(site)] == [case.id] * callers
+    assert case.weight == 500 + callers
+
+
+def test_a_mod_that_is_hidden_meanwhile_is_not_reported(
+    site: Site, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mod, create = ada.publish(), views.create_notice
+
+    def hide_first(*arguments: Any) -> Any:
+        hide_mod(site, mod)
+        return create(*arguments)
+
+    monkeypatch.setattr(views, "create_notice", hide_first)
+    report(site, mod, status=404)
+    assert (notices_of(site), cases_of(site)) == ([], [])
+
+
+def test_an_old_notice_is_erased_after_its_case_has_ended(site: Site, ada: Person, bob: Person) -> None:
+    # C-NTC-8
+    mods = [ada.publish(title) for title in ("Old", "Fresh", "Open")]
+    receipts = [report(site, mod, by=by, ground="stolen").json["receipt"] for mod in mods for by in (None, bob)]
+    with site.databases.write_session.begin() as session:
+        for mod, days in ((mods[0], 181), (mods[1], 179)):
+            ended = now() - timedelta(days=days)
+            is_about = Case.subject_id == mod["id"]
+            session.execute(update(Case).where(is_about).values(decided_at=ended, ended_at=ended, open_key=None))
+    assert run_worker(site.registry, "old notices")
+    kept = [(notice.text != "", notice.name, notice.email, notice.account_id) for notice in notices_of(site)]
+    stranger, account = (True, STRANGER["name"], STRANGER["email"], None), (True, None, None, bob.id)
+    assert kept == [(False, None, None, None)] * 2 + [stranger, account] * 2
+    assert [notice.erased_at is None for notice in notices_of(site)] == [False] * 2 + [True] * 4
+    assert {notice.ground for notice in notices_of(site)} == {"stolen"}
+    assert "report_decided" in site.get(f"/Modhub/notices/{receipts[0]}")
+
+
+def test_the_notices_of_a_deleted_account_are_nobodys(site: Site, ada: Person, bob: Person) -> None:
+    # C-NTC-8
+    mod = ada.publish()
+    report(site, mod, by=bob)
+    report(site, mod)
+    with site.databases.write_session.begin() as session:
+        account = lock_account(session, bob.id)
+        assert account is not None
+        delete_account(session, site.registry, account)
+    assert [(notice.account_id, notice.text != "") for notice in notices_of(site)] == [(None, True)] * 2
+    with site.databases.readonly_session() as session:
+        assert len(session.scalars(select(Notice).where(Notice.erased_at.is_(None))).all()) == 2
