@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "moderation_0006"
-down_revision = "moderation_0002"
+down_revision = "moderation_0004"
 branch_labels = None
 depends_on = None
 expands = True

@@ -1,0 +1,171 @@
+"""Advisories as programs read them: by five digits, in the export, and in feeds."""
+
+import json
+from base64 import b64decode, b64encode
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from modhub.base.errors import ApiError
+from modhub.db.changes import ChangeReader
+from modhub_moderation.advisories import services
+from modhub_moderation.advisories.limits import EMPTY_FILE, AdvisoryKind
+from modhub_testing import Site, Start
+
+from .advisory_site import API, DIGEST, FEATURES, TEXTS, advise, listed, signed_in, withdraw
+
+pytestmark = pytest.mark.postgres
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+SAME_PREFIX = DIGEST[:5] + "f" * 59
+NEXT_PREFIX = f"{int(DIGEST[:5], 16) + 1:05x}" + "0" * 59
+KEY = b64encode(bytes(range(32))).decode()
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    return start(FEATURES)
+
+
+def test_all_that_begin_so_are_answered_and_no_others(site: Site) -> None:
+    # C-ADV-1, C-ADV-2, C-HTTP-3
+    empty = site.get(f"{API}/{DIGEST[:5]}")
+    assert empty.json == {"advisories": []}
+    assert advise(site, DIGEST.upper(), SAME_PREFIX, NEXT_PREFIX) == sorted([DIGEST, SAME_PREFIX, NEXT_PREFIX])
+    answer = site.get(f"{API}/{DIGEST[:5]}", headers={"If-None-Match": empty.headers["ETag"]}, status=200)
+    first, second = answer.json["advisories"]
+    assert (first["sha256"], second["sha256"]) == (DIGEST, SAME_PREFIX)
+    assert first == {"sha256": DIGEST, "kind": "malware", **TEXTS, "since": first["since"], "withdrawnAt": None}
+    assert first["since"].endswith("Z")
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert "Set-Cookie" not in answer.headers
+    site.get(f"{API}/{DIGEST[:5]}", headers={"If-None-Match": answer.headers["ETag"]}, status=304)
+    assert site.get(f"{API}/{DIGEST[:5].upper()}").json == answer.json
+
+
+@pytest.mark.parametrize(
+    "prefix", ["abcd", "abcdef", "abcdg", "%20abcd", "abcd%D9%A3", DIGEST, "+abcd", "0x123", "abcde/f"]
+)
+def test_anything_but_five_digits_is_404(site: Site, prefix: str) -> None:
+    # C-ADV-2
+    assert site.get(f"{API}/{prefix}", status=404).json["error"] == "not_found"
+
+
+def test_a_withdrawn_advisory_says_so_and_may_stand_again(site: Site) -> None:
+    # C-ADV-1, C-ADV-2
+    advise(site, DIGEST)
+    assert advise(site, DIGEST, reason="Something else") == []
+    (standing,) = listed(site)
+    assert withdraw(site, DIGEST.upper(), SAME_PREFIX) == [DIGEST]
+    assert withdraw(site, DIGEST) == []
+    (withdrawn,) = listed(site)
+    assert withdrawn == {**standing, "withdrawnAt": withdrawn["withdrawnAt"]}
+    assert withdrawn["withdrawnAt"] > standing["since"]
+    assert advise(site, DIGEST, reason="Something else", kind=AdvisoryKind.OTHER) == [DIGEST]
+    (again,) = listed(site)
+    assert (again["kind"], again["reason"], again["withdrawnAt"]) == ("other", "Something else", None)
+    assert again["since"] > withdrawn["withdrawnAt"]
+
+
+@pytest.mark.parametrize(
+    ("digest", "texts"),
+    [
+        (EMPTY_FILE, {}),
+        (DIGEST[:-1], {}),
+        (DIGEST + "\n", {}),
+        (DIGEST, {"reason": " \n"}),
+        (DIGEST, {"advice": "x" * 501}),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_nothing_is_made(site: Site, digest: str, texts: dict[str, str]) -> None:
+    # C-ADV-1
+    with pytest.raises(ApiError) as refused:
+        advise(site, NEXT_PREFIX, digest, **texts)
+    assert (refused.value.status, refused.value.code) == (400, "invalid_input")
+    assert site.get(API).json["advisories"] == []
+    assert advise(site, DIGEST, advice="x" * 500) == [DIGEST]
+
+
+def test_an_undone_decision_withdraws_its_own(site: Site) -> None:
+    advise(site, DIGEST)
+    advise(site, DIGEST, SAME_PREFIX, decision_id=3)
+    advise(site, NEXT_PREFIX, decision_id=4)
+    with site.databases.write_session.begin() as session:
+        assert services.withdraw_advisories_of(session, 3) == [SAME_PREFIX]
+        assert services.withdraw_advisories_of(session, 5) == []
+    standing = [found["sha256"] for found in site.get(API).json["advisories"] if not found["withdrawnAt"]]
+    assert standing == sorted([DIGEST, NEXT_PREFIX])
+
+
+def test_a_change_moves_the_serial_and_is_in_no_list_of_changes(start: Start) -> None:
+    # C-ADV-3
+    site = start(f"{FEATURES} modhub_sync")
+    reader = site.find_service(ChangeReader)
+    before = reader.generation()[0]
+    advise(site, DIGEST)
+    assert reader.generation()[0] == before + 1
+    assert site.get("/api/modhub/changes?since=0").json["changes"] == []
+
+
+def test_without_a_key_the_export_is_not_signed(site: Site) -> None:
+    # C-ADV-4
+    assert site.get(API).json == {"advisories": [], "changedAt": None, "signature": None}
+
+
+def test_the_export_is_signed_as_the_pointer_to_the_snapshot(start: Start) -> None:
+    # C-ADV-4
+    site = start(f"{FEATURES} modhub_sync", modhub_sync__signing_key=KEY)
+    advise(site, NEXT_PREFIX, DIGEST, reason='Schöne "Grüße"\\ \u2028 & <b>')
+    withdraw(site, DIGEST)
+    answer = site.get(API)
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    export = answer.json
+    assert [found["sha256"] for found in export["advisories"]] == sorted([DIGEST, NEXT_PREFIX])
+    assert export["changedAt"] == listed(site)[0]["withdrawnAt"]
+    assert listed(site)[0] in export["advisories"]
+    public = Ed25519PublicKey.from_public_bytes(b64decode(site.get("/api/modhub/snapshot/key").json["publicKey"]))
+    signature = b64decode(export.pop("signature"))
+    public.verify(signature, canonical(export))
+    export["advisories"].pop()
+    with pytest.raises(InvalidSignature):
+        public.verify(signature, canonical(export))
+
+
+def canonical(document: Any) -> bytes:
+    return json.dumps(document, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
+
+
+def test_the_feeds_have_what_was_changed_last_first(site: Site) -> None:
+    # C-ADV-5, C-PAGE-17
+    advise(site, DIGEST, reason="A & <b>")
+    advise(site, NEXT_PREFIX, kind=AdvisoryKind.VULNERABLE)
+    withdraw(site, DIGEST)
+    answer = site.get("/Modhub/advisories/feed")
+    assert (answer.content_type, answer.headers["Access-Control-Allow-Origin"]) == ("application/atom+xml", "*")
+    entries = ElementTree.fromstring(answer.body).findall(f"{ATOM}entry")
+    assert [entry.findtext(f"{ATOM}title") for entry in entries] == [
+        f"Withdrawn: Malware: {DIGEST}",
+        f"Vulnerable: {NEXT_PREFIX}",
+    ]
+    assert entries[0].findtext(f"{ATOM}updated") == listed(site)[0]["withdrawnAt"]
+    assert entries[0].findtext(f"{ATOM}summary") == "A & <b> Delete the file."
+    items = site.get("/Modhub/advisories/feed.json").json["items"]
+    assert [item["id"] for item in items] == [entry.findtext(f"{ATOM}id") for entry in entries]
+    page = site.get("/Modhub/advisories")
+    assert page.html.find("link", type="application/atom+xml")["href"] == "/Modhub/advisories/feed"
+    assert page.html.find("link", type="application/feed+json")["href"] == "/Modhub/advisories/feed.json"
+    for item in items:
+        assert page.html.find(id=item["url"].partition("#")[2]) is not None
+
+
+def test_advisories_outlive_the_account_that_uploaded_the_file(site: Site) -> None:
+    # C-ADV-3
+    owner = signed_in(site)
+    mod = owner.post_json("/api/modhub", {"title": "Bad"}, status=201).json
+    owner.post(f"/api/modhub/{mod['id']}/code?version=1&name=a.zip", b"malware", status=201)
+    advise(site, DIGEST)
+    owner.delete(f"/api/modhub/{mod['id']}", status=204)
+    assert len(listed(site)) == 1

@@ -1,0 +1,162 @@
+"""The command ``advisory``, the page, the warning on the pages of mods, and where the files are."""
+
+import json
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from modhub.admin import program as admin
+from modhub.base.settings import StartRefused
+from modhub.interfaces import IFileDigests, IMods
+from modhub_moderation.advisories.services import find_occurrences, list_advisable
+from modhub_testing import Site, Start
+from modhub_testing.mods import hide_mod, new_mod, publish_test_mod, upload_asset
+from modhub_testing.pages import messages_on
+
+from .advisory_site import API, DIGEST, FEATURES, TEXTS, advise, listed, signed_in, withdraw
+
+pytestmark = pytest.mark.postgres
+
+WORDS = ("--kind", "malware", "--reason", TEXTS["reason"], "--advice", TEXTS["advice"])
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    return start(FEATURES)
+
+
+@pytest.fixture
+def owner(site: Site) -> Site:
+    return signed_in(site)
+
+
+def with_code(owner: Site, *contents: bytes, publish: bool = True) -> Any:
+    """A mod that had these files as versions 1, 2 …"""
+    mod = new_mod(owner, title="Rally HUD")
+    for version, content in enumerate(contents, 1):
+        upload_asset(owner, mod, "code", content, name="hud.zip", version=str(version))
+    return publish_test_mod(owner, mod) if publish else mod
+
+
+def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    parser = admin.build_admin_parser(site.config)
+    arguments = parser.parse_args(["-c", "x.ini", "advisory", *words])
+    code = arguments.run(admin.Admin(site.config), arguments)
+    printed = capsys.readouterr()
+    return code, printed.out + printed.err
+
+
+def test_the_operator_adds_and_withdraws(site: Site, owner: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    # C-ADV-1
+    mod = with_code(owner, b"malware")
+    assert run(site, capsys, "list") == (0, "No advisories.\n")
+    place = f'The file is here: code hud.zip of mod {mod["id"]} "Rally HUD", account'
+    code, dry = run(site, capsys, "add", DIGEST.upper(), *WORDS, "--dry-run")
+    assert (code, dry.startswith(place), dry.endswith("would be added. Nothing was changed.\n")) == (0, True, True)
+    assert listed(site) == []
+    assert run(site, capsys, "add", DIGEST.upper(), *WORDS)[0] == 0
+    assert listed(site)[0]["reason"] == TEXTS["reason"]
+    code, printed = run(site, capsys, "add", DIGEST, *WORDS)
+    assert (code, printed) == (1, "For this file there is one already: withdraw it first.\n")
+    assert run(site, capsys, "withdraw", "0" * 64) == (1, "For this file there is none that stands.\n")
+    assert run(site, capsys, "withdraw", DIGEST, "--dry-run")[0] == 0
+    assert listed(site)[0]["withdrawnAt"] is None
+    assert run(site, capsys, "withdraw", DIGEST) == (0, f"The advisory for {DIGEST} was withdrawn.\n")
+    assert [json.loads(line) for line in run(site, capsys, "list", "--json")[1].splitlines()] == listed(site)
+    assert ", withdrawn 2" in run(site, capsys, "list")[1]
+    deeds = [json.loads(line) for line in reversed(audit(site, capsys))]
+    assert [(deed["action"], deed["target"]["id"]) for deed in deeds] == [
+        ("advisory added", DIGEST),
+        ("advisory withdrawn", DIGEST),
+    ]
+
+
+def audit(site: Site, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    parser = admin.build_admin_parser(site.config)
+    arguments = parser.parse_args(["-c", "x.ini", "audit", "list", "--json"])
+    arguments.run(admin.Admin(site.config), arguments)
+    return [line for line in capsys.readouterr().out.splitlines() if '"advisory' in line]
+
+
+@pytest.mark.parametrize("words", [("abc", *WORDS), ("0" * 64, *WORDS[:-1], " "), ("0" * 64, *WORDS[:-1], "x" * 501)])
+def test_what_makes_no_sense_is_one_sentence(
+    site: Site, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    # C-ADV-1
+    with pytest.raises(StartRefused):
+        run(site, capsys, "add", *words)
+    assert site.get(API).json["advisories"] == []
+
+
+def test_a_file_is_found_in_all_mods_and_elsewhere(start: Start) -> None:
+    site = start(f"{FEATURES} modhub_builds", ApiPrivateKeys="the-agents-key")
+    owner = signed_in(site)
+    mod, draft = with_code(owner, b"old", b"library"), with_code(owner, b"library", publish=False)
+    upload_asset(owner, mod, "images", b"GIF89a", name="a.gif", content_type="image/gif")
+    hidden = with_code(owner, b"library")
+    hide_mod(site, hidden)
+    site.post("/api/modhub/app/linux?name=app.bin", b"library", headers={"X-Api-Key": "the-agents-key"}, status=201)
+    library = sha256(b"library").hexdigest()
+    advise(site, library)
+    with site.databases.readonly_session() as session:
+        services = site.find_service(IMods), site.find_service(IFileDigests)
+        places = find_occurrences(session, *services, [library, sha256(b"old").hexdigest(), DIGEST])
+        files = list_advisable(session, *services, mod["id"])
+    assert DIGEST not in places
+    assert [place.mod and place.mod.id for place in places[library]] == [mod["id"], draft["id"], hidden["id"], None]
+    assert places[library][-1].name == "build 1 for linux: app.bin"
+    assert [(found.file.kind, found.file.name) for found in files] == [
+        ("code", "hud.zip"),
+        ("image", "a.gif"),
+        ("former", "1"),
+    ]
+    assert [[place.mod and place.mod.id for place in found.others] for found in files] == [
+        [draft["id"], hidden["id"], None],
+        [],
+        [],
+    ]
+    assert [found.advisory is not None for found in files] == [True, False, False]
+
+
+def test_a_published_mod_with_an_advised_file_warns(site: Site, owner: Site) -> None:
+    # C-ADV-6
+    mod, former = with_code(owner, b"malware"), with_code(owner, b"malware", b"clean")
+    page = f"/Modhub/{mod['id']}"
+    assert "advised" not in messages_on(site.get(page))
+    advise(site, DIGEST, reason="<b>Bad</b>")
+    answer = site.get(page)
+    assert "advised" in messages_on(answer)
+    assert "&lt;b&gt;Bad&lt;/b&gt;" in answer.text
+    assert "hud.zip" in answer.html.find(attrs={"data-message": "advised"}).get_text()
+    assert "advised" not in messages_on(site.get(f"/Modhub/{former['id']}"))
+    assert "advised" not in messages_on(site.get("/Modhub"))
+    withdraw(site, DIGEST)
+    assert "advised" not in messages_on(site.get(page))
+
+
+def test_nothing_of_a_hidden_mod_is_in_its_404(site: Site, owner: Site) -> None:
+    # C-ADV-6, C-PRO-2
+    hidden, draft = with_code(owner, b"malware"), with_code(owner, b"malware", publish=False)
+    hide_mod(site, hidden)
+    advise(site, DIGEST)
+    for mod in (hidden, draft):
+        assert "advised" not in messages_on(site.get(f"/Modhub/{mod['id']}", status=404))
+
+
+def test_the_page_lists_the_newest(site: Site) -> None:
+    # C-ADV-5
+    assert "no_advisories" in messages_on(site.get("/Modhub/advisories"))
+    digests = [f"{number:064x}" for number in range(101)]
+    advise(site, *digests[:100])
+    page = site.get("/Modhub/advisories")
+    assert (len(page.html.find_all("section")), "all are in the JSON file" in page.text) == (100, False)
+    advise(site, digests[100])
+    page = site.get("/Modhub/advisories")
+    sections = page.html.find_all("section")
+    assert (len(sections), sections[0]["id"]) == (100, f"file-{digests[100]}")
+    assert "all are in the JSON file" in page.text
+    german = site.get("/Modhub/advisories", headers={"Accept-Language": "de"})
+    assert "Schadprogramm" in german.text
+    assert len(site.get(API).json["advisories"]) == 101
+    assert "/Modhub/advisories" in site.get("/sitemap.xml").text
