@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from modhub_get.lockfile import LockEntry, parse_lock
-from modhub_get.names import clean_name, is_single_segment, parse_guid
+from modhub_get.names import clean_name, is_sha256, is_single_segment, parse_guid
 from modhub_get.outcome import ExitCode, GetError
 from modhub_get.service import is_own_path
 
@@ -43,6 +43,16 @@ class RemoteMod:
     name: str
     bytes: int
     path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advisory:
+    """What the service knows of a file."""
+
+    sha256: str
+    kind: str
+    reason: str
+    advice: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,18 @@ def decode_updates(answer: Any, asked: Collection[str]) -> UpdateCheck:
     if not {*gone, *(_guid_of(update) for update in changed)} <= set(asked):
         raise ValueError("a mod that was not asked for")
     return UpdateCheck(changed, gone)
+
+
+def decode_advisories(answer: Any) -> list[Advisory]:
+    """``GET /api/modhub/advisories`` and ``…/{prefix}``: those that stand."""
+    found = []
+    for advisory in _objects(answer, "advisories"):
+        sha256, kind, reason, advice = (_field(advisory, name, str) for name in ("sha256", "kind", "reason", "advice"))
+        if not is_sha256(sha256):
+            raise ValueError("something that is no SHA-256")
+        if advisory.get("withdrawnAt") is None:
+            found.append(Advisory(sha256, kind, reason, advice))
+    return found
 
 
 def decode_lock_check(answer: Any) -> dict[str, str]:

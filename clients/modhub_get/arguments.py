@@ -66,6 +66,7 @@ def _add_download(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-bytes", type=_count, default=MAX_BYTES, help="refuse larger files (1 GiB)")
     parser.add_argument("--allow-missing", action="store_true", help="install although something is missing")
     parser.add_argument("--allow-conflicts", action="store_true", help="install although mods conflict")
+    parser.add_argument("--allow-advised", action="store_true", help="install although the service warns of a file")
 
 
 def _add_search(search: argparse.ArgumentParser) -> None:

@@ -67,6 +67,7 @@ def install_lock(installer: Installer, entries: list[LockEntry], *, dry_run: boo
             changes = ", ".join(f"{change['guid']} ({change['state']})" for change in changed[:10])
             sentence = f"The service no longer has what the lock names: {changes}. Nothing was changed."
             raise GetError(ExitCode.NOT_AVAILABLE, sentence, entries=changed)
+        installer.refuse_advised(needed)
         if not dry_run:
             placed = _place_locked(installer, needed)
     if dry_run:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TextIO
 
 from modhub_get import answers
+from modhub_get.advisories import ask_advisories, describe_advisory
 from modhub_get.answers import InstallPlan, RemoteMod
 from modhub_get.downloads import fetch_all
 from modhub_get.installation import InstallationState, LocalMod, ModInstallation
@@ -27,6 +28,7 @@ class InstallOptions:
     most_bytes: int
     allow_missing: bool
     allow_conflicts: bool
+    allow_advised: bool
     terminal: TextIO | None
 
 
@@ -135,7 +137,22 @@ class Installer:
             pairs = [" and ".join(self._name(mod["guid"]) for mod in conflict["pair"]) for conflict in plan.conflicts]
             sentence = f"In conflict: {'; '.join(pairs[:10])}. Nothing was changed."
             raise GetError(ExitCode.CONFLICT, sentence, conflicts=list(plan.conflicts))
+        self.refuse_advised(plan.locked[step.guid] for step in plan.steps if step.action != "keep")
         return plan
+
+    def refuse_advised(self, entries: Iterable[LockEntry]) -> None:
+        """Refuse to place files that the service warns of, unless that is allowed."""
+        guids = {entry.sha256: entry.guid for entry in entries}
+        if self.options.allow_advised or not guids:
+            return
+        advised = {guids[sha256]: advisory for sha256, advisory in ask_advisories(self.service, guids).items()}
+        if advised:
+            warnings = "; ".join(f"{self._name(guid)} ({told.kind}: {told.reason})" for guid, told in advised.items())
+            sentence = (
+                f"The service warns of {warnings}. Nothing was changed; --allow-advised installs it all the same."
+            )
+            described = [describe_advisory(guid, advisory) for guid, advisory in advised.items()]
+            raise GetError(ExitCode.ADVISED, sentence, error="advised", advised=described)
 
     def _describe_gap(self, gap: Mapping[str, Any]) -> str:
         requirers = ", ".join(self._name(str(guid)) for guid in gap.get("requiredBy") or ())

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from modhub_get import answers
+from modhub_get.advisories import ask_advisories, describe_advisory
 from modhub_get.answers import InstallPlan
 from modhub_get.installation import LocalMod, ModInstallation
 from modhub_get.outcome import ExitCode, GetError
@@ -89,11 +90,15 @@ def _facts(service: ModhubService, mod: Mapping[str, Any]) -> list[str]:
 
 
 def check_mods(service: ModhubService | None, installation: ModInstallation, *, allow_conflicts: bool) -> Report:
-    """``check``: whether the files are whole, and what an update would do; without ``service`` only the former."""
+    """``check``: whether the files are whole, what an update would do, and what the service warns of.
+
+    Without ``service`` only the first.
+    """
     mods = installation.state.mods
     damaged = [guid for guid, mod in mods.items() if not installation.is_intact(mod)]
     lines = [f"Damaged or missing here: {_name(guid, mods)}" for guid in damaged]
-    fields: dict[str, list[Any]] = {"damaged": damaged, "changed": [], "gone": []}
+    fields: dict[str, list[Any]] = {"damaged": damaged, "changed": [], "gone": [], "advised": []}
+    warnings: list[str] = []
     if service is not None:
         updates = ask_updates(service, mods)
         lines += [f"Update: {_name(_guid(mod), mods)} {mod.get('version', '')}".rstrip() for mod in updates.changed]
@@ -103,10 +108,16 @@ def check_mods(service: ModhubService | None, installation: ModInstallation, *, 
         if requested:
             plan = ask_plan(service, requested, mods.values())
             lines += _add_plan(fields, plan, mods, allow_conflicts=allow_conflicts)
-    differs = any(fields.values())
-    same = len(mods) - len({*damaged, *fields["gone"], *(_guid(mod) for mod in fields["changed"])})
+        known = ask_advisories(service, (mod.sha256 for mod in mods.values()))
+        advised = [(mod, known[mod.sha256]) for mod in mods.values() if mod.sha256 in known]
+        fields["advised"] = [describe_advisory(mod.guid, advisory) for mod, advisory in advised]
+        lines += [f"Advised ({advisory.kind}): {_name(mod.guid, mods)}" for mod, advisory in advised]
+        warnings = [f"warning: {mod.title}: {advisory.reason} {advisory.advice}" for mod, advisory in advised]
+    code = ExitCode.ADVISED if warnings else ExitCode.DIFFERENT if any(fields.values()) else ExitCode.DONE
+    wrong = {*damaged, *fields["gone"], *(_guid(mod) for mod in (*fields["changed"], *fields["advised"]))}
+    same = len(mods) - len(wrong)
     summary = f"{same} of {len(mods)} mods are as they should be."
-    return Report([*lines, summary], {**fields, "same": same}, ExitCode.DIFFERENT if differs else ExitCode.DONE)
+    return Report([*lines, summary], {**fields, "same": same}, code, notices=warnings)
 
 
 def _add_plan(

@@ -16,7 +16,7 @@ page, modhub://install/GUID; for show also a title. A folder remembers the addre
 environment variable MODHUB_URL names it the first time, and --url a new one. Proxies are taken from the environment. No
 command needs an account. Files are kept at DIR/{guid}/{name}; nothing is unpacked.
 
-exit codes: 0 done; 1 the service rejected the request, or its response cannot be trusted; 2 usage error;
+exit codes: 0 done; 1 the service warns of a file, rejected the request, or cannot be trusted; 2 usage error;
 3 something is not on the service, or not installed; 4 the service is unreachable or busy: try again later; 5 mods
 conflict, or a mod is still required; 6 check found something; 7 the folder cannot be used;
 130 interrupted
@@ -164,6 +164,7 @@ def _installing(arguments: argparse.Namespace, *, update: bool = False, page: st
             # What has gone from the service is no reason to leave the rest as it is.
             allow_missing=update or arguments.allow_missing,
             allow_conflicts=arguments.allow_conflicts,
+            allow_advised=arguments.allow_advised,
             terminal=None if arguments.json or arguments.quiet else sys.stderr,
         )
         with _service(arguments, installation.state.url, page=page) as service:

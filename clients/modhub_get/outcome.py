@@ -9,6 +9,7 @@ class ExitCode(IntEnum):
 
     DONE = 0
     BAD_ANSWER = 1
+    ADVISED = 1  # the same code: either way nothing of it should be used
     WRONG_CALL = 2
     NOT_AVAILABLE = 3
     UNREACHABLE = 4

@@ -73,6 +73,9 @@ class FakeService:
     port: int = 0
     mods: dict[str, FakeMod] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    advisories: dict[str, dict[str, Any]] | None = None
+    """By SHA-256; None: a service that has no advisories."""
+    asked_for_advisories: list[str] = field(default_factory=list)
     sent: int = 0
     mods_at_once: int = 500
     changed: Callable[[str, Any], Any] | None = None
@@ -152,6 +155,18 @@ class FakeService:
 
         return {"entries": [{"guid": entry["guid"], "state": state(entry)} for entry in body["lock"]["entries"]]}
 
+    def advise(self, mod: FakeMod, **fields: Any) -> None:
+        """Warn of the file of a mod."""
+        told = {"kind": "malware", "reason": "It steals.", "advice": "Delete it.", "withdrawnAt": None, **fields}
+        self.advisories = {**(self.advisories or {}), mod.sha256: {"sha256": mod.sha256, **told}}
+
+    def warn(self, prefix: str) -> Any:
+        """The advisories of a prefix, or all."""
+        self.asked_for_advisories.append(prefix)
+        if self.advisories is None:
+            return {"error": "not_found", "message": "Nothing was found."}
+        return {"advisories": [told for told in self.advisories.values() if told["sha256"].startswith(prefix)]}
+
     def read(self, name: str) -> FakeMod | None:
         """The mod with this number, or ``guid/`` and GUID."""
         return next((mod for mod in self.mods.values() if name in {str(mod.id), f"guid/{mod.guid}"}), None)
@@ -159,7 +174,9 @@ class FakeService:
     def answer(self, path: str, body: Any) -> Any:
         calls = {"/plan": self.plan, "/plan/check": self.check, "/lookup": self.lookup, "/updates": self.updates}
         name = path.removeprefix("/api/modhub").lstrip("/")
-        if body is None and (name.isdigit() or name.startswith("guid/")):
+        if name.startswith("advisories"):
+            document = self.warn(name.removeprefix("advisories").lstrip("/"))
+        elif body is None and (name.isdigit() or name.startswith("guid/")):
             mod = self.read(name)
             document = mod.document if mod else {"error": "not_found", "message": "Nothing was found."}
         elif body is None:
@@ -192,7 +209,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self) -> None:
         fake: FakeService = self.server.fake  # type: ignore[attr-defined]
-        fake.asked.append((f"{self.command} {self.path}", dict(self.headers)))
+        if not self.path.startswith("/api/modhub/advisories"):
+            fake.asked.append((f"{self.command} {self.path}", dict(self.headers)))
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         headers: dict[str, str] = {}
         if self.path.startswith("/Modhub/file/"):

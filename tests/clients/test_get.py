@@ -116,7 +116,7 @@ def test_check_sees_what_an_update_would_do(fake: Any, run: Run, folder: Path) -
     mod.requires = (unused.guid,)
     run(0, "install", mod.guid, rival.guid)
     assert run(0, "check").keys() == {
-        *("exit", "damaged", "changed", "gone", "same", "required", "conflicts", "missing", "unneeded")
+        *("exit", "damaged", "changed", "gone", "advised", "same", "required", "conflicts", "missing", "unneeded")
     }
     mod.requires = (base.guid,)
     report = run(ExitCode.DIFFERENT, "check")

@@ -81,7 +81,7 @@ def test_a_withdrawn_advisory_says_so_and_may_stand_again(site: Site) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused_and_nothing_is_made(site: Site, digest: str, texts: dict[str, str]) -> None:
-    # C-ADV-1
+    # C-ADV-1, T-G9
     with pytest.raises(ApiError) as refused:
         advise(site, NEXT_PREFIX, digest, **texts)
     assert (refused.value.status, refused.value.code) == (400, "invalid_input")

@@ -90,6 +90,7 @@ def test_what_makes_no_sense_is_one_sentence(
 
 
 def test_a_file_is_found_in_all_mods_and_elsewhere(start: Start) -> None:
+    # C-ADV-1, T-G9
     site = start(f"{FEATURES} modhub_builds", ApiPrivateKeys="the-agents-key")
     owner = signed_in(site)
     mod, draft = with_code(owner, b"old", b"library"), with_code(owner, b"library", publish=False)
