@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from modhub.base.identity import CredentialKind
 from modhub.base.metrics import Metric
+from modhub.base.operations import Refusal
 from modhub.base.settings import Setting
 from modhub.blobs.naming import BlobNames
 from modhub.blobs.store import BlobStoreFactory
@@ -240,6 +241,14 @@ class DoctorCheck:
     find_problems: Callable[[Any], Iterable[str]]
     asks: tuple[str, ...] = ()
     """The settings that name what the check waits for."""
+    seconds: float | None = None
+    """A check that takes longer has failed; None: as most."""
+
+
+UploadInspector = Callable[[Any], Any]
+"""``inspect(request)``: the :class:`modhub.interfaces.IUploadInspection` of one upload, None for none."""
+PublishCheck = Callable[[Any, int], None]
+"""``check(session, mod_id)`` raises the :class:`modhub.base.errors.ApiError` for which a mod is not published now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +287,10 @@ class Declarations:
     """The factory of a store, by the scheme of its URL."""
     migrations: list[Migrations] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
+    upload_inspectors: dict[str, UploadInspector] = field(default_factory=dict)
+    publish_checks: dict[str, PublishCheck] = field(default_factory=dict)
+    refusals: dict[str, tuple[Refusal, ...]] = field(default_factory=dict)
+    """What features add to the refusals of a call, by its operation's id."""
     page_orders: dict[str, PageOrder] = field(default_factory=dict)
     """The orders of the list that only pages have, by the value of ``sort``."""
     page_filters: dict[str, PageFilter] = field(default_factory=dict)

@@ -6,13 +6,14 @@ from typing import Any, Final
 
 from modhub.base.errors import ApiError, OwnershipLost, invalid, too_large
 from modhub.base.service_registry import find_optional_service
-from modhub.blobs import Blob, stage
+from modhub.blobs import Blob
 from modhub.content import text
 from modhub.content.limits import KB
 from modhub.content.text import N_
 from modhub.http.downloads import file_response
 from modhub.http.payload import query
 from modhub.http.request import Request
+from modhub.http.uploads import stage_upload
 from modhub.interfaces import IAccounts, IMods, ISquarePictures
 from modhub.ui.forms import set_error_status
 from modhub.ui.multipart import UploadForm
@@ -201,7 +202,7 @@ def _stage_picture(request: Request) -> Blob:
             raise too_large(limits.PICTURE)
     image.seek(0)
     made = request.find_service(ISquarePictures).make(image)
-    return stage(request.tm, request.store, io.BytesIO(made), MAX_MADE)
+    return stage_upload(request, io.BytesIO(made), MAX_MADE)
 
 
 @page(context=IProfile, name="remove-picture", request_method="POST", permission=ProfilePermission.PROFILE)

@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 from sqlalchemy.orm import Session
 
+from modhub.base.service_registry import find_optional_service
 from modhub.db.unit_of_work import unit_of_work
+from modhub.declarations import Declarations
 from modhub.events import ModChanged, ModPublished, ModsDeleted, StorageRequested, VersionUploaded
 
 
@@ -35,6 +37,14 @@ def ask_to_store(session: Session, account_id: int, mod_id: int | None, size: in
 def notify_deleted(session: Session, mod_ids: list[int]) -> None:
     """Notify that the mods are about to be deleted. Call it while their rows are locked and still exist."""
     _notify(session, ModsDeleted, tuple(mod_ids))
+
+
+def check_publication(session: Session, mod_id: int) -> None:
+    """Let features refuse that the mod is published now (``config.add_publish_check``)."""
+    registry = unit_of_work(session).registry
+    declared = None if registry is None else find_optional_service(registry, Declarations)
+    for check in () if declared is None else declared.publish_checks.values():
+        check(session, mod_id)
 
 
 def _notify(session: Session, event: Callable[..., object], *values: object) -> None:

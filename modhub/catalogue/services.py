@@ -17,7 +17,13 @@ from modhub.base.errors import ApiError, OwnershipLost, conflict
 from modhub.base.service_registry import find_optional_service
 from modhub.blobs.models import trash_blob
 from modhub.catalogue.copy_changes import mark_changelog_edited
-from modhub.catalogue.mod_events import ask_to_store, notify_changed, notify_deleted, notify_published
+from modhub.catalogue.mod_events import (
+    ask_to_store,
+    check_publication,
+    notify_changed,
+    notify_deleted,
+    notify_published,
+)
 from modhub.catalogue.models import (
     Asset,
     DescriptionSource,
@@ -161,12 +167,16 @@ def edit_mod(
 
 
 def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
-    """Publish the mod; no-op if it is already published (C-OWN-8). 409 without a code file."""
+    """Publish the mod; no-op if it is already published (C-OWN-8). 409 without a code file.
+
+    Features may refuse it for now, each with its own error.
+    """
     mod = own_mod(session, mod_id, owner)
     if not any(asset.kind == "code" for asset in mod.assets):
         raise conflict("no_code", "Upload a code file before you publish the mod.")
     if mod.published:
         return mod
+    check_publication(session, mod.id)
     mod.published = True
     record(session, "mod published", "mod", mod.id)
     touch_mod(session, mod)

@@ -29,6 +29,7 @@ from modhub.directives.operation import (
     add_metric,
     add_worker,
 )
+from modhub.directives.owners import add_publish_check, add_refusals, add_upload_inspector
 from modhub.directives.web import (
     add_body_limit,
     add_card_figure,
@@ -72,6 +73,9 @@ def includeme(config: Configurator) -> None:
         add_worker,
         add_body_limit,
         add_blob_store,
+        add_upload_inspector,
+        add_publish_check,
+        add_refusals,
         add_change_kind,
         add_removable_part,
         add_cross_origin,

@@ -57,15 +57,16 @@ def add_doctor_check(
     *,
     order: int = 100,
     asks: tuple[str, ...] = (),
+    seconds: float | None = None,
 ) -> None:
     """Let ``modhub-admin doctor`` call ``find_problems(admin)``, the lowest ``order`` first.
 
     It returns sentences, without their full stop, that say what is wrong and what to do; none if all is well. It runs
-    in a thread and has five seconds. ``asks`` are the settings that name what it waits for.
+    in a thread and has five seconds, or ``seconds``. ``asks`` are the settings that name what it waits for.
     """
 
     def register() -> None:
-        find_declarations(config).doctor_checks.append(DoctorCheck(label, order, find_problems, asks))
+        find_declarations(config).doctor_checks.append(DoctorCheck(label, order, find_problems, asks, seconds))
 
     config.action(("modhub doctor check", label), register)
 

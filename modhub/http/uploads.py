@@ -1,17 +1,20 @@
 """Stage the body of an upload request: the first step of every upload view."""
 
 import io
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final
 
 from webob.request import DisconnectionError
 
 from modhub.base.errors import invalid
-from modhub.base.service_registry import find_optional_service
+from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs.data_manager import stage
 from modhub.blobs.spooled import SpooledFile
-from modhub.blobs.store import Blob, Readable
+from modhub.blobs.store import COPY_BYTES, Blob, Readable
 from modhub.blobs.timing import StoreTimes
+from modhub.declarations import Declarations
 from modhub.http.payload import FAILED, FILE, raw_stream
 
 SNIFF_BYTES: Final = 1024
@@ -41,11 +44,58 @@ class _PrefixedStream:
             raise invalid("The body ended before its Content-Length.") from error
 
 
-def receive_upload(request: Any, limit: int) -> ReceivedUpload:
-    """Stage the request body in the request's transaction. 413 above ``limit`` bytes, 400 if empty or a form.
+class _SeenStream:
+    """A stream of which the inspections see all that is read."""
 
-    Call it before the session's first statement: no lock may wait for a slow disk (ADR 003).
+    def __init__(self, source: Readable, inspections: Sequence[Any]) -> None:
+        self._source = source
+        self._inspections = inspections
+
+    def read(self, size: int, /) -> bytes:
+        """Read, and let the inspections see it."""
+        chunk = self._source.read(size)
+        if chunk:
+            for inspection in self._inspections:
+                inspection.see(chunk)
+        return chunk
+
+
+def stage_upload(request: Any, source: Readable, limit: int) -> Blob:
+    """Stage a file that the caller sends in the request's transaction, as :func:`modhub.blobs.stage` does.
+
+    The inspectors that features declare see what is stored, chunk by chunk, and may refuse it. Call it before the
+    session's first statement: no lock may wait for a slow disk or a scanner (ADR 003).
     """
+    declared = find_service(request.registry, Declarations).upload_inspectors.values()
+    with ExitStack() as ends:
+        inspections: list[Any] = []
+        for inspect in declared:
+            inspection = inspect(request)
+            if inspection is not None:
+                ends.callback(inspection.close)
+                inspections.append(inspection)
+        blob = stage(request.tm, request.store, _watch(source, inspections), limit)
+        for inspection in inspections:
+            inspection.finish(blob)
+    return blob
+
+
+def _watch(source: Readable, inspections: Sequence[Any]) -> Readable:
+    """``source``, seen by the inspections. A file that the store takes over as it is, is read for them before."""
+    if not inspections:
+        return source
+    seen = _SeenStream(source, inspections)
+    if not isinstance(source, SpooledFile):
+        return seen
+    source.file.seek(0)
+    while seen.read(COPY_BYTES):
+        pass
+    source.file.seek(0)
+    return source
+
+
+def receive_upload(request: Any, limit: int) -> ReceivedUpload:
+    """Stage the request body by :func:`stage_upload`. 413 above ``limit`` bytes, 400 if empty or a form."""
     if request.environ.get(FAILED) and (times := find_optional_service(request.registry, StoreTimes)) is not None:
         times.add_failure("stage")
     stream = raw_stream(request, limit)
@@ -56,4 +106,4 @@ def receive_upload(request: Any, limit: int) -> ReceivedUpload:
     if request.environ.get(FILE) is stream:
         stream.seek(0)
         source = SpooledFile(stream)
-    return ReceivedUpload(stage(request.tm, request.store, source, limit), head)
+    return ReceivedUpload(stage_upload(request, source, limit), head)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from modhub.base.composed_body import ComposedBody
+from modhub.blobs.store import Blob
 from modhub.declarations import RemovablePart
 
 
@@ -250,6 +251,22 @@ class IPublicMods(Protocol):
 
     def get_page(self, after: int, until: int, size: int) -> list[tuple[int, bytes]]:
         """(serial, JSON) of the mods whose last change has a serial above ``after``, up to ``until``, by serial."""
+
+
+class IUploadInspection(Protocol):
+    """Looks at one file that an account uploads, while it is staged (``config.add_upload_inspector``)."""
+
+    def see(self, chunk: bytes) -> None:
+        """Take the next bytes of the file, in order. Raises nothing: what goes wrong is told by ``finish``."""
+
+    def finish(self, blob: Blob) -> None:
+        """The file is staged as ``blob``, and nothing of it is committed. Raises what the sender is told.
+
+        Rows belong in the session of the request, by ``session.add`` alone: its first statement comes later.
+        """
+
+    def close(self) -> None:
+        """The end, whether or not the file was staged."""
 
 
 class Profile(NamedTuple):

@@ -1,13 +1,15 @@
 """Which described calls an application serves, and where: the views that declare an operation, on the resource tree."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from zope.interface.interfaces import IInterface
 
 from modhub.base.identity import CredentialKind, Permission
 from modhub.base.operations import Operation, Parameter
+from modhub.base.service_registry import find_service
+from modhub.declarations import Declarations
 from modhub.http.request import Request, is_api_path
 from modhub.web.traversal import ANY, Resource, root_factory
 
@@ -99,6 +101,8 @@ def _methods(path: str, place: Place, view: Any, credential: CredentialKind) -> 
     package = view["callable"].__module__.partition(".")[0]
     methods = view["request_methods"]
     operation: Operation = view["operation"]
+    added = find_service(place.resource.request.registry, Declarations).refusals.get(operation.id, ())
+    operation = replace(operation, refusals=(*operation.refusals, *added))
     for position, method in enumerate((methods,) if isinstance(methods, str) else methods):
         if method in _UNDESCRIBED_METHODS:
             continue

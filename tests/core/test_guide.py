@@ -163,6 +163,24 @@ def test_its_link_below_images(feature: Path, start: Start) -> None:
         assert not page.html.select(".image-links")
 
 
+def test_its_say_in_uploads_and_publishing(feature: Path, start: Start) -> None:
+    site = start(INCLUDES)
+    models = importlib.import_module(f"{PACKAGE}.models")
+    mod, owner = new_mod(site), site.as_account(7)
+    code = mod_address(mod, "code?version=1")
+    assert owner.post(code, b"MZ" + bytes(300_000), status=400).json["error"] == "invalid_input"
+    assert owner.get(mod_address(mod, "files")).json["files"] == []
+    owner.post(code, b"PK" + bytes(300_000), status=201)
+    with site.databases.write_session.begin() as session:
+        session.add(models.Check(mod_id=mod["id"], checked_at=now(), state="broken"))
+    assert owner.post(mod_address(mod, "publish"), status=409).json["error"] == "broken"
+    with site.databases.write_session.begin() as session:
+        session.execute(update(models.Check).values(state="works"))
+    owner.post(mod_address(mod, "publish"), status=200)
+    described = site.get("/api/openapi.json").json["paths"]["/api/modhub/{id}/publish"]["post"]["responses"]["409"]
+    assert {"no_code", "broken"} <= described["content"]["application/json"]["examples"].keys()
+
+
 def test_its_work_for_operators(feature: Path, start: Start) -> None:
     site = start(INCLUDES, modhub_bookmarks__days="1")
     admin, lines = Admin(site.config, [].append), list[str]()

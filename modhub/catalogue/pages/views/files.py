@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, Final
 
 from modhub.base.errors import ApiError, invalid
-from modhub.blobs import stage
 from modhub.catalogue import services, uploads
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owner_views import account_id_of
@@ -22,6 +21,7 @@ from modhub.catalogue.written_texts import WrittenText, write_text
 from modhub.content import limits, text
 from modhub.content.limits import IMAGES
 from modhub.http.request import Request
+from modhub.http.uploads import stage_upload
 from modhub.interfaces import IImages, IOwnMod
 from modhub.ui import forms
 from modhub.ui.form_recovery import json_for_script, wants_json
@@ -131,5 +131,5 @@ def _stage_file(request: Request, kind: AssetKind, upload_form: UploadForm, vers
         content_type = recognized or content_type
     # Read the name and type before the content: they are no longer available after it.
     name = text.file_name(upload_form.file_name, FALLBACKS[kind])
-    blob = stage(request.tm, request.store, upload_form, LIMITS[kind])
+    blob = stage_upload(request, upload_form, LIMITS[kind])
     return AssetUpload(kind, name, text.content_type(content_type), blob, version, recognized is not None)

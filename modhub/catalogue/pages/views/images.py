@@ -6,7 +6,6 @@ from typing import Any
 from pyramid.response import Response
 
 from modhub.base.errors import invalid
-from modhub.blobs import stage
 from modhub.catalogue import images, uploads
 from modhub.catalogue.image_metadata import read_stored, replace_image
 from modhub.catalogue.images import ImageMove
@@ -20,6 +19,7 @@ from modhub.catalogue.resources import ImageResource, ModPermission, ModResource
 from modhub.content.limits import IMAGE
 from modhub.http.downloads import file_response
 from modhub.http.request import Request
+from modhub.http.uploads import stage_upload
 from modhub.interfaces import IAsset, IMine, IOwnMod
 from modhub.web.traversal import parse_id
 from modhub.web.views import page
@@ -53,7 +53,7 @@ def clean_image_page(context: ImageResource, request: Request) -> Response:
     except BrokenImage as error:
         raise invalid("This file is damaged, so nothing can be removed from it. Upload another image.") from error
     # Staged before the first statement: no lock may wait for a slow disk.
-    blob = stage(request.tm, request.store, io.BytesIO(stripped), IMAGE)
+    blob = stage_upload(request, io.BytesIO(stripped), IMAGE)
     image = replace_image(request.dbsession, context.mod.id, context.id, owner, blob)
     return workshop_done(context.mod.id or 0, "image-cleaned", part="images", anchor=f"#image-{image.id}")
 
