@@ -19,7 +19,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-pooler test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool pgbouncer debian swift
+.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-pooler test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -156,6 +156,19 @@ promtool:
 			exit 1; \
 		fi
 
+# Only unpacked, because installing it would start it, and freshclam with it: the tests have a signature of their own.
+clamav:
+	@PATH="$$PATH:/usr/sbin"; command -v clamd >/dev/null || test -x var/clamav/usr/sbin/clamd || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && mkdir -p var/clamav && cd var/clamav && $(APT) update >/dev/null && \
+			$(APT) install $$(apt-cache depends clamav-daemon | sed -n 's/^ *Depends: \(libclamav[^ ]*\)$$/\1/p') >/dev/null && \
+			apt-get --quiet --quiet download clamav-daemon; then \
+			echo "modhub: unpacking clamd of the Debian package clamav-daemon into var/clamav"; \
+			dpkg-deb --extract clamav-daemon_*.deb . && rm clamav-daemon_*.deb; \
+		else \
+			echo 'modhub: the tests of deploy/ need clamd of the Debian package clamav-daemon: install it first.' >&2; \
+			exit 1; \
+		fi
+
 # OpenStack Swift, a second object store.
 swift: venv
 	$(call install-apart,swift)
@@ -170,7 +183,7 @@ release: install release-tools ## build the wheels of the commit, their digests 
 audit: install release-tools ## look for known vulnerabilities of all dependencies (needs the internet)
 	@$(BIN)/python tools/audit_dependencies.py
 
-test-deploy: lint-tools nginx promtool swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
+test-deploy: lint-tools nginx promtool clamav swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
 	@$(BIN)/pytest -n 2 --dist loadfile $(SECOND_TRY) tests/deploy $(PYTEST_ARGS)
 
 # Not part of CI: the same tests as in "make test", where the files are elsewhere.

@@ -1,7 +1,102 @@
-"""Scanning of uploads for malware."""
+"""Scanning of uploads for malware, by what ``modhub_moderation.scanner`` names; without it nothing is registered."""
+
+from typing import Any, Final
 
 from pyramid.config import Configurator
+
+from modhub.base.metrics import COUNTER
+from modhub.base.operations import Refusal
+from modhub.base.service_registry import find_service
+from modhub.base.settings import StartRefused
+from modhub.declarations import AdminCommand
+from modhub.events import AccountDeleted, ModChanged, ModsDeleted
+from modhub_moderation.scanning import operation, panels, services, subscribers
+from modhub_moderation.scanning.clamd import open_clamd
+from modhub_moderation.scanning.container import Scanning
+from modhub_moderation.scanning.inspection import inspect_upload
+from modhub_moderation.scanning.interfaces import ScannerFactory
+from modhub_moderation.scanning.settings import SCANNING_SETTINGS
+from modhub_moderation.scanning.worker import LOOK_SECONDS, scan_waiting_files
+
+UPLOADS: Final = ("upload_code", "upload_css", "upload_image")
+_REJECTED: Final = Refusal(400, "rejected_by_scan", "The malware scanner has found something in the file.")
+_NOT_SCANNED: Final = Refusal(409, "not_scanned", "A file of the mod waits for the malware scanner. Try again later.")
+_FOUND_LATER: Final = Refusal(409, "rejected_by_scan", "The scanner has found something in a file since.")
+_OPEN_LATE: Final = 1_000
+"""The order of the action that opens the scanner: after those of features that add one."""
+
+
+class ScannerSchemes(dict[str, ScannerFactory]):
+    """The service that has the factory of a scanner by the scheme of its URL."""
+
+
+def add_scanner(config: Configurator, scheme: str, factory: ScannerFactory) -> None:
+    """Let ``modhub_moderation.scanner = scheme:...`` use what ``factory(url, seconds)`` returns.
+
+    ``config.add_scanner``, after ``modhub_moderation`` is included (:mod:`modhub_moderation.scanning.interfaces`).
+    """
+
+    def register() -> None:
+        find_service(config.registry, ScannerSchemes)[scheme] = factory
+
+    config.action(("modhub scanner", scheme), register)
+
+
+def _open_scanner(registry: Any, url: str) -> Scanning:
+    settings, schemes = registry.settings, find_service(registry, ScannerSchemes)
+    factory = schemes.get(url.partition(":")[0])
+    if factory is None:
+        known = ", ".join(sorted(schemes))
+        raise StartRefused(f"the setting modhub_moderation.scanner must begin with one of: {known}")
+    try:
+        scanner = factory(url, float(settings["modhub_moderation.scanner_seconds"]))
+    except ValueError as error:
+        raise StartRefused(str(error).rstrip(".")) from None
+    return Scanning(scanner, later=settings["modhub_moderation.scan_later"])
+
+
+def _scan_uploads(config: Configurator, url: str) -> None:
+    """Register what needs a scanner."""
+    registry = config.registry
+    config.action(
+        "modhub scanner",
+        lambda: registry.__setitem__(Scanning, _open_scanner(registry, url)),
+        order=_OPEN_LATE,
+    )
+    config.add_upload_inspector("scanning", inspect_upload)
+    config.add_publish_check("scanning", services.refuse_unscanned)
+    for operation_id in UPLOADS:
+        config.add_refusals(operation_id, _REJECTED)
+    config.add_refusals("publish_mod", _NOT_SCANNED, _FOUND_LATER)
+    config.add_subscriber(subscribers.keep_unscanned_from_public, ModChanged)
+    config.add_panel("workshop", "scanning", panels.waiting_panel, order=10)
+    config.add_worker("later scans", scan_waiting_files, LOOK_SECONDS, alone=True)
+    config.add_doctor_check(
+        "scanner",
+        operation.find_scanner_problems,
+        asks=("modhub_moderation.scanner",),
+        seconds=operation.DOCTOR_SECONDS,
+    )
+    config.add_metric(
+        "scans_total",
+        "Scans of uploads by what became of them.",
+        operation.count_scans,
+        kind=COUNTER,
+        labels=("result",),
+    )
+    config.add_metric("scans_waiting", "Files that wait for the malware scanner.", operation.count_waiting)
 
 
 def includeme(config: Configurator) -> None:
     """Register this part of moderation."""
+    config.declare_settings("modhub_moderation.", SCANNING_SETTINGS)
+    config.add_service(ScannerSchemes, ScannerSchemes())
+    config.add_directive("add_scanner", add_scanner)
+    config.add_scanner("clamd", open_clamd)
+    config.add_subscriber(subscribers.forget_mods, ModsDeleted)
+    config.add_subscriber(subscribers.forget_account, AccountDeleted)
+    config.add_command(
+        AdminCommand("scan", "what the malware scanner found", operation.scan_arguments, operation.run_scan)
+    )
+    if url := config.registry.settings["modhub_moderation.scanner"]:
+        _scan_uploads(config, url)

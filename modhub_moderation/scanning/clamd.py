@@ -1,0 +1,153 @@
+"""ClamAV's daemon as a scanner: ``INSTREAM`` over its socket (``man clamd``), so that it need not read our files."""
+
+import re
+import socket
+import struct
+from contextlib import suppress
+from time import monotonic
+from typing import Final
+from urllib.parse import urlsplit
+
+from modhub.content.limits import CODE, MB
+from modhub_moderation.scanning.interfaces import Scan, ScannerDown
+from modhub_moderation.scanning.probe import find_clamd_problems
+
+MAX_REPLY: Final = 4096
+_COMMAND: Final = b"zINSTREAM\0"
+_LENGTH: Final = struct.Struct(">I")
+_END: Final = _LENGTH.pack(0)
+_FOUND: Final = re.compile(r"stream: (?P<rule>.*\S) FOUND", re.DOTALL)
+
+Address = str | tuple[str, int]
+"""The path of a socket, or a host and a port."""
+
+
+class Clamd:
+    """A :class:`~modhub_moderation.scanning.interfaces.Scanner`. One connection for each scan, as clamd wants it."""
+
+    def __init__(self, address: Address, seconds: float) -> None:
+        self._address = address
+        self._seconds = seconds
+
+    def begin(self) -> Scan:
+        """Connect, and begin a stream."""
+        return ClamdScan(self._connect(), self._seconds)
+
+    def find_problems(self) -> list[str]:
+        """Whether it finds the test file of the industry, alone and behind as much as an upload may have."""
+        return find_clamd_problems(self)
+
+    def _connect(self) -> socket.socket:
+        try:
+            if not isinstance(self._address, str):
+                return socket.create_connection(self._address, self._seconds)
+            return _connect_to_path(self._address, self._seconds)
+        except OSError as error:
+            raise ScannerDown(f"clamd cannot be reached ({_reason(error)})") from None
+
+
+def _connect_to_path(path: str, seconds: float) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(seconds)
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+class ClamdScan:
+    """The scan of one file; it takes at most ``seconds``, then clamd counts as down."""
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self._connection = connection
+        self._deadline = monotonic() + seconds
+        self._send(_COMMAND)
+
+    def send(self, chunk: bytes) -> None:
+        """Send one chunk of the stream."""
+        if chunk:  # an empty one would end the stream
+            self._send(_LENGTH.pack(len(chunk)), chunk)
+
+    def finish(self) -> str | None:
+        """End the stream and read the answer."""
+        self._send(_END)
+        return _read_verdict(self._read_reply())
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+    def _send(self, *parts: bytes) -> None:
+        try:
+            for part in parts:
+                self._connection.settimeout(self._left())
+                self._connection.sendall(part)
+        except OSError as error:
+            raise ScannerDown(self._read_last_words() or f"clamd hung up ({_reason(error)})") from None
+
+    def _read_last_words(self) -> str:
+        """What clamd said before it hung up, which may be why; the first attempt may only tell that it did."""
+        for _ in range(2):
+            with suppress(ScannerDown):
+                return _describe(self._read_reply())
+        return ""
+
+    def _read_reply(self) -> str:
+        reply = b""
+        try:
+            while not reply.endswith(b"\0"):
+                self._connection.settimeout(self._left())
+                part = self._connection.recv(MAX_REPLY)
+                reply += part
+                if not part or len(reply) > MAX_REPLY:
+                    break
+        except OSError as error:
+            raise ScannerDown(f"clamd does not answer ({_reason(error)})") from None
+        if not reply.endswith(b"\0"):
+            raise ScannerDown("clamd hung up before it answered")
+        return reply[:-1].decode("utf-8", "replace")
+
+    def _left(self) -> float:
+        left = self._deadline - monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        return left
+
+
+def _read_verdict(reply: str) -> str | None:
+    """``stream: OK``, ``stream: Rule.Name FOUND`` or ``… ERROR``; anything else is no verdict."""
+    if reply == "stream: OK":
+        return None
+    if match := _FOUND.fullmatch(reply):
+        return match["rule"]
+    raise ScannerDown(_describe(reply))
+
+
+def _describe(reply: str) -> str:
+    shown = "".join(character for character in reply[:200] if character.isprintable())
+    if "size limit exceeded" in reply:
+        return f"clamd refuses uploads of this size: raise StreamMaxLength in clamd.conf to more than {CODE // MB}M"
+    return f"clamd says: {shown or 'nothing'}"
+
+
+def _reason(error: OSError) -> str:
+    return "timed out" if isinstance(error, TimeoutError) else (error.strerror or type(error).__name__)
+
+
+def open_clamd(url: str, seconds: float) -> Clamd:
+    """``clamd:///run/clamav/clamd.ctl`` or ``clamd://host:port``"""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.hostname is None and port is None and len(parts.path) > 1 and not (parts.query or parts.fragment):
+        return Clamd(parts.path, seconds)
+    if parts.hostname is not None and port and not (parts.path or parts.query or parts.fragment or parts.username):
+        return Clamd((parts.hostname, port), seconds)
+    raise ValueError(
+        "the setting modhub_moderation.scanner must be clamd:///path/of/its/socket or clamd://host:port, "
+        "such as clamd:///run/clamav/clamd.ctl"
+    )

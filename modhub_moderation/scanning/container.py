@@ -1,0 +1,44 @@
+"""The scanner of an application, and what became of its scans."""
+
+import logging
+from threading import Lock
+from typing import Final
+
+from modhub.base.metrics import EventCounter
+from modhub_moderation.scanning.interfaces import Scanner, ScannerDown
+
+CLEAN: Final = "clean"
+FOUND: Final = "found"
+FAILED: Final = "failed"
+
+log = logging.getLogger(__name__)
+
+
+class Scanning:
+    """The service of scanning; there is none without the setting ``modhub_moderation.scanner``."""
+
+    def __init__(self, scanner: Scanner, *, later: bool) -> None:
+        self.scanner = scanner
+        self.later = later
+        """Whether files of drafts are accepted while the scanner is down."""
+        self.results = EventCounter(CLEAN, FOUND, FAILED)
+        self._is_down = False
+        self._lock = Lock()
+
+    def count_result(self, result: str) -> None:
+        """Count a scan that ended: the scanner is up."""
+        self.results.add(result)
+        if self._turn(is_down=False):
+            log.info("uploads are scanned again")
+
+    def count_failure(self, error: ScannerDown) -> None:
+        """Count a scan that failed; of several in a row the first is logged."""
+        self.results.add(FAILED)
+        if self._turn(is_down=True):
+            log.warning("uploads cannot be scanned: %s", error)
+
+    def _turn(self, *, is_down: bool) -> bool:
+        with self._lock:
+            has_turned = self._is_down is not is_down
+            self._is_down = is_down
+        return has_turned

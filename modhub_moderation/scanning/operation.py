@@ -1,0 +1,67 @@
+"""What operators see of scanning: a check, metrics and a command."""
+
+import argparse
+from collections.abc import Iterator
+from typing import Any, Final
+
+from modhub.base.service_registry import find_optional_service, find_service
+from modhub.db import Databases, iso
+from modhub.declarations import add_json_option
+from modhub_moderation.scanning import services
+from modhub_moderation.scanning.container import Scanning
+from modhub_moderation.scanning.interfaces import ScannerDown
+
+DOCTOR_SECONDS: Final = 60.0
+"""The check makes the scanner look through more than a hundred megabytes."""
+MOST_HITS: Final = 1000
+
+
+def find_scanner_problems(admin: Any) -> Iterator[str]:
+    """Whether the scanner finds a test file, alone and behind as much as an upload may have."""
+    scanning = find_optional_service(admin.registry, Scanning)
+    if scanning is not None:
+        try:
+            yield from scanning.scanner.find_problems()
+        except ScannerDown as error:
+            yield str(error)
+
+
+def count_scans(registry: Any) -> dict[Any, float]:
+    """The scans of this process by what became of them."""
+    return find_service(registry, Scanning).results.counts()
+
+
+def count_waiting(registry: Any) -> float:
+    """How many files wait for the scanner."""
+    with find_service(registry, Databases).readonly_session() as session:
+        return services.count_waiting_files(session)
+
+
+def scan_arguments(parser: argparse.ArgumentParser) -> None:
+    """``list``"""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    about = f"What the scanner has found, the last first: at most {MOST_HITS}."
+    add_json_option(actions.add_parser("list", help="list what was found", description=about))
+
+
+def run_scan(admin: Any, arguments: argparse.Namespace) -> int:
+    """Print one line for each file in which something was found."""
+    with admin.reading() as session:
+        hits = services.list_hits(session, MOST_HITS)
+    for hit in hits:
+        line = {
+            "sha256": hit.sha256,
+            "rule": hit.rule,
+            "bytes": hit.size,
+            "account": hit.account_id,
+            "mod": hit.mod_id,
+            "times": hit.times,
+            "last": iso(hit.last_at),
+        }
+        if arguments.json:
+            admin.say_json(line)
+        else:
+            admin.say("{last} {sha256} {rule}: account {account}, mod {mod}, {times} times".format_map(line))
+    if not hits and not arguments.json:
+        admin.say("Nothing was found.")
+    return 0

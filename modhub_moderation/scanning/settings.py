@@ -1,0 +1,26 @@
+"""The settings of scanning."""
+
+from typing import Final
+
+from modhub.base.settings import Setting, boolean, positive, text
+
+SCANNING_SETTINGS: Final = (
+    Setting(
+        "modhub_moderation.scanner",
+        text,
+        "",
+        "clamd:///run/clamav/clamd.ctl or clamd://host:port: scans what accounts upload; empty: nothing is scanned",
+    ),
+    Setting(
+        "modhub_moderation.scanner_seconds",
+        positive,
+        "60",
+        "seconds that the scan of one file may take; after that the scanner counts as down",
+    ),
+    Setting(
+        "modhub_moderation.scan_later",
+        boolean,
+        "false",
+        "while the scanner is down, accept files of drafts and scan them later, before they can be published; else 503",
+    ),
+)

@@ -1,0 +1,336 @@
+"""Uploads are scanned before anything is committed; what could not be scanned is refused, or waits."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from PIL import Image
+from sqlalchemy import func, select, update
+from webtest import Upload
+
+from modhub.base.service_registry import find_service
+from modhub.blobs.models import StoredBlob
+from modhub.declarations import Declarations
+from modhub.events import AccountDeleted
+from modhub_auth import container
+from modhub_auth.models import Login
+from modhub_auth.signin.passwords import HashingGate, QueuedHasher
+from modhub_moderation.scanning.models import ScanHit, WaitingFile
+from modhub_moderation.scanning.probe import EICAR
+from modhub_testing import Site, Start
+from modhub_testing.clamd import RULE, FakeClamd
+from modhub_testing.mods import hide_mod, restore_mod
+from modhub_testing.pages import form_at, messages_on, new_visitor
+from modhub_testing.workers import run_worker
+
+pytestmark = pytest.mark.postgres
+
+FEATURES = "modhub_auth modhub_profiles modhub_builds modhub_moderation"
+PASSWORD = "correct horse battery"
+MACHINE = "a-key-of-a-build-agent"
+"""Scopes: builds of the app."""
+
+
+@dataclass
+class Author:
+    """An account with a draft, as a program and as a visitor."""
+
+    site: Site
+    id: int
+    token: str
+    email: str
+
+    def call(self, method: str, path: str, *arguments: Any, **options: Any) -> Any:
+        return getattr(self.site, method)(
+            path, *arguments, headers={"Authorization": f"Bearer {self.token}"}, **options
+        )
+
+    def draft(self) -> int:
+        return int(self.call("post_json", "/api/modhub", {"title": "Tool"}, status=201).json["id"])
+
+    def upload(self, mod: int, content: bytes = b"clean", *, kind: str = "code?version=1", status: int = 201) -> Any:
+        return self.call("post", f"/api/modhub/{mod}/{kind}", content, status=status)
+
+    def publish(self, mod: int, status: int = 200) -> Any:
+        return self.call("post", f"/api/modhub/{mod}/publish", status=status).json
+
+    def visitor(self) -> Site:
+        pages = new_visitor(self.site)
+        forms = pages.get("/Modhub/account/login").forms.values()
+        form = next(form for form in forms if "email" in form.fields)
+        form["email"], form["password"] = self.email, PASSWORD
+        form.submit(status=303)
+        return pages
+
+
+@pytest.fixture(scope="module")
+def listening() -> Iterator[FakeClamd]:
+    with FakeClamd(EICAR) as clamd:
+        yield clamd
+
+
+@pytest.fixture
+def clamd(listening: FakeClamd) -> Iterator[FakeClamd]:
+    """Up, with its usual answers; a test may close it."""
+    yield listening
+    listening.close()
+    listening.start()
+    listening.reply = None
+    listening.streams.clear()
+
+
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    hasher = lambda _gate: QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)  # noqa: E731
+    monkeypatch.setattr(container, "QueuedHasher", hasher)
+
+
+@pytest.fixture
+def site(start: Start, clamd: FakeClamd) -> Site:
+    return started(start, clamd)
+
+
+@pytest.fixture
+def later(start: Start, clamd: FakeClamd) -> Site:
+    """A site that scans later what it cannot scan now."""
+    return started(start, clamd, modhub_moderation__scan_later="true")
+
+
+def started(start: Start, clamd: FakeClamd, **settings: str) -> Site:
+    return start(FEATURES, modhub_moderation__scanner=clamd.url, ApiPrivateKeys=f"{MACHINE} Modhub:app", **settings)
+
+
+def author_at(site: Site, name: str = "ada") -> Author:
+    email = f"{name}@example.org"
+    sent = {"email": email, "password": PASSWORD, "displayName": name}
+    session = site.post_json("/api/auth/register", sent, status=201).json
+    with site.databases.write_session.begin() as writing:
+        writing.execute(update(Login).where(Login.account_id == session["accountId"]).values(verified=True))
+    return Author(site, session["accountId"], session["accessToken"], email)
+
+
+def count(site: Site, model: Any) -> int:
+    with site.databases.readonly_session() as session:
+        return session.scalar(select(func.count()).select_from(model)) or 0
+
+
+def hits(site: Site) -> list[tuple[Any, ...]]:
+    columns = (ScanHit.account_id, ScanHit.mod_id, ScanHit.rule, ScanHit.times)
+    with site.databases.readonly_session() as session:
+        return [tuple(row) for row in session.execute(select(*columns).order_by(ScanHit.id))]
+
+
+def picture(color: str = "teal") -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (40, 30), color).save(file, "PNG")
+    return file.getvalue()
+
+
+def test_what_is_clean_is_stored_as_it_was_scanned(site: Site, clamd: FakeClamd) -> None:
+    # C-SCN-1
+    ada = author_at(site)
+    mod = ada.draft()
+    content = bytes(range(256)) * 3000
+    ada.upload(mod, content)
+    assert clamd.streams == [content]
+    ada.publish(mod)
+    assert site.get(f"/api/modhub/{mod}/download").body == content
+
+
+@pytest.mark.parametrize("kind", ["code?version=1", "css", "images"])
+def test_what_is_found_is_refused_and_nothing_is_kept(site: Site, kind: str) -> None:
+    # C-SCN-1, C-SCN-2, T-A11
+    ada = author_at(site)
+    mod = ada.draft()
+    for _ in range(2):
+        refused = ada.upload(mod, b"x" * 100_000 + EICAR + b"x" * 100_000, kind=kind, status=400).json
+    assert refused["error"] == "rejected_by_scan"
+    assert refused["message"].endswith(".")
+    assert RULE not in str(refused)
+    assert ada.call("get", f"/api/modhub/{mod}/files").json["files"] == []
+    assert count(site, StoredBlob) == 0
+    assert hits(site) == [(ada.id, mod, RULE, 2)]
+
+
+def test_forms_are_scanned_and_say_it_beside_the_file(site: Site) -> None:
+    # C-SCN-1, C-SCN-2
+    ada = author_at(site)
+    mod = ada.draft()
+    path = f"/Modhub/mine/{mod}/code"
+    form = form_at(ada.visitor().get(f"/Modhub/mine/{mod}?part=files"), path)
+    form["version"], form["file"] = "1", Upload("mod.zip", b"x" + EICAR)
+    page = form.submit(status=400)
+    assert "malware scanner" in page
+    assert RULE not in page
+    assert count(site, StoredBlob) == 0
+
+
+def test_pictures_of_profiles_are_scanned(site: Site, clamd: FakeClamd) -> None:
+    # C-SCN-1
+    ada = author_at(site)
+    clamd.reply = f"stream: {RULE} FOUND"
+    form = form_at(ada.visitor().get("/Modhub/profile"), "/Modhub/profile/picture")
+    form["file"] = Upload("me.png", picture())
+    assert "malware scanner" in form.submit(status=400)
+    assert hits(site) == [(ada.id, None, RULE, 1)]
+
+
+def test_builds_of_the_app_are_not_scanned(site: Site, clamd: FakeClamd) -> None:
+    # C-SCN-1
+    clamd.close()
+    site.post("/api/modhub/app/linux?version=1", EICAR, headers={"X-Api-Key": MACHINE}, status=201)
+    assert clamd.streams == []
+
+
+DOWN = {
+    "hangs up": "",
+    "refuses": "INSTREAM size limit exceeded. ERROR",
+    "says something else": "OK",
+    "names no rule": "stream:  FOUND",
+}
+
+
+@pytest.mark.parametrize("case", ["is closed", *DOWN])
+def test_a_scanner_that_gives_no_verdict_is_busy(site: Site, clamd: FakeClamd, case: str) -> None:
+    # C-SCN-3, T-F12
+    ada = author_at(site)
+    mod = ada.draft()
+    if case == "is closed":
+        clamd.close()
+    else:
+        clamd.reply = DOWN[case]
+    refused = ada.upload(mod, status=503)
+    assert refused.json["error"] == "busy"
+    assert int(refused.headers["Retry-After"]) >= 1
+    assert (count(site, StoredBlob), count(site, WaitingFile)) == (0, 0)
+
+
+def test_readers_do_not_need_the_scanner(site: Site, clamd: FakeClamd) -> None:
+    # C-SCN-3
+    ada = author_at(site)
+    mod = ada.draft()
+    ada.upload(mod)
+    ada.publish(mod)
+    clamd.close()
+    assert site.get(f"/api/modhub/{mod}/download").body == b"clean"
+    assert site.get("/readyz").status_int == 200
+
+
+def test_a_draft_waits_for_the_scanner_and_is_published_after_it(later: Site, clamd: FakeClamd) -> None:
+    # C-SCN-4
+    ada = author_at(later)
+    mod = ada.draft()
+    clamd.close()
+    ada.upload(mod)
+    ada.upload(mod, picture(), kind="images")
+    assert ada.publish(mod, 409)["error"] == "not_scanned"
+    assert "not-scanned" in messages_on(ada.visitor().get(f"/Modhub/mine/{mod}"))
+    assert run_worker(later.registry, "later scans") is False
+    assert ada.publish(mod, 409)["error"] == "not_scanned"
+    clamd.start()
+    assert run_worker(later.registry, "later scans") is True
+    assert sorted(clamd.streams) == sorted([b"clean", picture()])
+    assert count(later, WaitingFile) == 0
+    assert ada.publish(mod)["published"] is True
+
+
+def test_what_is_found_later_has_to_be_replaced(later: Site, clamd: FakeClamd) -> None:
+    # C-SCN-5
+    ada = author_at(later)
+    mod = ada.draft()
+    clamd.close()
+    ada.upload(mod, EICAR)
+    clamd.start()
+    for _ in range(2):
+        assert run_worker(later.registry, "later scans") is True
+    assert hits(later) == [(ada.id, mod, RULE, 1)]
+    assert ada.publish(mod, 409)["error"] == "rejected_by_scan"
+    page = ada.visitor().get(f"/Modhub/mine/{mod}")
+    assert "found" in messages_on(page)
+    assert RULE not in page
+    ada.upload(mod, b"clean", kind="code?version=2")
+    ada.publish(mod)
+    assert run_worker(later.registry, "later scans") is True
+    assert count(later, WaitingFile) == 0
+
+
+def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later: Site, clamd: FakeClamd) -> None:
+    # C-SCN-6
+    ada = author_at(later)
+    mod = ada.draft()
+    ada.upload(mod)
+    ada.publish(mod)
+    clamd.close()
+    for kind in ("code?version=2", "css", "images"):
+        assert ada.upload(mod, picture(), kind=kind, status=503).json["error"] == "busy"
+    row = {"id": mod}
+    hide_mod(later, row)
+    assert ada.upload(mod, kind="code?version=2", status=503).json["error"] == "busy"
+    assert (count(later, WaitingFile), count(later, StoredBlob)) == (0, 1)
+    restore_mod(later, row)
+    clamd.start()
+    ada.upload(mod, kind="code?version=2")
+
+
+def test_a_draft_that_waits_can_be_hidden_and_released(later: Site, clamd: FakeClamd) -> None:
+    # C-SCN-4
+    ada = author_at(later)
+    mod = ada.draft()
+    clamd.close()
+    ada.upload(mod)
+    hide_mod(later, {"id": mod})
+    assert ada.publish(mod, 409)["error"] == "not_scanned"
+    restore_mod(later, {"id": mod})
+    assert ada.publish(mod, 409)["error"] == "not_scanned"
+
+
+def test_pictures_of_profiles_do_not_wait(later: Site, clamd: FakeClamd) -> None:
+    # C-SCN-6
+    ada = author_at(later)
+    pages = ada.visitor()
+    form = form_at(pages.get("/Modhub/profile"), "/Modhub/profile/picture")
+    form["file"] = Upload("me.png", picture())
+    clamd.close()
+    form.submit(status=503)
+    assert count(later, StoredBlob) == 0
+
+
+def test_a_deleted_mod_and_account_leave_a_hit_without_them(later: Site, clamd: FakeClamd) -> None:
+    # C-SCN-2
+    ada = author_at(later)
+    mod, other = ada.draft(), ada.draft()
+    ada.upload(mod, EICAR, status=400)
+    clamd.close()
+    ada.upload(other)
+    ada.call("delete", f"/api/modhub/{other}", status=204)
+    assert count(later, WaitingFile) == 0
+    assert hits(later) == [(ada.id, mod, RULE, 1)]
+    ada.call("delete", f"/api/modhub/{mod}", status=204)
+    assert hits(later) == [(ada.id, None, RULE, 1)]
+    with later.databases.write_session.begin() as session:
+        later.registry.notify(AccountDeleted(account_id=ada.id, session=session, registry=later.registry))
+    assert hits(later) == [(None, None, RULE, 1)]
+
+
+def test_metrics_tell_what_became_of_scans(later: Site, clamd: FakeClamd) -> None:
+    before = scans(later)
+    ada = author_at(later)
+    mod = ada.draft()
+    ada.upload(mod)
+    ada.upload(mod, EICAR, status=400, kind="css")
+    clamd.close()
+    ada.upload(mod, kind="css")
+    after = scans(later)
+    assert {name: after[name] - before[name] for name in after} == {"clean": 1, "found": 1, "failed": 1}
+    assert metric(later, "scans_waiting") == 1
+
+
+def scans(site: Site) -> Any:
+    return metric(site, "scans_total")
+
+
+def metric(site: Site, name: str) -> Any:
+    found = next(metric for metric in find_service(site.registry, Declarations).metrics if metric.name == name)
+    return found.read(site.registry)
