@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from modhub.base.operations import about
 from modhub.content.limits import KB
@@ -25,7 +25,7 @@ class NewNotice(Struct, rename="camel", kw_only=True):
     ]
     good_faith: Annotated[bool, about("That the caller believes in good faith that this is true: `true`", True)]
     asset_id: Annotated[
-        Annotated[int, Meta(ge=1, le=2**63 - 1)] | UnsetType | None,
+        int | UnsetType | None,
         about("The number of an image of the mod, if the report is about that; only for mods", 57),
     ] = UNSET
     name: Annotated[

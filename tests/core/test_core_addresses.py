@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 PRIVATE = ["account/login", "mine", "account", "doc", ""]
 PREFLIGHT = {"HTTP_ORIGIN": "https://elsewhere.example", "HTTP_ACCESS_CONTROL_REQUEST_METHOD": "GET"}
-ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_moderation"
+ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
 
 
 def raw(site: Site, path: str, method: str = "GET", **environ: Any) -> tuple[int, dict[str, str], bytes]:

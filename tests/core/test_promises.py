@@ -16,7 +16,7 @@ from modhub_testing.running_server import RawClient, running
 
 pytestmark = pytest.mark.slow
 
-ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_moderation"
+ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
 AGENT = {"X-Api-Key": "agent"}
 BASE = "https://mods.example.org"
 KEYS = "agent Modhub:app Modhub:wiki"
