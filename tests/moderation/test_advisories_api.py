@@ -110,6 +110,18 @@ def test_a_change_moves_the_serial_and_is_in_no_list_of_changes(start: Start) ->
     assert site.get("/api/modhub/changes?since=0").json["changes"] == []
 
 
+def test_a_change_is_seen_at_once_by_all_processes(site: Site, start: Start) -> None:
+    # C-ADV-3
+    other = start(FEATURES, url=str(site.registry.settings["sqlalchemy.url"]), fresh=True)
+    for _ in range(2):
+        assert (listed(other), other.get(API).json["advisories"]) == ([], [])
+    advise(site, DIGEST)
+    for _ in range(2):
+        assert [told["withdrawnAt"] for told in (*listed(other), *other.get(API).json["advisories"])] == [None, None]
+    withdraw(site, DIGEST)
+    assert None not in [told["withdrawnAt"] for told in (*listed(other), *other.get(API).json["advisories"])]
+
+
 def test_without_a_key_the_export_is_not_signed(site: Site) -> None:
     # C-ADV-4
     assert site.get(API).json == {"advisories": [], "changedAt": None, "signature": None}
