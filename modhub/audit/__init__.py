@@ -10,7 +10,7 @@ from pyramid.config import Configurator
 
 from modhub.audit.batches import find_batch, newest_batch, record_batch
 from modhub.audit.hashing import EntryMac
-from modhub.audit.history import OwnDeed, read_own_deeds
+from modhub.audit.history import OwnDeed, read_facts, read_own_deeds
 from modhub.audit.metrics import count_unsealed
 from modhub.audit.recording import (
     act_for_account,
@@ -30,6 +30,7 @@ __all__ = [
     "act_for_request",
     "find_batch",
     "newest_batch",
+    "read_facts",
     "read_own_deeds",
     "record",
     "record_batch",

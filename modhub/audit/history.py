@@ -1,7 +1,7 @@
 """What an account did with itself, for its owner (C-ACC-26)."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -38,3 +38,10 @@ def read_own_deeds(session: Session, account_id: int, actions: Collection[str], 
         OwnDeed(at, action, json.loads(details) if details else {}, address)
         for at, action, details, address in session.execute(own)
     ]
+
+
+def read_facts(session: Session, action: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(id of the target, details) of each entry of this action, oldest first: to compare what is stored with it."""
+    entries = select(AuditEntry.target_id, AuditEntry.details).where(AuditEntry.action == action)
+    for target_id, details in session.execute(entries.order_by(AuditEntry.id)):
+        yield target_id, json.loads(details) if details else {}
