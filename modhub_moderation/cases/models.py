@@ -7,15 +7,15 @@ from typing import Final
 from sqlalchemy import ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from modhub.content.limits import FILE_NAME, TITLE
+from modhub.content.limits import TITLE
 from modhub.db import Base, Id, Timestamp
 from modhub_auth.email_addresses import MAX_ADDRESS
 
-TEXT: Final = 2000
+CASE_TEXT: Final = 2000
 """Characters of a notice, of a decision's facts, of an appeal and of its reasons."""
 CLAUSE: Final = 200
 """Characters of the clause of the law or the terms."""
-NAME: Final = 120
+REPORTER_NAME: Final = 120
 """Characters of a reporter's name."""
 PART_KEY: Final = 200
 """Characters of what names one of several parts of a kind."""
@@ -134,12 +134,12 @@ class Notice(Base):
     receipt_hash: Mapped[str] = mapped_column(String(64), unique=True)
     """The SHA-256 of the receipt, in hexadecimal."""
     ground: Mapped[str] = mapped_column(String(10))
-    text: Mapped[str] = mapped_column(String(TEXT))
+    text: Mapped[str] = mapped_column(String(CASE_TEXT))
     asset_id: Mapped[int | None] = mapped_column(Id)
     """The image that it names."""
     account_id: Mapped[int | None] = mapped_column(Id, index=True)
     """The account that reported; None for a stranger, and once it is deleted or the data are erased."""
-    name: Mapped[str | None] = mapped_column(String(NAME))
+    name: Mapped[str | None] = mapped_column(String(REPORTER_NAME))
     email: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
     locale: Mapped[str] = mapped_column(String(20), default="en")
     """The language of the emails to the person."""
@@ -179,7 +179,7 @@ class Decision(Base):
     basis: Mapped[str | None] = mapped_column(String(10))
     """Law or terms; None where nothing is done, or something is undone."""
     clause: Mapped[str] = mapped_column(String(CLAUSE), default="")
-    facts: Mapped[str] = mapped_column(String(TEXT))
+    facts: Mapped[str] = mapped_column(String(CASE_TEXT))
     origin: Mapped[str] = mapped_column(String(10))
     automatic: Mapped[bool] = mapped_column(default=False)
     moderator_id: Mapped[int | None] = mapped_column(Id, index=True)
@@ -223,23 +223,9 @@ class Appeal(Base):
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     decision_id: Mapped[int] = mapped_column(ForeignKey("moderation_decision.id"), unique=True)
-    text: Mapped[str] = mapped_column(String(TEXT))
+    text: Mapped[str] = mapped_column(String(CASE_TEXT))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     decided_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     outcome: Mapped[str | None] = mapped_column(String(10))
-    reasons: Mapped[str] = mapped_column(String(TEXT), default="")
+    reasons: Mapped[str] = mapped_column(String(CASE_TEXT), default="")
     moderator_id: Mapped[int | None] = mapped_column(Id)
-
-
-class EvidenceFile(Base):
-    """A file of a mod that a decision deleted, kept until ``until`` for authorities and appeals."""
-
-    __tablename__ = "moderation_evidence_file"
-    __table_args__ = ({"sqlite_autoincrement": True},)
-
-    id: Mapped[int] = mapped_column(Id, primary_key=True)
-    decision_id: Mapped[int] = mapped_column(ForeignKey("moderation_decision.id"), index=True)
-    blob_id: Mapped[int] = mapped_column(ForeignKey("core_blob.id"), index=True)
-    kind: Mapped[str] = mapped_column(String(10))
-    name: Mapped[str] = mapped_column(String(FILE_NAME))
-    until: Mapped[datetime] = mapped_column(Timestamp, index=True)

@@ -7,7 +7,7 @@ from typing import TypeVar
 from modhub.base.errors import ApiError, invalid
 from modhub.content import text
 from modhub_auth.email_addresses import require_address
-from modhub_moderation.cases.models import NAME, TEXT, Ground
+from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME, Ground
 
 _Value = TypeVar("_Value")
 
@@ -64,10 +64,10 @@ def check_report(sent: SentReport, account_id: int | None, images: Collection[in
 
     ground = checked(lambda: _ground(sent.ground), Ground.OTHER)
     asset_id = checked(lambda: _image(sent.asset_id, images), None)
-    body = checked(lambda: _filled("text", text.block(sent.text, TEXT + 1), TEXT), "")
+    body = checked(lambda: _filled("text", text.block(sent.text, CASE_TEXT + 1), CASE_TEXT), "")
     reporter = Reporter(account_id)
     if account_id is None:
-        name = checked(lambda: _filled("name", text.line(sent.name, NAME + 1), NAME), "")
+        name = checked(lambda: _filled("name", text.line(sent.name, REPORTER_NAME + 1), REPORTER_NAME), "")
         reporter = Reporter(name=name, email=checked(lambda: require_address(sent.email), ""))
     if not sent.good_faith:
         message = "The field %(field)s must be true: report only what you believe in good faith to be so."

@@ -12,7 +12,7 @@ from modhub.ui.xml_responses import Redirect
 from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 from modhub_auth.pages.form_pages import form_value, never_store
-from modhub_moderation.cases.models import NAME, TEXT
+from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME
 from modhub_moderation.notices import reporting
 from modhub_moderation.notices.content import ReportRefused, SentReport, check_report
 from modhub_moderation.notices.grounds import GROUND_TITLES
@@ -74,8 +74,8 @@ def _form(request: Request, subject: Subject, images: list[ReportedImage], *refu
         "values": {name: form_value(request, name) for name in LABELS},
         "errors": errors,
         "error_of": {field: sentence for field, sentence, _ in errors},
-        "most_text": TEXT,
-        "most_name": NAME,
+        "most_text": CASE_TEXT,
+        "most_name": REPORTER_NAME,
     }
 
 

@@ -6,7 +6,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from modhub.base.operations import about
 from modhub.content.limits import KB
-from modhub_moderation.cases.models import NAME, TEXT
+from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME
 
 MAX_NOTICE_BODY: Final = 64 * KB
 """Bytes of a notice as JSON."""
@@ -21,7 +21,7 @@ class NewNotice(Struct, rename="camel", kw_only=True):
         about("Why it is reported", "malware"),
     ]
     text: Annotated[
-        str, about(f"What is wrong, in 1 to {TEXT:,} characters of plain text", "It sends the save files away.")
+        str, about(f"What is wrong, in 1 to {CASE_TEXT:,} characters of plain text", "It sends the save files away.")
     ]
     good_faith: Annotated[bool, about("That the caller believes in good faith that this is true: `true`", True)]
     asset_id: Annotated[
@@ -31,7 +31,7 @@ class NewNotice(Struct, rename="camel", kw_only=True):
     name: Annotated[
         OptionalText,
         about(
-            f"Who reports, in at most {NAME} characters: needed without a token, ignored with one",
+            f"Who reports, in at most {REPORTER_NAME} characters: needed without a token, ignored with one",
             "Ada Example",
         ),
     ] = UNSET

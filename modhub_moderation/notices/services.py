@@ -8,14 +8,14 @@ years who reported, and the notice is its own record.
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import OwnershipLost, not_found
 from modhub.base.service_registry import find_service
 from modhub.db import now
 from modhub.interfaces import IAccounts, IMods
-from modhub_moderation.cases.models import Case, Notice, Origin, SubjectKind, TrustedReporter, open_key
+from modhub_moderation.cases.models import Notice, Origin, SubjectKind, TrustedReporter
+from modhub_moderation.cases.services import CaseSubject, open_case
 from modhub_moderation.notices import letters, quarantine
 from modhub_moderation.notices.content import Report
 from modhub_moderation.notices.grounds import weigh
@@ -28,7 +28,8 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Rep
 
     404 if the subject is gone meanwhile; :class:`OwnershipLost` if the account is.
     """
-    case = open_case(session, subject, Origin.NOTICE)
+    reported = CaseSubject(subject.kind, subject.id, subject.owner_id, subject.title)
+    case = open_case(session, reported, Origin.NOTICE)
     _lock(registry, session, subject, report.reporter.account_id)
     receipt, receipt_hash = new_receipt()
     reporter = report.reporter
@@ -64,26 +65,3 @@ def _lock(registry: Any, session: Session, subject: Subject, reporter_id: int | 
             raise not_found()
     elif not mods.lock(session, subject.id) or not mods.get_mods(session, [subject.id])[subject.id].published:
         raise not_found()
-
-
-def open_case(session: Session, subject: Subject, origin: Origin) -> Case:
-    """The open case about the subject, its row locked; opened if there is none. Of two at once, one opens it."""
-    key = open_key(subject.kind, subject.id)
-    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-    opened = dialect.insert(Case).values(
-        subject_kind=subject.kind.value,
-        subject_id=subject.id,
-        owner_id=subject.owner_id,
-        title=subject.title,
-        origin=origin.value,
-        weight=0,
-        open_key=key,
-        opened_at=now(),
-    )
-    locked = select(Case).where(Case.open_key == key).with_for_update()
-    while True:
-        # It may have been decided between the two statements.
-        session.execute(opened.on_conflict_do_nothing(index_elements=["open_key"]))
-        case = session.scalars(locked.execution_options(populate_existing=True)).one_or_none()
-        if case is not None:
-            return case

@@ -15,7 +15,7 @@ def _id() -> sa.types.TypeEngine[int]:
 
 
 def upgrade() -> None:
-    """Seven tables."""
+    """Six tables."""
     op.create_table(
         "moderation_case",
         sa.Column("id", _id(), nullable=False),
@@ -141,30 +141,9 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index(op.f("ix_moderation_appeal_decided_at"), "moderation_appeal", ["decided_at"])
-    op.create_table(
-        "moderation_evidence_file",
-        sa.Column("id", _id(), nullable=False),
-        sa.Column("decision_id", _id(), nullable=False),
-        sa.Column("blob_id", _id(), nullable=False),
-        sa.Column("kind", sa.String(10), nullable=False),
-        sa.Column("name", sa.String(255), nullable=False),
-        sa.Column("until", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["blob_id"], ["core_blob.id"], name=op.f("fk_moderation_evidence_file_blob_id_core_blob")
-        ),
-        sa.ForeignKeyConstraint(
-            ["decision_id"],
-            ["moderation_decision.id"],
-            name=op.f("fk_moderation_evidence_file_decision_id_moderation_decision"),
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_moderation_evidence_file")),
-        sqlite_autoincrement=True,
-    )
-    for column in ("decision_id", "blob_id", "until"):
-        op.create_index(op.f(f"ix_moderation_evidence_file_{column}"), "moderation_evidence_file", [column])
 
 
 def downgrade() -> None:
     """Remove them."""
-    for name in ("evidence_file", "appeal", "measure", "decision", "trusted_reporter", "notice", "case"):
+    for name in ("appeal", "measure", "decision", "trusted_reporter", "notice", "case"):
         op.drop_table(f"moderation_{name}")
