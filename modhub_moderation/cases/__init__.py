@@ -1,9 +1,24 @@
-"""Notices, cases and the decisions about them."""
+"""Cases: what is decided about them, what those whom it concerns are told, and appeals."""
 
 from pyramid.config import Configurator
 
-from modhub_moderation.cases import models  # noqa: F401 - its tables belong to the metadata
+from modhub.events import AccountDeleted, ModsDeleted
+from modhub_moderation.cases import appeal_pages, upkeep
+from modhub_moderation.cases.settings import CASE_SETTINGS
+from modhub_moderation.cases.statements import APPEAL_PAGE, OWN_DECISIONS
 
 
 def includeme(config: Configurator) -> None:
-    """Register this part of moderation."""
+    """Register the settings, the addresses, the panels, the subscribers, the worker and the pages."""
+    config.declare_settings("modhub_moderation.", CASE_SETTINGS)
+    config.include("modhub_moderation.cases.resources")
+    config.add_robots_rule(OWN_DECISIONS)
+    config.add_robots_rule(APPEAL_PAGE)
+    config.add_panel("workshop", "decisions", appeal_pages.decisions_panel, order=5)
+    config.add_panel("account", "decisions", appeal_pages.account_decisions_panel)
+    config.add_subscriber(upkeep.forget_measures_of_mods, ModsDeleted)
+    config.add_subscriber(upkeep.forget_person, AccountDeleted)
+    config.add_worker("decisions that end", upkeep.end_decisions, alone=True)
+    config.add_maintenance("decisions", upkeep.verify_decisions)
+    config.scan("modhub_moderation.cases.pages")
+    config.scan("modhub_moderation.cases.appeal_pages")

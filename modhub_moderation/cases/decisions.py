@@ -1,0 +1,169 @@
+"""Deciding: one transaction writes decision, effect, emails and audit entry (C-CAS-3)."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from modhub.audit import record
+from modhub.base.errors import ApiError, conflict, not_found
+from modhub.base.service_registry import find_optional_service
+from modhub.db import iso, now
+from modhub.interfaces import IAccounts
+from modhub_moderation.cases.effects import Effects, begin_measures, end_measures
+from modhub_moderation.cases.models import Appeal, Case, Decision, SubjectKind
+from modhub_moderation.cases.rulings import (
+    RESTRICTIONS,
+    Ruling,
+    SubjectState,
+    clean_ruling,
+    decided_already,
+)
+from modhub_moderation.cases.services import find_last_decision, lock_case
+from modhub_moderation.cases.settings import APPEAL_DAYS, EVIDENCE_DAYS
+from modhub_moderation.cases.statements import Written, tell_owner, tell_reporters
+from modhub_moderation.moderators import require_moderator
+
+DECIDED: Final = "case decided"
+"""The action in the audit trail."""
+
+
+class Decider(NamedTuple):
+    """Who decides. Without a number it is the service itself, or an operator at the command line."""
+
+    moderator_id: int | None = None
+    automatic: bool = False
+
+
+def own_case() -> ApiError:
+    """403: nobody decides about their own mods or account (C-CAS-1)."""
+    return ApiError(403, "own_case", "Nobody decides about their own mods or account.")
+
+
+class LockedCase(NamedTuple):
+    """A case, what it is about and what was decided last in it, all locked."""
+
+    case: Case
+    state: SubjectState
+    last: Decision | None
+
+
+def lock_subject(session: Session, registry: Any, case_id: int) -> LockedCase:
+    """Lock the case, the account and the mod, in this order. 404 if there is no such case."""
+    case = lock_case(session, case_id)
+    if case is None:
+        raise not_found()
+    effects, accounts = Effects.of(registry), find_optional_service(registry, IAccounts)
+    exists = has_account = accounts is not None and accounts.lock(session, case.owner_id)
+    hidden = False
+    if case.subject_kind == SubjectKind.MOD.value:
+        exists = effects.mods.lock(session, case.subject_id)
+        mod = effects.mods.get_mods(session, [case.subject_id]).get(case.subject_id) if exists else None
+        hidden = mod is not None and mod.hidden
+    blocked = bool(has_account and effects.blocking and effects.blocking.get_blocked(session, [case.owner_id]))
+    return LockedCase(case, SubjectState(exists, hidden, blocked), find_last_decision(session, case.id))
+
+
+def decide(
+    session: Session, registry: Any, case_id: int, ruling: Ruling, decider: Decider, *, after: int | None
+) -> Decision:
+    """Decide a case, or replace what was decided in it.
+
+    ``after`` is the decision that the moderator saw as the last one, None for none: with another one there now it is
+    409 ``decided_already``, so of two moderators one decides. An automatic decision leaves the case open.
+    """
+    if decider.moderator_id is not None:
+        require_moderator(session, registry, decider.moderator_id)
+    locked = lock_subject(session, registry, case_id)
+    if decider.moderator_id == locked.case.owner_id:
+        raise own_case()
+    last = locked.last
+    if (None if last is None else last.id) != after:
+        raise decided_already()
+    if last is not None and has_open_appeal(session, last.id):
+        raise conflict("appealed", "The decision before was appealed: decide the appeal.")
+    return write_decision(session, registry, locked, ruling, decider).decision
+
+
+def write_decision(
+    session: Session, registry: Any, locked: LockedCase, ruling: Ruling, decider: Decider, *, is_appeal: bool = False
+) -> Written:
+    """Write what is decided and let it take effect; the decider is allowed to. Whom it concerns is told."""
+    (case, state, last), effects, moment = locked, Effects.of(registry), now()
+    ruling = clean_ruling(ruling, case, last, state, effects.moderation.parts)
+    secret = secrets.token_urlsafe(32) if ruling.kind in RESTRICTIONS else None
+    decision = Decision(
+        case_id=case.id,
+        replaces_id=None if last is None else last.id,
+        kind=ruling.kind.value,
+        part=ruling.part,
+        part_key=ruling.part_key,
+        hides_mods=ruling.hides_mods,
+        ground=ruling.ground.value,
+        basis=None if ruling.basis is None else ruling.basis.value,
+        clause=ruling.clause,
+        facts=ruling.facts,
+        origin=case.origin,
+        automatic=decider.automatic,
+        moderator_id=decider.moderator_id,
+        until=ruling.until,
+        decided_at=moment,
+        appeal_hash=None if secret is None else hash_secret(secret),
+        appeal_until=None if secret is None else moment + timedelta(days=registry.settings[APPEAL_DAYS]),
+    )
+    session.add(decision)
+    session.flush()
+    keep_days = registry.settings[EVIDENCE_DAYS]
+    keep_until = moment + timedelta(days=keep_days) if keep_days else None
+    begin_measures(session, effects, case, decision, last=last, keep_until=keep_until)
+    is_whole = last is None or end_measures(session, effects, last)
+    if not decider.automatic or case.decided_at is not None:
+        _close(case, moment)
+    session.flush()
+    record(session, DECIDED, "case", case.id, **describe_decision(decision))
+    written = Written(case, decision, last, secret, is_whole, is_appeal)
+    tell_owner(session, registry, written)
+    if case.decided_at is not None:
+        tell_reporters(session, registry, written)
+    return written
+
+
+def _close(case: Case, moment: Any) -> None:
+    case.open_key = None
+    case.decided_at = case.decided_at or moment
+    case.ended_at = moment
+
+
+def hash_secret(secret: str) -> str:
+    """What is stored of the secret in the link to appeal (256 random bits)."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def has_open_appeal(session: Session, decision_id: int) -> bool:
+    """Whether the decision was appealed and the appeal is not decided."""
+    is_open = Appeal.decision_id == decision_id, Appeal.decided_at.is_(None)
+    return session.scalar(select(Appeal.id).where(*is_open)) is not None
+
+
+def describe_decision(decision: Decision) -> dict[str, int | str | None]:
+    """The facts of a decision for the audit trail; ``digest`` is of all that it says, so that no word can change."""
+    said = (
+        *(decision.id, decision.case_id, decision.replaces_id, decision.kind, decision.part, decision.part_key),
+        *(decision.hides_mods, decision.ground, decision.basis, decision.clause, decision.facts, decision.origin),
+        *(decision.automatic, decision.moderator_id, None if decision.until is None else iso(decision.until)),
+        iso(decision.decided_at),
+    )
+    return {
+        "decision": decision.id,
+        "replaces": decision.replaces_id,
+        "kind": decision.kind,
+        "ground": decision.ground,
+        "basis": decision.basis,
+        "origin": decision.origin,
+        "automatic": "yes" if decision.automatic else "no",
+        "digest": hashlib.sha256(msgspec.json.encode(said)).hexdigest(),
+    }

@@ -1,0 +1,219 @@
+"""``/Modhub/moderation/cases``: a case with all that is known of it, and the form to decide; appeals."""
+
+from datetime import UTC, date, datetime, time
+from typing import Any, Final
+
+from modhub.audit import record
+from modhub.base.errors import ApiError, invalid, not_found
+from modhub.content.text import N_
+from modhub.http.payload import query
+from modhub.http.request import Request
+from modhub.interfaces import IMods, IProfiles
+from modhub.ui.forms import set_error_status
+from modhub.ui.template_helpers import translations_for
+from modhub.ui.xml_responses import Redirect
+from modhub.web.traversal import parse_id
+from modhub.web.views import page
+from modhub_moderation.cases import words
+from modhub_moderation.cases.appeals import Verdict, decide_appeal, may_decide
+from modhub_moderation.cases.decisions import Decider, decide, own_case
+from modhub_moderation.cases.models import (
+    Appeal,
+    AppealOutcome,
+    Basis,
+    Decision,
+    DecisionKind,
+    Ground,
+    Origin,
+    SubjectKind,
+    open_key,
+)
+from modhub_moderation.cases.read_service import CaseView, list_cases, names_of, read_case, removable_parts
+from modhub_moderation.cases.resources import AppealResource, CaseResource, IAppeal, ICase, ICases
+from modhub_moderation.cases.rulings import Ruling, read_choice
+from modhub_moderation.cases.services import CaseSubject, open_case
+from modhub_moderation.moderators import MODERATION, IModerationDesk, ModerationPermission, require_moderator
+
+CASES: Final = f"{MODERATION}/cases"
+CASE_TEMPLATE: Final = "modhub_moderation:templates/cases/case.jinja2"
+CASES_TEMPLATE: Final = "modhub_moderation:templates/cases/cases.jinja2"
+RULING_FIELDS: Final = {
+    "kind": N_("Decision"),
+    "ground": N_("Ground"),
+    "basis": N_("It rests on"),
+    "clause": N_("Clause"),
+    "facts": N_("Facts"),
+    "until": N_("Ends on"),
+    "part": N_("Part"),
+    "hidesMods": N_("Hide the mods of the account"),
+    "after": "",
+    "sure": "",
+}
+"""The fields of the form and their labels."""
+
+
+@page(context=IModerationDesk, request_method="GET", permission=ModerationPermission.DECIDE)
+def desk_page(_context: Any, _request: Request) -> Redirect:
+    """``GET /Modhub/moderation``"""
+    return Redirect(CASES)
+
+
+@page(context=ICases, request_method="GET", permission=ModerationPermission.DECIDE, renderer=CASES_TEMPLATE)
+def cases_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/moderation/cases``: the newest cases, and the form that opens one on own initiative."""
+    return _cases_values(request)
+
+
+def _cases_values(request: Request, **more: Any) -> dict[str, Any]:
+    with request.databases.readonly_session() as session:
+        cases = list_cases(session)
+    typed = {"kind": query(request, "kind") or "", "number": query(request, "number") or ""}
+    names = names_of(request.registry, {case.owner_id for case in cases})
+    return {"cases": cases, "names": names, "words": words, "typed": typed, "error": None, **more}
+
+
+@page(context=ICases, request_method="POST", permission=ModerationPermission.DECIDE, renderer=CASES_TEMPLATE)
+def open_case_submit(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/moderation/cases``: open a case about the mod or the account with this number."""
+    typed = {name: request.POST.get(name, "").strip() for name in ("kind", "number")}
+    try:
+        case_id = _open_own(request, typed["kind"], parse_id(typed["number"]) or 0)
+    except ApiError as refused:
+        set_error_status(request, refused)
+        return _cases_values(request, typed=typed, error=refused.localized(translations_for(request).gettext))
+    return Redirect(f"{CASES}/{case_id}")
+
+
+def _open_own(request: Request, kind_name: str, number: int) -> int:
+    session, moderator_id = request.dbsession, request.authenticated_userid
+    require_moderator(session, request.registry, moderator_id)
+    subject = _find_subject(request, read_choice(SubjectKind, kind_name, "Choose a mod or an account."), number)
+    if subject is None:
+        raise invalid("There is no mod or account with this number.")
+    if subject.owner_id == moderator_id:
+        raise own_case()
+    case = open_case(session, subject, Origin.OWN)
+    record(session, "case opened", "case", case.id, subject=open_key(subject.kind, subject.id))
+    return case.id
+
+
+def _find_subject(request: Request, kind: SubjectKind, number: int) -> CaseSubject | None:
+    """The mod or the account with this number; None if there is none."""
+    if kind is SubjectKind.ACCOUNT:
+        profile = request.find_service(IProfiles).get_profiles({number}).get(number)
+        return None if profile is None else CaseSubject(kind, number, number, profile.name)
+    mod = request.find_service(IMods).get_mods(request.dbsession, [number]).get(number)
+    return None if mod is None else CaseSubject(kind, number, mod.owner, mod.title)
+
+
+@page(context=ICase, request_method="GET", permission=ModerationPermission.DECIDE, renderer=CASE_TEMPLATE)
+def case_page(context: CaseResource, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/moderation/cases/{caseId}``"""
+    return case_values(context.id, request)
+
+
+def case_values(case_id: int | None, request: Request, **more: Any) -> dict[str, Any]:
+    """The values of the page; ``typed`` is what a refused form had, ``error`` why."""
+    if case_id is None:
+        raise not_found()
+    moderator_id: int = request.authenticated_userid
+    with request.databases.readonly_session() as session:
+        view = read_case(session, request.registry, case_id)
+        open_appeal = next((row for row in view.appeals.values() if row.decided_at is None), None)
+        refusal = _refusal(session, view, open_appeal, moderator_id)
+    last = view.decisions[0] if view.decisions else None
+    known = {"ground": view.notices[0].ground if view.notices else "", "after": "" if last is None else str(last.id)}
+    typed = {**dict.fromkeys(RULING_FIELDS, ""), **known}
+    values = {"view": view, "words": words, "last": last, "open_appeal": open_appeal, "refusal": refusal}
+    chosen = {"typed": typed, "reasons": "", "error": None, "error_code": "", "done": query(request, "done") or ""}
+    return {**values, **chosen, "say_done": _say_done(request), **more}
+
+
+def _refusal(session: Any, view: CaseView, open_appeal: Appeal | None, moderator_id: int) -> ApiError | None:
+    """Why this moderator cannot decide here."""
+    if moderator_id == view.case.owner_id:
+        return own_case()
+    if open_appeal is None:
+        return None
+    appealed = next(decision for decision in view.decisions if decision.id == open_appeal.decision_id)
+    return may_decide(session, view.case, appealed, moderator_id)
+
+
+def _say_done(request: Request) -> Any:
+    messages, parts = translations_for(request), removable_parts(request.registry)
+
+    def say(decision: Decision) -> str:
+        return words.say_done(messages, decision, parts)
+
+    return say
+
+
+@page(
+    context=ICase,
+    request_method="POST",
+    permission=ModerationPermission.DECIDE,
+    renderer=CASE_TEMPLATE,
+    preserve_fields=RULING_FIELDS,
+)
+def decide_submit(context: CaseResource, request: Request) -> Any:
+    """``POST /Modhub/moderation/cases/{caseId}``: decide."""
+    typed = {name: request.POST.get(name, "") for name in RULING_FIELDS}
+    try:
+        ruling, after = read_ruling(typed), parse_id(typed["after"])
+        if context.id is None:
+            raise not_found()
+        decider = Decider(request.authenticated_userid)
+        decide(request.dbsession, request.registry, context.id, ruling, decider, after=after)
+    except ApiError as refused:
+        set_error_status(request, refused)
+        error = refused.localized(translations_for(request).gettext)
+        return case_values(context.id, request, typed=typed, error=error, error_code=refused.code)
+    return Redirect(f"{CASES}/{context.id}?done=decided")
+
+
+def read_ruling(typed: dict[str, str]) -> Ruling:
+    """The ruling in a form; 400 for what cannot be read."""
+    kind = read_choice(DecisionKind, typed["kind"], "Choose a decision.")
+    if kind is DecisionKind.DELETE and not typed["sure"]:
+        raise invalid("Deleting cannot be undone. Tick the box if you are sure.")
+    part, _, part_key = typed["part"].partition(":")
+    return Ruling(
+        kind=kind,
+        ground=read_choice(Ground, typed["ground"], "Choose a ground."),
+        facts=typed["facts"],
+        basis=read_choice(Basis, typed["basis"], "Choose law or terms.") if typed["basis"] else None,
+        clause=typed["clause"],
+        part=part,
+        part_key=part_key,
+        hides_mods=bool(typed["hidesMods"]),
+        until=_read_day(typed["until"]),
+    )
+
+
+def _read_day(value: str) -> datetime | None:
+    """The end of a day, in UTC."""
+    if not value.strip():
+        return None
+    try:
+        day = date.fromisoformat(value.strip())
+    except ValueError:
+        raise invalid("Write the day as 2026-12-31.") from None
+    return datetime.combine(day, time(23, 59, 59), UTC)
+
+
+@page(context=IAppeal, request_method="POST", permission=ModerationPermission.DECIDE, renderer=CASE_TEMPLATE)
+def appeal_submit(context: AppealResource, request: Request) -> Any:
+    """``POST /Modhub/moderation/appeals/{appealId}``: decide an appeal."""
+    reasons = request.POST.get("reasons", "")
+    with request.databases.readonly_session() as session:
+        appeal = session.get_one(Appeal, context.id)
+        case_id = session.get_one(Decision, appeal.decision_id).case_id
+    try:
+        outcome = read_choice(AppealOutcome, request.POST.get("outcome", ""), "Choose how the appeal ends.")
+        moderator_id: int = request.authenticated_userid
+        decide_appeal(request.dbsession, request.registry, appeal.id, Verdict(outcome, reasons), moderator_id)
+    except ApiError as refused:
+        set_error_status(request, refused)
+        error = refused.localized(translations_for(request).gettext)
+        return case_values(case_id, request, reasons=reasons, error=error, error_code=refused.code)
+    return Redirect(f"{CASES}/{case_id}?done=appeal")

@@ -1,0 +1,137 @@
+"""The addresses of cases, of decisions as the person concerned sees them, and of the link to appeal."""
+
+from functools import cached_property
+from typing import Any
+
+from pyramid.authorization import DENY_ALL, Allow, Authenticated
+from pyramid.config import Configurator
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from zope.interface import implementer
+
+from modhub.base.identity import CredentialKind, Permission
+from modhub.interfaces import IResource, ISite
+from modhub.web.traversal import OwnedResource, Resource, parse_id
+from modhub_moderation.cases.models import Appeal, Case, Decision
+from modhub_moderation.moderators import IModerationDesk
+
+
+class DecisionPermission(Permission):
+    """What the person concerned may do."""
+
+    READ = "decision:read", CredentialKind.ACCOUNT
+    APPEAL = "decision:appeal", CredentialKind.ACCOUNT
+
+
+class ICases(IResource):
+    """``/Modhub/moderation/cases``"""
+
+
+class ICase(IResource):
+    """``/Modhub/moderation/cases/{caseId}``"""
+
+
+class IAppeal(IResource):
+    """``/Modhub/moderation/appeals/{appealId}``"""
+
+
+class IOwnDecisions(IResource):
+    """``/Modhub/decisions``: the decisions about one's own mods and account."""
+
+
+class IOwnDecision(IResource):
+    """``/Modhub/decisions/{decisionId}``"""
+
+
+class IAppealLink(IResource):
+    """``/Modhub/appeal``: the address in statements of reasons."""
+
+
+@implementer(ICases)
+class CasesResource(Resource):
+    """All cases; the desk above it has checked the visitor."""
+
+    def get_member(self, name: str) -> "CaseResource":
+        """The case with this number."""
+        return CaseResource(self, name)
+
+
+@implementer(ICase)
+class CaseResource(Resource):
+    """One case."""
+
+    @cached_property
+    def id(self) -> int | None:
+        """Its number; None if the address has none."""
+        return parse_id(self.__name__)
+
+    def check_exists(self, session: Session) -> bool:
+        """Whether there is such a case."""
+        return self.id is not None and session.get(Case, self.id) is not None
+
+
+class AppealsResource(Resource):
+    """``/Modhub/moderation/appeals``"""
+
+    def get_member(self, name: str) -> "AppealResource":
+        """The appeal with this number."""
+        return AppealResource(self, name)
+
+
+@implementer(IAppeal)
+class AppealResource(Resource):
+    """One appeal."""
+
+    @cached_property
+    def id(self) -> int | None:
+        """Its number; None if the address has none."""
+        return parse_id(self.__name__)
+
+    def check_exists(self, session: Session) -> bool:
+        """Whether there is such an appeal."""
+        return self.id is not None and session.get(Appeal, self.id) is not None
+
+
+@implementer(IOwnDecisions)
+class OwnDecisionsResource(Resource):
+    """Everybody who is signed in has such a page."""
+
+    __acl__ = [(Allow, Authenticated, DecisionPermission.READ), DENY_ALL]
+
+    def get_member(self, name: str) -> "OwnDecisionResource":
+        """The decision with this number, for the person concerned."""
+        return OwnDecisionResource(self, name)
+
+
+@implementer(IOwnDecision)
+class OwnDecisionResource(OwnedResource):
+    """One decision, for the person concerned alone."""
+
+    owner_permissions = (DecisionPermission.READ, DecisionPermission.APPEAL)
+
+    @cached_property
+    def id(self) -> int | None:
+        """Its number; None if the address has none."""
+        return parse_id(self.__name__)
+
+    def find_owner(self, session: Session) -> int | None:
+        """The account that it concerns."""
+        owner = select(Case.owner_id).join(Decision, Decision.case_id == Case.id)
+        return session.scalar(owner.where(Decision.id == (self.id or 0)))
+
+
+@implementer(IAppealLink)
+class AppealLinkResource(Resource):
+    """Who has the link of a statement reads this statement and can appeal, without a session."""
+
+
+def includeme(config: Configurator) -> None:
+    """Mount the resources."""
+    children: list[tuple[Any, str, Any]] = [
+        (IModerationDesk, "cases", CasesResource),
+        (IModerationDesk, "appeals", AppealsResource),
+        (ISite, "decisions", OwnDecisionsResource),
+        (ISite, "appeal", AppealLinkResource),
+    ]
+    for parent, name, factory in children:
+        config.add_child(parent, name, factory)

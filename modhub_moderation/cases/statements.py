@@ -1,0 +1,188 @@
+"""The statement of reasons for the person concerned, and what those who reported are told (C-CAS-6, C-CAS-7).
+
+The person concerned learns the ground and the facts, never who reported nor what they wrote.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from modhub.base.service_registry import find_service
+from modhub.content.text import N_
+from modhub.interfaces import IModeration
+from modhub.ui.i18n import Catalogs, Translations
+from modhub_auth.mail.outbox import EmailEntry, without_links
+from modhub_moderation.cases.emails import (
+    Letter,
+    addresses_of,
+    in_languages,
+    outbox_of,
+    queue_for_account,
+    queue_for_stranger,
+)
+from modhub_moderation.cases.models import Basis, Case, Decision, DecisionKind, Ground, Notice, Origin, SubjectKind
+from modhub_moderation.cases.rulings import RESTRICTIONS
+from modhub_moderation.cases.words import GROUNDS, say_done, say_subject
+
+STATEMENT: Final = "statement"
+"""The kind of emails to the person concerned."""
+OUTCOME: Final = "report outcome"
+"""The kind of emails to those who reported."""
+OWN_DECISIONS: Final = "/Modhub/decisions"
+"""The page with all decisions about a person's own mods and account."""
+APPEAL_PAGE: Final = "/Modhub/appeal"
+BASIS_LINES: Final = {
+    Basis.LAW: N_("It rests on the law: %(clause)s"),
+    Basis.TERMS: N_("It rests on our terms: %(clause)s"),
+}
+ORIGIN_LINES: Final = {
+    Origin.NOTICE: N_("The case began with a notice that we got."),
+    Origin.OWN: N_("We looked into this on our own initiative."),
+}
+AUTOMATIC: Final = N_("The decision was made automatically.")
+BY_PERSON: Final = N_("A person made the decision.")
+REDRESS: Final = N_(
+    "An appeal is free of charge and decided by another person where we have one. You can also turn to a certified "
+    "body for out-of-court dispute settlement, or to a court."
+)
+REDRESS_AFTER: Final = N_("You can still turn to a certified body for out-of-court dispute settlement, or to a court.")
+NOT_WHOLE: Final = N_("It could not be put back, because its place has been taken meanwhile. Please upload it again.")
+
+OUTCOME_SUBJECT: Final = N_("What became of your notice")
+ACTED: Final = N_("Thank you for your notice. We have acted on it.")
+NOT_ACTED: Final = N_("Thank you for your notice. We have looked at it and leave everything as it is.")
+CHANGED: Final = N_("You sent us a notice. What we decided about it first no longer applies.")
+APPEALED: Final = N_(
+    "You sent us a notice. The person concerned appealed, and what we decided first no longer applies."
+)
+REPORTER_REDRESS: Final = N_(
+    "If you disagree, you can answer to the operator's contact address, turn to a certified body for out-of-court "
+    "dispute settlement, or to a court."
+)
+
+
+class Written(NamedTuple):
+    """A decision that was written, with what those whom it concerns need to know of it."""
+
+    case: Case
+    decision: Decision
+    last: Decision | None
+    """The one that it replaces."""
+    secret: str | None = None
+    """What the link to appeal has, which is stored as a hash only."""
+    is_whole: bool = True
+    """Whether all that the one before did could be undone."""
+    is_appeal: bool = False
+    """Whether it is the outcome of an appeal."""
+
+
+def tell_owner(session: Session, registry: Any, written: Written) -> None:
+    """Queue the statement of reasons, or that a decision is undone. A dismissal of what was never decided is not told.
+
+    An appeal's outcome has an email of its own.
+    """
+    case, decision, last = written.case, written.decision, written.last
+    undoes = last is not None and DecisionKind(last.kind) in RESTRICTIONS
+    is_told = DecisionKind(decision.kind) is not DecisionKind.DISMISS or undoes
+    if written.is_appeal or not is_told:
+        return
+
+    def write(messages: Translations) -> Letter:
+        lines = list(reasons(registry, messages, case, decision, without_links(case.title)))
+        if not written.is_whole:
+            lines.append(messages.gettext(NOT_WHOLE))
+        return Letter(_subject(messages, case), [EmailEntry(lines=lines), *_ways(registry, messages, written)])
+
+    fixed = partial(fixed_letter, registry)
+    queue_for_account(session, registry, case.owner_id, STATEMENT, write=write, fixed=fixed)
+
+
+def fixed_letter(registry: Any, messages: Translations) -> Letter:
+    """What an address gets that its owner never confirmed: that there is something to read after signing in."""
+    lines = [messages.gettext(N_("A moderator has decided about content of the account with this email address."))]
+    link = registry.settings["modhub.base_url"] + OWN_DECISIONS
+    return Letter(messages.gettext(N_("A decision by our moderators")), [EmailEntry(lines=lines, link=link)])
+
+
+def _subject(messages: Translations, case: Case) -> str:
+    if case.subject_kind == SubjectKind.MOD.value:
+        return messages.gettext(N_("A decision about your mod"))
+    return messages.gettext(N_("A decision about your account"))
+
+
+def reasons(registry: Any, messages: Translations, case: Case, decision: Decision, title: str) -> Iterator[str]:
+    """What article 17 wants said: what, for how long, why, on what ground, how it began, and whether a person decided.
+
+    ``title`` is that of the case as it may be shown there.
+    """
+    yield say_subject(messages, case, title)
+    yield say_done(messages, decision, find_service(registry, IModeration).parts)
+    if decision.until is not None:
+        yield messages.gettext(N_("It ends by itself on %(date)s."), date=messages.date(decision.until.date()))
+    if DecisionKind(decision.kind) in RESTRICTIONS:
+        yield messages.gettext(N_("Ground: %(ground)s"), ground=messages.gettext(GROUNDS[Ground(decision.ground)]))
+    if decision.basis is not None:
+        yield messages.gettext(BASIS_LINES[Basis(decision.basis)], clause=decision.clause)
+    yield messages.gettext(N_("The facts:"))
+    yield from messages.gettext(decision.facts).splitlines()
+    yield messages.gettext(ORIGIN_LINES[Origin(decision.origin)])
+    yield messages.gettext(AUTOMATIC if decision.automatic else BY_PERSON)
+
+
+def _ways(registry: Any, messages: Translations, written: Written) -> Iterator[EmailEntry]:
+    """What the person concerned can do now."""
+    base, until = registry.settings["modhub.base_url"], written.decision.appeal_until
+    if written.secret is None or until is None:
+        return
+    line = messages.gettext(N_("You can appeal once, until %(date)s:"), date=messages.date(until.date()))
+    yield EmailEntry(lines=[line], link=f"{base}{APPEAL_PAGE}?token={written.secret}")
+    yield EmailEntry(lines=[messages.gettext(REDRESS)])
+
+
+def tell_reporters(session: Session, registry: Any, written: Written) -> None:
+    """Queue what became of their notices to all who reported and whose data are not erased, each person once."""
+    catalogs, told = find_service(registry, Catalogs), set[str]()
+    notices = select(Notice).where(Notice.case_id == written.case.id, Notice.erased_at.is_(None)).order_by(Notice.id)
+    for notice in session.scalars(notices):
+        languages = [catalogs.choose(notice.locale)]
+        known = [] if notice.account_id is None else addresses_of(session, notice.account_id)
+        for address, is_confirmed in known or ([(notice.email, False)] if notice.email else []):
+            if address in told:
+                continue
+            told.add(address)
+            if is_confirmed:
+                email = in_languages(registry, languages, partial(_outcome, registry, written))
+                outbox_of(registry).queue(session, OUTCOME, address, email)
+            else:
+                fixed = partial(_fixed_outcome, written)
+                queue_for_stranger(session, registry, address, OUTCOME, fixed=fixed, languages=languages)
+
+
+def _outcome(registry: Any, written: Written, messages: Translations) -> Letter:
+    case, decision = written.case, written.decision
+    lines = [
+        say_subject(messages, case, without_links(case.title)),
+        messages.gettext(_verdict(written)),
+        say_done(messages, decision, find_service(registry, IModeration).parts),
+        messages.gettext(N_("The facts:")),
+        *messages.gettext(decision.facts).splitlines(),
+        messages.gettext(AUTOMATIC if decision.automatic else BY_PERSON),
+        messages.gettext(REPORTER_REDRESS),
+    ]
+    return Letter(messages.gettext(OUTCOME_SUBJECT), [EmailEntry(lines=lines)])
+
+
+def _fixed_outcome(written: Written, messages: Translations) -> Letter:
+    lines = [messages.gettext(_verdict(written)), messages.gettext(REPORTER_REDRESS)]
+    return Letter(messages.gettext(OUTCOME_SUBJECT), [EmailEntry(lines=lines)])
+
+
+def _verdict(written: Written) -> str:
+    if DecisionKind(written.decision.kind) in RESTRICTIONS:
+        return ACTED
+    if written.is_appeal:
+        return APPEALED
+    return NOT_ACTED if written.last is None else CHANGED

@@ -1,0 +1,82 @@
+"""What happens to cases by itself: decisions end, deleted mods and accounts are forgotten, records are verified."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import exists, select, update
+from sqlalchemy.orm import Session, aliased
+
+from modhub.audit import read_facts
+from modhub.base.service_registry import find_service
+from modhub.db import Databases, bulk, now
+from modhub.events import AccountDeleted, ModsDeleted
+from modhub.workers import raise_if_stopping
+from modhub_moderation.cases.decisions import (
+    DECIDED,
+    Decider,
+    describe_decision,
+    has_open_appeal,
+    lock_subject,
+    write_decision,
+)
+from modhub_moderation.cases.effects import Effects, forget_measures
+from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Ground, SubjectKind
+from modhub_moderation.cases.rulings import ENDED, UNDOES, Ruling
+
+
+def forget_measures_of_mods(event: ModsDeleted) -> None:
+    """Deleted mods are no longer hidden, nor is anything kept aside for them. Cases and decisions stay."""
+    forget_measures(event.session, Effects.of(event.registry), SubjectKind.MOD, event.mod_ids)
+
+
+def forget_person(event: AccountDeleted) -> None:
+    """Of a deleted account the decisions stay, without its name, without the words of its appeals and their links."""
+    session = event.session
+    forget_measures(session, Effects.of(event.registry), SubjectKind.ACCOUNT, [event.account_id])
+    cases = select(Case.id).where(Case.owner_id == event.account_id)
+    decisions = select(Decision.id).where(Decision.case_id.in_(cases))
+    bulk.execute_bulk(session, update(Case).where(Case.owner_id == event.account_id).values(title=""))
+    bulk.execute_bulk(session, update(Appeal).where(Appeal.decision_id.in_(decisions)).values(text=""))
+    bulk.execute_bulk(session, update(Decision).where(Decision.case_id.in_(cases)).values(appeal_hash=None))
+
+
+def end_decisions(registry: Any) -> None:
+    """The worker that undoes decisions whose time has passed, each in its own transaction."""
+    databases, later = find_service(registry, Databases), aliased(Decision)
+    is_replaced = exists().where(later.replaces_id == Decision.id)
+    due = select(Decision.id, Decision.case_id).where(Decision.until <= now(), ~is_replaced)
+    with databases.readonly_session() as session:
+        ended = session.execute(due.order_by(Decision.until)).all()
+    for decision_id, case_id in ended:
+        raise_if_stopping(registry)
+        with databases.write_session.begin() as session:
+            end_decision(session, registry, case_id, decision_id)
+
+
+def end_decision(session: Session, registry: Any, case_id: int, decision_id: int) -> bool:
+    """Undo this decision if it is still in force; False if a moderator was faster, or has to decide an appeal."""
+    locked = lock_subject(session, registry, case_id)
+    last = locked.last
+    if last is None or last.id != decision_id or has_open_appeal(session, decision_id):
+        return False
+    ruling = Ruling(UNDOES[DecisionKind(last.kind)], Ground(last.ground), ENDED)
+    write_decision(session, registry, locked, ruling, Decider(automatic=True))
+    return True
+
+
+def verify_decisions(session: Session) -> Iterator[str]:
+    """Yield a sentence for each decision that is not what the audit trail says, or not there (C-CAS-8)."""
+    recorded, newest = dict[int, dict[str, Any]](), 0
+    for _, details in read_facts(session, DECIDED):
+        number = int(details["decision"])
+        if number < newest:
+            yield f"decision {number} is recorded after decision {newest}"
+        recorded[number], newest = details, max(number, newest)
+    for decision in session.scalars(select(Decision).order_by(Decision.id)):
+        facts = recorded.pop(decision.id, None)
+        if facts is None:
+            yield f"decision {decision.id} of case {decision.case_id} is not in the audit trail"
+        elif facts != {name: value for name, value in describe_decision(decision).items() if value is not None}:
+            yield f"decision {decision.id} of case {decision.case_id} is not what the audit trail says"
+    for number in recorded:
+        yield f"decision {number} is in the audit trail, and was removed"

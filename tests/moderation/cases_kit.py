@@ -1,0 +1,62 @@
+"""Cases, notices and decisions for tests, made as their parts of the service make them."""
+
+import hashlib
+import re
+from typing import Any
+
+from modhub.db import now
+from modhub_moderation.cases.decisions import Decider, decide
+from modhub_moderation.cases.models import Basis, Case, DecisionKind, Ground, Notice, Origin, SubjectKind
+from modhub_moderation.cases.rulings import RESTRICTIONS, Ruling
+from modhub_moderation.cases.services import CaseSubject, open_case
+from modhub_testing import Site
+
+FACTS = "The archive holds a keylogger."
+STRANGER = "stranger@example.org"
+NOTICE = "I saw it with my own eyes."
+
+
+def make_case(site: Site, owner: Any, mod: Any = None, *, reporter: Any = None, stranger: bool = False) -> int:
+    """A case about the mod, or about its owner; with a reporter it began with a notice."""
+    reported = reporter is not None or stranger
+    with site.databases.write_session.begin() as session:
+        subject = (
+            CaseSubject(SubjectKind.ACCOUNT, owner.id, owner.id, "Ada")
+            if mod is None
+            else CaseSubject(SubjectKind.MOD, mod["id"], owner.id, mod["title"])
+        )
+        case = open_case(session, subject, Origin.NOTICE if reported else Origin.OWN)
+        same = {"case_id": case.id, "ground": "malware", "text": NOTICE, "created_at": now(), "locale": "en"}
+        if reporter is not None:
+            session.add(Notice(receipt_hash=hashed(f"{case.id} a"), account_id=reporter.id, **same))
+        if stranger:
+            session.add(Notice(receipt_hash=hashed(f"{case.id} b"), name="Stranger", email=STRANGER, **same))
+        return case.id
+
+
+def hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def ruling_of(kind: DecisionKind, **more: Any) -> Ruling:
+    restricts = {"basis": Basis.TERMS, "clause": "§ 4"} if kind in RESTRICTIONS else {}
+    return Ruling(**{"kind": kind, "ground": Ground.MALWARE, "facts": FACTS, **restricts, **more})
+
+
+def rule(site: Site, case_id: int, ruling: Ruling, moderator: Any = None, after: int | None = None) -> int:
+    """Decide; without a moderator automatically. The decision's number."""
+    decider = Decider(automatic=True) if moderator is None else Decider(moderator.id)
+    with site.databases.write_session.begin() as session:
+        return decide(session, site.registry, case_id, ruling, decider, after=after).id
+
+
+def case_of(site: Site, case_id: int) -> Case:
+    with site.databases.readonly_session() as session:
+        return session.get_one(Case, case_id)
+
+
+def appeal_link(text: str) -> str:
+    """The path and query of the link to appeal in an email's text."""
+    match = re.search(r"https?://[^/\s]+(/Modhub/appeal\?token=[\w-]+)", text)
+    assert match, text
+    return match[1]

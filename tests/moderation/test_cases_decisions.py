@@ -1,0 +1,300 @@
+"""Decisions: what they do, whom they are told, how they are replaced, and that they cannot be changed unnoticed."""
+
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import pytest
+from sqlalchemy import delete, select, update
+
+from modhub.audit.models import AuditEntry
+from modhub.base.errors import ApiError
+from modhub.db import now
+from modhub.interfaces import IAccountBlocking, IMods
+from modhub_auth.account_deletion import delete_account
+from modhub_auth.models import Account
+from modhub_moderation.cases import upkeep
+from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
+from modhub_moderation.cases.models import AppealOutcome, Decision, DecisionKind, Measure, Origin
+from modhub_moderation.models import Moderator
+from modhub_testing import Site
+
+from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, case_of, make_case, rule, ruling_of
+from .conftest import Person, emails_to, make_moderator, text_of
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+HIDE, REMOVE, BLOCK, DELETE = DecisionKind.HIDE, DecisionKind.REMOVE, DecisionKind.BLOCK, DecisionKind.DELETE
+DISMISS, RELEASE, UNBLOCK = DecisionKind.DISMISS, DecisionKind.RELEASE, DecisionKind.UNBLOCK
+
+
+class State(NamedTuple):
+    """What everybody sees."""
+
+    mod: int
+    """The status of the mod's page."""
+    text: bool
+    """Whether it shows its description."""
+    blocked: bool
+
+
+SHOWN = State(200, True, False)
+KINDS = {
+    HIDE: ({}, State(404, False, False)),
+    REMOVE: ({"part": "description"}, State(200, False, False)),
+    BLOCK: ({}, State(200, True, True)),
+    DELETE: ({}, State(404, False, False)),
+}
+WITH_MODS = ({"hides_mods": True}, State(404, False, True))
+TABLE = [*((kind, *row) for kind, row in KINDS.items()), (BLOCK, *WITH_MODS)]
+AFTER = {HIDE: SHOWN, REMOVE: SHOWN, BLOCK: SHOWN, DELETE: KINDS[DELETE][1]}
+"""What everybody sees once it is undone."""
+
+
+def state_of(site: Site, mod: Any, owner: Person) -> State:
+    answer = site.get(f"/Modhub/{mod['id']}", expect_errors=True)
+    with site.databases.readonly_session() as session:
+        blocked = site.find_service(IAccountBlocking).get_blocked(session, [owner.id])
+    return State(answer.status_int, "What it is for" in answer.text, bool(blocked))
+
+
+def audit_of(site: Site, case_id: int) -> list[tuple[str, str]]:
+    statement = select(AuditEntry.action, AuditEntry.details).where(
+        AuditEntry.target_kind == "case", AuditEntry.target_id == str(case_id)
+    )
+    with site.databases.readonly_session() as session:
+        return [(action, details) for action, details in session.execute(statement.order_by(AuditEntry.id))]
+
+
+def faults(site: Site) -> list[str]:
+    with site.databases.readonly_session() as session:
+        return list(upkeep.verify_decisions(session))
+
+
+@pytest.mark.parametrize("outcome", [None, *AppealOutcome], ids=lambda value: value or "no-appeal")
+@pytest.mark.parametrize("origin", ["notice", "own", "automatic"])
+@pytest.mark.parametrize(("kind", "choice", "expected"), TABLE, ids=lambda value: getattr(value, "value", ""))
+def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
+    site: Site,
+    ada: Person,
+    bob: Person,
+    mo: Person,
+    kind: DecisionKind,
+    choice: dict[str, Any],
+    expected: State,
+    origin: str,
+    outcome: AppealOutcome | None,
+) -> None:
+    # C-CAS-3, C-CAS-6, C-CAS-7, C-APL-1
+    mod = ada.publish("Tool", description="What it is for")
+    assert state_of(site, mod, ada) == SHOWN
+    reported = origin != "own"
+    case_id = make_case(site, ada, mod, reporter=bob if reported else None, stranger=reported)
+    decision_id = rule(site, case_id, ruling_of(kind, **choice), None if origin == "automatic" else mo)
+    assert state_of(site, mod, ada) == expected
+    (statement,) = [text_of(message) for message in ada.emails() if "decision about" in message["Subject"]]
+    for words in (FACTS, "our terms: § 4", "Malware", "notice that we got" if reported else "own initiative"):
+        assert words in statement
+    assert ("automatically" in statement) == (origin == "automatic")
+    assert NOTICE not in statement
+    assert "Bob" not in statement
+    is_told = origin == "notice"
+    whole, fixed = (outcomes(site, address) for address in (bob.address, STRANGER))
+    assert [len(whole), len(fixed)] == [is_told, is_told]
+    if is_told:
+        assert FACTS in whole[0]
+        assert "acted on it" in fixed[0]
+        assert FACTS not in fixed[0]
+        assert "Tool" not in fixed[0]
+    if outcome is not None:
+        other = make_moderator(site, "Otto")
+        with site.databases.write_session.begin() as session:
+            appeal = create_appeal(session, decision_id, "It is a test of keyboards.")
+            verdict = Verdict(outcome, "We looked at it together.")
+            decide_appeal(session, site.registry, appeal.id, verdict, other.id)
+        reversed_ = outcome is AppealOutcome.REVERSED
+        assert state_of(site, mod, ada) == (AFTER[kind] if reversed_ else expected)
+        (told,) = [text_of(message) for message in ada.emails() if "appeal" in message["Subject"]]
+        assert "We looked at it together." in told
+        assert ("is undone" in told, "stands" in told) == (reversed_, not reversed_)
+        again = 1 if reported and (reversed_ or origin == "automatic") else 0
+        assert len(outcomes(site, bob.address)) == is_told + again
+    decided = ["case decided"] * (2 if outcome is AppealOutcome.REVERSED else 1)
+    appealed = [] if outcome is None else ["decision appealed", "appeal decided"]
+    assert sorted(action for action, _ in audit_of(site, case_id)) == sorted([*decided, *appealed])
+    case = case_of(site, case_id)
+    is_open = origin == "automatic" and outcome is None
+    assert (case.decided_at is None, case.ended_at is None, case.open_key is None) == (is_open, is_open, not is_open)
+    assert faults(site) == []
+
+
+def outcomes(site: Site, address: str) -> list[str]:
+    return [text_of(message) for message in emails_to(site, address) if "your notice" in message["Subject"]]
+
+
+def test_a_dismissal_is_told_to_those_who_reported(site: Site, ada: Person, bob: Person, mo: Person) -> None:
+    # C-CAS-7
+    mod = ada.publish("Tool", description="What it is for")
+    case_id = make_case(site, ada, mod, reporter=bob, stranger=True)
+    rule(site, case_id, ruling_of(DISMISS), mo)
+    assert state_of(site, mod, ada) == SHOWN
+    assert not [message for message in ada.emails() if "decision about" in message["Subject"]]
+    assert "leave everything as it is" in outcomes(site, bob.address)[0]
+    assert "leave everything as it is" in outcomes(site, STRANGER)[0]
+
+
+@pytest.mark.parametrize("kind", [DISMISS, RELEASE])
+def test_a_moderator_ends_what_began_automatically(
+    site: Site, ada: Person, bob: Person, mo: Person, kind: DecisionKind
+) -> None:
+    # C-CAS-5
+    mod = ada.publish("Tool", description="What it is for")
+    case_id = make_case(site, ada, mod, reporter=bob)
+    first = rule(site, case_id, ruling_of(HIDE))
+    assert state_of(site, mod, ada).mod == 404
+    rule(site, case_id, ruling_of(kind), mo, after=first)
+    assert state_of(site, mod, ada) == SHOWN
+    assert len([message for message in ada.emails() if "decision about" in message["Subject"]]) == 2
+
+
+def refused(site: Site, case_id: int, ruling: Any, moderator: Any, after: int | None = None) -> str:
+    with pytest.raises(ApiError) as error:
+        rule(site, case_id, ruling, moderator, after)
+    return error.value.code
+
+
+def test_what_is_refused(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-1, C-CAS-3, C-CAS-4, T-C20
+    mod = ada.publish("Tool", description="What it is for")
+    case_id = make_case(site, ada, mod)
+    for ruling in (
+        ruling_of(HIDE, basis=None),
+        ruling_of(HIDE, clause=" "),
+        ruling_of(DISMISS, facts="  "),
+        ruling_of(DISMISS, facts="x" * 2001),
+        ruling_of(HIDE, clause="x" * 201),
+        ruling_of(REMOVE, part="nothing"),
+        ruling_of(REMOVE, part=""),
+        ruling_of(HIDE, until=now() - timedelta(seconds=1)),
+        ruling_of(HIDE, until=now() + timedelta(days=3700)),
+        ruling_of(DELETE, until=now() + timedelta(days=1)),
+    ):
+        assert refused(site, case_id, ruling, mo) == "invalid_input"
+    assert refused(site, case_id, ruling_of(REMOVE, part="image", part_key="99"), mo) == "no_such_part"
+    assert refused(site, case_id, ruling_of(RELEASE), mo) == "nothing_to_undo"
+    assert refused(site, case_id, ruling_of(UNBLOCK), mo) == "nothing_to_undo"
+    assert refused(site, case_id, ruling_of(HIDE), mo, after=7) == "decided_already"
+    assert refused(site, case_id, ruling_of(HIDE), ada) == "no_moderator"
+    assert refused(site, 999, ruling_of(HIDE), mo) == "not_found"
+    own = make_case(site, mo, mo.publish("Mine"))
+    assert refused(site, own, ruling_of(DISMISS), mo) == "own_case"
+    of_account = make_case(site, ada)
+    assert refused(site, of_account, ruling_of(HIDE), mo) == "invalid_input"
+    assert refused(site, of_account, ruling_of(REMOVE, part="description"), mo) == "invalid_input"
+    assert state_of(site, mod, ada) == SHOWN
+    first = rule(site, case_id, ruling_of(HIDE), mo)
+    assert refused(site, case_id, ruling_of(HIDE), mo) == "decided_already"
+    assert refused(site, case_id, ruling_of(DISMISS), mo, first) == "must_undo"
+    second = rule(site, case_id, ruling_of(DELETE), mo, first)
+    assert refused(site, case_id, ruling_of(RELEASE), mo, second) == "deleted"
+    ada.call("delete", f"/api/modhub/{(other := ada.publish('Other'))['id']}", status=204)
+    gone = make_case(site, ada, other)
+    assert refused(site, gone, ruling_of(HIDE), mo) == "gone"
+    rule(site, gone, ruling_of(DISMISS), mo)
+
+
+def test_a_mod_stays_hidden_while_any_decision_wants_it(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-5
+    first, second = ada.publish("One", description="What it is for"), ada.publish("Two", description="What it is for")
+    of_mod, of_account = make_case(site, ada, first), make_case(site, ada)
+    hidden = rule(site, of_mod, ruling_of(HIDE), mo)
+    blocked = rule(site, of_account, ruling_of(BLOCK, hides_mods=True), mo)
+    assert [state_of(site, mod, ada).mod for mod in (first, second)] == [404, 404]
+    released = rule(site, of_mod, ruling_of(RELEASE), mo, hidden)
+    assert [state_of(site, mod, ada).mod for mod in (first, second)] == [404, 404]
+    rule(site, of_account, ruling_of(UNBLOCK), mo, blocked)
+    assert [state_of(site, mod, ada) for mod in (first, second)] == [SHOWN, SHOWN]
+    assert released
+    with site.databases.readonly_session() as session:
+        assert session.scalars(select(Measure)).all() == []
+
+
+def test_an_operator_s_hiding_outlasts_a_block(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-5
+    mod = ada.publish("One", description="What it is for")
+    with site.databases.write_session.begin() as session:
+        site.find_service(IMods).hide_mods_of_accounts(session, [ada.id], now())
+    case_id = make_case(site, ada)
+    blocked = rule(site, case_id, ruling_of(BLOCK, hides_mods=True), mo)
+    rule(site, case_id, ruling_of(UNBLOCK), mo, blocked)
+    assert state_of(site, mod, ada) == State(404, False, False)
+    of_mod = make_case(site, ada, mod)
+    rule(site, of_mod, ruling_of(RELEASE), mo)
+    assert state_of(site, mod, ada) == SHOWN
+
+
+def test_a_decision_ends_by_itself(site: Site, ada: Person, bob: Person, mo: Person) -> None:
+    # C-CAS-5
+    mod = ada.publish("Tool", description="What it is for")
+    case_id = make_case(site, ada, mod, reporter=bob)
+    first = rule(site, case_id, ruling_of(HIDE, until=now() + timedelta(days=2)), mo)
+    upkeep.end_decisions(site.registry)
+    assert state_of(site, mod, ada).mod == 404
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Decision).where(Decision.id == first).values(until=now()))
+    upkeep.end_decisions(site.registry)
+    upkeep.end_decisions(site.registry)
+    assert state_of(site, mod, ada) == SHOWN
+    last = ada.emails()[-1]
+    assert "has passed" in text_of(last)
+    assert "automatically" in text_of(last)
+    with site.databases.readonly_session() as session:
+        kinds = session.scalars(select(Decision.kind).order_by(Decision.id)).all()
+    assert kinds == ["hide", "release"]
+
+
+def test_the_records_show_what_was_changed(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-8
+    cases = [make_case(site, ada, ada.publish(f"Tool {number}")) for number in range(3)]
+    first, second, third = [rule(site, case_id, ruling_of(DISMISS), mo) for case_id in cases]
+    assert faults(site) == []
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Decision).where(Decision.id == first).values(facts="Nothing."))
+        session.execute(delete(Decision).where(Decision.id == second))
+        at = session.get_one(Decision, third).decided_at
+        session.get_one(Decision, third).decided_at = at - timedelta(days=1)
+    assert faults(site) == [
+        f"decision {first} of case {cases[0]} is not what the audit trail says",
+        f"decision {third} of case {cases[2]} is not what the audit trail says",
+        f"decision {second} is in the audit trail, and was removed",
+    ]
+
+
+def test_what_goes_with_an_account(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-9
+    mod = ada.publish("Tool", description="What it is for")
+    of_mod, of_account = make_case(site, ada, mod), make_case(site, ada)
+    decision = rule(site, of_mod, ruling_of(REMOVE, part="description"), mo)
+    rule(site, of_account, ruling_of(REMOVE, part="author_name"), mo)
+    statements = [text_of(message) for message in ada.emails() if "your mod" in message["Subject"]]
+    link = appeal_link(statements[0])
+    with site.databases.write_session.begin() as session:
+        create_appeal(session, decision, "My own words.")
+    site.get(link, status=200)
+    with site.databases.write_session.begin() as session:
+        delete_account(session, site.registry, session.get_one(Account, ada.id))
+    site.get(link, status=404)
+    with site.databases.readonly_session() as session:
+        assert session.scalars(select(Measure)).all() == []
+        kept = session.get_one(Decision, decision)
+        assert (kept.facts, kept.appeal_hash) == (FACTS, None)
+    assert case_of(site, of_account).title == ""
+    assert faults(site) == []
+
+
+def test_a_moderator_who_was_removed_decides_nothing(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-1
+    case_id = make_case(site, ada, ada.publish("Tool"))
+    with site.databases.write_session.begin() as session:
+        session.execute(delete(Moderator))
+    assert refused(site, case_id, ruling_of(HIDE), mo) == "no_moderator"
+    assert case_of(site, case_id).origin == Origin.OWN.value

@@ -1,0 +1,96 @@
+"""Who is a moderator, and what everybody else sees of their pages."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import delete
+
+from modhub.admin.program import Admin, build_admin_parser
+from modhub.base.settings import StartRefused
+from modhub.db import now
+from modhub.interfaces import IProfiles
+from modhub_auth.models import Account, Authenticator
+from modhub_moderation.models import Moderator
+from modhub_testing import Site, Start
+from modhub_testing.pages import new_visitor
+
+from .conftest import Person, begin, register
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+DESK = "/Modhub/moderation"
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def admin(site: Site, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*words: str) -> tuple[int, str]:
+        capsys.readouterr()
+        arguments = build_admin_parser(site.config).parse_args(["-c", "unused", *words])
+        code = arguments.run(Admin(site.config), arguments)
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def add_factor(site: Site, account_id: int) -> None:
+    with site.databases.write_session.begin() as session:
+        session.add(Authenticator(account_id=account_id, sealed="x", last_step=0, created_at=now()))
+
+
+def test_a_moderator_needs_an_authenticator(site: Site, ada: Person, admin: Run) -> None:
+    # C-CAS-1
+    with pytest.raises(StartRefused, match="no authenticator"):
+        admin("moderator", "add", ada.address)
+    assert admin("moderator", "list") == (0, "No moderators.\n")
+    add_factor(site, ada.id)
+    assert admin("moderator", "add", ada.address, "--dry-run") == (0, "Nothing was changed.\n")
+    assert f"Account {ada.id} is a moderator now" in admin("moderator", "add", ada.address)[1]
+    assert "already" in admin("moderator", "add", str(ada.id))[1]
+    listed = json.loads(admin("moderator", "list", "--json")[1])
+    assert (listed["accountId"], listed["name"]) == (ada.id, "Ada")
+    ada.pages.get(f"{DESK}/cases", status=200)
+    assert "no longer" in admin("moderator", "remove", str(ada.id))[1]
+    ada.pages.get(DESK, status=404)
+    for words in (("remove", str(ada.id)), ("add", "999"), ("add", "nobody@example.org")):
+        with pytest.raises(StartRefused):
+            admin("moderator", *words)
+
+
+def test_to_everybody_else_there_is_nothing(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-1
+    assert f'href="{DESK}"' in mo.pages.get("/Modhub")
+    assert f'href="{DESK}"' not in ada.pages.get("/Modhub")
+    for path in (DESK, f"{DESK}/cases", f"{DESK}/cases/1", f"{DESK}/appeals/1"):
+        absent = [visitor.get(f"{path}x", status=404).text for visitor in (new_visitor(site), ada.pages)]
+        there = [visitor.get(path, status=404).text for visitor in (new_visitor(site), ada.pages)]
+        assert [len(page) for page in there] == [len(page) - path.count("x") for page in absent] or there == absent
+
+
+def test_a_factor_that_was_removed_closes_the_desk(site: Site, mo: Person) -> None:
+    # C-CAS-1
+    with site.databases.write_session.begin() as session:
+        session.execute(delete(Authenticator).where(Authenticator.account_id == mo.id))
+    assert "need an authenticator" in mo.pages.get(DESK, status=403)
+
+
+def test_without_the_setting_a_password_is_enough(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = begin(start, monkeypatch, modhub_moderation__second_factor="false")
+    ada = register(site, "Ada")
+    with site.databases.write_session.begin() as session:
+        session.add(Moderator(account_id=ada.id, since=now()))
+    ada.pages.get(f"{DESK}/cases", status=200)
+
+
+def test_a_blocked_moderator_is_none(site: Site, mo: Person) -> None:
+    # C-CAS-1
+    with site.databases.write_session.begin() as session:
+        session.get_one(Account, mo.id).blocked_at = now()
+    mo.pages.get(DESK, status=404)
+
+
+def test_a_deleted_account_is_no_moderator(site: Site, mo: Person, admin: Any) -> None:
+    assert site.find_service(IProfiles).get_profiles({mo.id})
+    admin("account", "delete", str(mo.id))
+    assert admin("moderator", "list") == (0, "No moderators.\n")
