@@ -14,6 +14,7 @@ from modhub.base.errors import ApiError, conflict, not_found
 from modhub.base.service_registry import find_optional_service
 from modhub.db import iso, now
 from modhub.interfaces import IAccounts
+from modhub_moderation.cases.advising import advise, check_advised, withdraw_advised
 from modhub_moderation.cases.effects import Effects, begin_measures, end_measures
 from modhub_moderation.cases.models import Appeal, Case, Decision, SubjectKind
 from modhub_moderation.cases.rulings import (
@@ -95,6 +96,7 @@ def write_decision(
     """Write what is decided and let it take effect; the decider is allowed to. Whom it concerns is told."""
     (case, state, last), effects, moment = locked, Effects.of(registry), now()
     ruling = clean_ruling(ruling, case, last, state, effects.moderation.parts)
+    check_advised(session, registry, case, ruling)
     secret = secrets.token_urlsafe(32) if ruling.kind in RESTRICTIONS else None
     decision = Decision(
         case_id=case.id,
@@ -121,6 +123,9 @@ def write_decision(
     keep_until = moment + timedelta(days=keep_days) if keep_days else None
     begin_measures(session, effects, case, decision, last=last, keep_until=keep_until)
     is_whole = last is None or end_measures(session, effects, last)
+    advise(session, decision, ruling)
+    if ruling.kind not in RESTRICTIONS and not decider.automatic:
+        withdraw_advised(session, case)
     if not decider.automatic or case.decided_at is not None:
         _close(case, moment)
     session.flush()

@@ -46,6 +46,9 @@ RULING_FIELDS: Final = {
     "until": N_("Ends on"),
     "part": N_("Part"),
     "hidesMods": N_("Hide the mods of the account"),
+    "advise": N_("Files to advise about"),
+    "advisoryReason": N_("What is known of the files"),
+    "advice": N_("What people who have them should do"),
     "after": "",
     "sure": "",
 }
@@ -158,6 +161,8 @@ def _say_done(request: Request) -> Any:
 def decide_submit(context: CaseResource, request: Request) -> Any:
     """``POST /Modhub/moderation/cases/{caseId}``: decide."""
     typed = {name: request.POST.get(name, "") for name in RULING_FIELDS}
+    # A form that was sent again after signing in has all ticks in one field.
+    typed["advise"] = " ".join(request.POST.getall("advise"))
     try:
         ruling, after = read_ruling(typed), parse_id(typed["after"])
         if context.id is None:
@@ -187,6 +192,9 @@ def read_ruling(typed: dict[str, str]) -> Ruling:
         part_key=part_key,
         hides_mods=bool(typed["hidesMods"]),
         until=_read_day(typed["until"]),
+        advised=tuple(typed["advise"].split()),
+        advisory_reason=typed["advisoryReason"],
+        advice=typed["advice"],
     )
 
 

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.interfaces import IModeration, IProfiles
+from modhub_moderation.cases.advising import list_files
 from modhub_moderation.cases.appeals import Standing, standing_of
 from modhub_moderation.cases.effects import Effects
 from modhub_moderation.cases.models import Appeal, Case, Decision, Notice, SubjectKind
@@ -37,6 +38,8 @@ class CaseView(NamedTuple):
     mod: Any
     """What is known of the mod; None if it is deleted, or the case is about an account."""
     files: Sequence[Any]
+    advisable: Sequence[Any]
+    """The files of the mod by digest, with where else they are."""
     parts: Sequence[PartChoice]
     names: dict[int, str]
     """Names of the accounts that appear."""
@@ -59,7 +62,8 @@ def read_case(session: Session, registry: Any, case_id: int) -> CaseView:
     blocked = effects.blocking is not None and bool(effects.blocking.get_blocked(session, [case.owner_id]))
     parts = list_parts(effects.moderation.parts, case, files) if mod is not None or not case_is_of_mod(case) else []
     names = names_of(registry, accounts)
-    return CaseView(case, notices, decisions, appeals, mod, files, parts, names, blocked)
+    advisable = list_files(session, registry, case)
+    return CaseView(case, notices, decisions, appeals, mod, files, advisable, parts, names, blocked)
 
 
 def case_is_of_mod(case: Case) -> bool:

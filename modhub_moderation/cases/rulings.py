@@ -41,6 +41,10 @@ class Ruling(NamedTuple):
     part_key: str = ""
     hides_mods: bool = False
     until: datetime | None = None
+    advised: tuple[str, ...] = ()
+    """The SHA-256 of the files that an advisory is made for."""
+    advisory_reason: str = ""
+    advice: str = ""
 
 
 def decided_already() -> ApiError:

@@ -1,5 +1,6 @@
 """The pages of cases, decisions and appeals, as moderators and as those whom they concern use them."""
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -192,3 +193,44 @@ def test_the_link_is_of_one_decision(site: Site, ada: Person, mo: Person) -> Non
     new = new_visitor(site).get(appeal_link(statement_to(ada)))
     assert messages_on(new) == []
     assert "/Modhub/appeal" in {form.action for form in new.forms.values()}
+
+
+def test_files_that_are_ticked_get_an_advisory(site: Site, ada: Person, bob: Person, mo: Person) -> None:
+    # C-CAS-10
+    library, evil = b"a library that many share", b"an evil program"
+    mod, other = ada.draft("Tool"), bob.draft("Kit")
+    ada.upload(mod, "1", library)
+    ada.upload(mod, "2", evil)
+    ada.call("post", f"/api/modhub/{mod['id']}/publish")
+    bob.upload(other, "1", library)
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in (("library", library), ("evil", evil))}
+    case = f"{CASES}/{make_case(site, ada, mod)}"
+    page = mo.pages.get(case)
+    assert "Also here: Kit" in " ".join(page.html.get_text(" ").split())
+    assert not any(box.checked for box in form_at(page, case).fields["advise"])
+    words = {"advisoryReason": "It logs keys.", "advice": "Delete it."}
+    advise(mo, case, digests["evil"], 400, **{**HIDE, "kind": "dismiss", **words})
+    advise(mo, case, digests["evil"], 400, **HIDE)
+    assert advised(site, digests["evil"]) == []
+    advise(mo, case, digests["evil"], 303, **HIDE, **words)
+    (made,) = advised(site, digests["evil"])
+    assert (made["kind"], made["reason"], made["withdrawnAt"]) == ("malware", "It logs keys.", None)
+    assert advised(site, digests["library"]) == []
+    send(mo, case, **{**HIDE, "kind": "block"})
+    assert advised(site, digests["evil"])[0]["withdrawnAt"] is None
+    send(mo, case, kind="unblock", facts="A mistake.")
+    assert advised(site, digests["evil"])[0]["withdrawnAt"] is not None
+
+
+def advise(moderator: Person, case: str, digest: str, status: int, **fields: str) -> None:
+    form = form_at(moderator.pages.get(case), case)
+    for box in form.fields["advise"]:
+        box.checked = box._value == digest
+    for name, value in fields.items():
+        form[name] = value
+    form.submit(status=status)
+
+
+def advised(site: Site, digest: str) -> list[dict[str, Any]]:
+    listed: Any = site.get(f"/api/modhub/advisories/{digest[:5]}").json["advisories"]
+    return [row for row in listed if row["sha256"] == digest]
