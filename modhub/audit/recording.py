@@ -3,6 +3,8 @@
 import getpass
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -15,7 +17,7 @@ from modhub.base.request_ids import REQUEST_ID
 from modhub.base.security_log import log_event
 from modhub.base.service_registry import find_service
 from modhub.db import bulk, now
-from modhub.db.unit_of_work import Actor, unit_of_work
+from modhub.db.unit_of_work import SERVICE, Actor, unit_of_work
 
 _MAX_ADDRESS, _MAX_NAME = 100, 200
 
@@ -52,6 +54,17 @@ def _actor_of_request(request: Any) -> Actor:
     elif caller.key is not None:
         kind, number = "key", caller.key
     return Actor(kind, number, environ.get("REMOTE_ADDR") or "", "", environ.get(REQUEST_ID, ""))
+
+
+@contextmanager
+def acting_as_service(session: Session) -> Iterator[None]:
+    """Record what happens within as the service's own deeds: what it decides by itself is not done by who called."""
+    unit = unit_of_work(session)
+    before, unit.find_actor = unit.find_actor, lambda: SERVICE
+    try:
+        yield
+    finally:
+        unit.find_actor = before
 
 
 def operator() -> Actor:

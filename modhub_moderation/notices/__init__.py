@@ -2,10 +2,10 @@
 
 from pyramid.config import Configurator
 
-from modhub.events import AccountDeleted
+from modhub.events import AccountDeleted, ModPublished, ModsDeleted
 from modhub.interfaces import IAuthor, ICatalogue, IMod, ISite
 from modhub.ui.documentation import documentation_section
-from modhub_moderation.notices import erasure, panels
+from modhub_moderation.notices import erasure, panels, quarantine
 from modhub_moderation.notices.interfaces import IApiAuthor
 from modhub_moderation.notices.resources import ApiAuthors, AuthorReports, ModReports, Receipts
 from modhub_moderation.notices.schemas import MAX_NOTICE_BODY
@@ -28,8 +28,11 @@ def includeme(config: Configurator) -> None:
     config.add_panel("author", "notices", panels.author_panel, order=900)
     config.add_image_link("report", panels.REPORT_IMAGE, panels.image_address)
     config.add_subscriber(erasure.forget_reporter, AccountDeleted)
+    config.add_subscriber(quarantine.record_publication, ModPublished)
+    config.add_subscriber(quarantine.forget_publications, ModsDeleted)
     config.add_worker("old notices", erasure.erase_old_notices, every=3600, alone=True)
     documentation = documentation_section("modhub_moderation:templates/notices/documentation.jinja2")
     config.add_panel("documentation", "notices", documentation, order=28)
+    config.include("modhub_moderation.notices.commands")
     config.scan("modhub_moderation.notices.views")
     config.scan("modhub_moderation.notices.pages")
