@@ -23,7 +23,7 @@ class StoredBlob(Base):
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     key: Mapped[str] = mapped_column(String(64), unique=True)
     size: Mapped[int] = mapped_column(BigInteger)
-    sha256: Mapped[str] = mapped_column(String(64))
+    sha256: Mapped[str] = mapped_column(String(64), index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     trashed_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
 

@@ -88,7 +88,7 @@ class Note(Base):
     mod_id: Mapped[int] = mapped_column(ForeignKey("core_mod.id"))
     version: Mapped[str] = mapped_column(String(VERSION))
     size: Mapped[int] = mapped_column(BigInteger)
-    sha256: Mapped[str] = mapped_column(String(64))
+    sha256: Mapped[str] = mapped_column(String(64), index=True)
     title: Mapped[str | None] = mapped_column(String(TITLE))
     text: Mapped[str] = mapped_column(Text, default="")
     created_at: Mapped[datetime] = mapped_column(Timestamp)

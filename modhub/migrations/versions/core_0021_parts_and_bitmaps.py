@@ -3,7 +3,7 @@
 from modhub.migrations.versions import core_0012_parts, core_0013_bitmaps
 
 revision = "core_0021"
-down_revision = "core_0020"
+down_revision = "core_0022"
 branch_labels = None
 depends_on = None
 compatible_with = "core_0020"

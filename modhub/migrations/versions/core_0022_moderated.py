@@ -1,10 +1,13 @@
-"""What moderators removed: files kept aside, versions that stay used, and what deleted mods were."""
+"""What moderators removed: files kept aside, versions that stay used, what deleted mods were; files by digest.
+
+Before core_0021, which is left to a second run of `migrate` and so has to be the last.
+"""
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "core_0022"
-down_revision = "core_0021"
+down_revision = "core_0020"
 branch_labels = None
 depends_on = None
 expands = True
@@ -15,7 +18,7 @@ def _id() -> sa.types.TypeEngine[int]:
 
 
 def upgrade() -> None:
-    """Create the tables, empty."""
+    """Create the tables, empty, and two indexes."""
     op.create_table(
         "core_reserved_version",
         sa.Column("mod_id", _id(), nullable=False),
@@ -48,10 +51,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("mod_id", name=op.f("pk_core_evidence")),
     )
     op.create_index(op.f("ix_core_evidence_kept_until"), "core_evidence", ["kept_until"])
+    op.create_index(op.f("ix_core_blob_sha256"), "core_blob", ["sha256"])
+    op.create_index(op.f("ix_core_note_sha256"), "core_note", ["sha256"])
 
 
 def downgrade() -> None:
     """Drop them."""
+    op.drop_index(op.f("ix_core_note_sha256"), "core_note")
+    op.drop_index(op.f("ix_core_blob_sha256"), "core_blob")
     op.drop_table("core_evidence")
     op.drop_table("core_kept_file")
     op.drop_table("core_reserved_version")
