@@ -15,6 +15,7 @@ from modhub.interfaces import IFileDigests, IMod, IMods
 from modhub.ui.atom import AtomEntry, atom_feed
 from modhub.ui.json_feed import plain_json_feed
 from modhub.ui.sitemap import SitemapEntries
+from modhub.ui.template_helpers import nav_link
 from modhub.web.views import OPEN, page
 from modhub_moderation.advisories.read_service import AdvisoryReader
 from modhub_moderation.advisories.resources import IAdvisoriesPage
@@ -104,6 +105,11 @@ def advised_notice(context: Any, request: Request) -> Markup | None:
     return Markup(render(template, values, request=request))  # noqa: S704 - a template
 
 
+def footer_link(_context: Any, request: Request) -> Markup:
+    """The way to the page."""
+    return nav_link(request, ADVISORIES_PATH, N_("Advisories"))
+
+
 def advisories_in_sitemap(_registry: Any, part: int) -> SitemapEntries:
     """The one page."""
     return [(ADVISORIES_PATH, None)] if part == 0 else []
@@ -112,6 +118,7 @@ def advisories_in_sitemap(_registry: Any, part: int) -> SitemapEntries:
 def includeme(config: Configurator) -> None:
     """Register the page, its feeds and the warning."""
     config.add_panel("notice", "advisories", advised_notice, order=10)
+    config.add_panel("footer", "advisories", footer_link, order=60)
     config.add_sitemap("advisories", advisories_in_sitemap)
     for feed in (FEED_PATH, JSON_FEED_PATH):
         config.add_cross_origin(re.escape(feed))
