@@ -4,7 +4,7 @@ The server looks a request up at the end of its head, before it reads a byte of 
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from zope.interface import Attribute, Interface, implementer
@@ -111,6 +111,12 @@ class BodyRules:
         rule = BodyRule(limit, credential, waits, stored)
         self._entries.append(_Entry(frozenset(methods), segments, open_end, rule))
         self._entries.sort(key=_Entry.weight, reverse=True)
+
+    def let_uploads_wait(self) -> None:
+        """Give files, also those of forms, a thread of the pool of requests that wait."""
+        for index, entry in enumerate(self._entries):
+            if entry.rule.stored or entry.rule.credential == "Cookie":
+                self._entries[index] = replace(entry, rule=replace(entry.rule, waits=True))
 
     def find(self, method: str, path: str) -> BodyRule | None:
         """See `IBodyRules`; empty segments are skipped, and dots are names, as in traversal."""

@@ -1,7 +1,7 @@
 """The scanner of an application, and what became of its scans."""
 
 import logging
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import Final
 
 from modhub.base.metrics import EventCounter
@@ -10,6 +10,8 @@ from modhub_moderation.scanning.interfaces import Scanner, ScannerDown
 CLEAN: Final = "clean"
 FOUND: Final = "found"
 FAILED: Final = "failed"
+MOST_AT_ONCE: Final = 32
+"""Scans of uploads at once in a process: a scanner that hangs must leave threads for those who sign in."""
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +24,7 @@ class Scanning:
         self.later = later
         """Whether files of drafts are accepted while the scanner is down."""
         self.results = EventCounter(CLEAN, FOUND, FAILED)
+        self.slots = BoundedSemaphore(MOST_AT_ONCE)
         self._is_down = False
         self._lock = Lock()
 

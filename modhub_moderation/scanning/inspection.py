@@ -46,12 +46,19 @@ class UploadScan:
         self._scanning = find_service(request.registry, Scanning)
         self._scan: Scan | None = None
         self._down: ScannerDown | None = None
+        self._has_slot = self._scanning.slots.acquire(blocking=False)
         try:
-            self._scan = self._scanning.scanner.begin()
+            self._scan = self._begin()
         except ScannerDown as error:
             self._down = error
             if not self._may_wait:
+                self.close()
                 raise self._refuse(error) from None
+
+    def _begin(self) -> Scan:
+        if not self._has_slot:
+            raise ScannerDown("too many uploads are being scanned")
+        return self._scanning.scanner.begin()
 
     @property
     def _may_wait(self) -> bool:
@@ -83,9 +90,12 @@ class UploadScan:
         self._scanning.count_result(CLEAN)
 
     def close(self) -> None:
-        """End the scan."""
+        """End the scan, and let another one begin."""
         if self._scan is not None:
             self._scan.close()
+        if self._has_slot:
+            self._has_slot = False
+            self._scanning.slots.release()
 
     def _read_verdict(self) -> str | None:
         if self._down is not None or self._scan is None:

@@ -14,9 +14,11 @@ from modhub.base.service_registry import find_service
 from modhub.blobs.models import StoredBlob
 from modhub.declarations import Declarations
 from modhub.events import AccountDeleted
+from modhub.server.rules import IBodyRules
 from modhub_auth import container
 from modhub_auth.models import Login
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
+from modhub_moderation.scanning.container import MOST_AT_ONCE, Scanning
 from modhub_moderation.scanning.models import ScanHit, WaitingFile
 from modhub_moderation.scanning.probe import EICAR
 from modhub_testing import Site, Start
@@ -205,6 +207,34 @@ def test_a_scanner_that_gives_no_verdict_is_busy(site: Site, clamd: FakeClamd, c
     assert refused.json["error"] == "busy"
     assert int(refused.headers["Retry-After"]) >= 1
     assert (count(site, StoredBlob), count(site, WaitingFile)) == (0, 0)
+
+
+def test_a_scanner_that_hangs_takes_no_more_threads_than_its_share(site: Site) -> None:
+    # C-SCN-3, T-F12
+    ada = author_at(site)
+    mod = ada.draft()
+    slots = find_service(site.registry, Scanning).slots
+    for _ in range(MOST_AT_ONCE):
+        assert slots.acquire(blocking=False)
+    try:
+        assert ada.upload(mod, status=503).json["error"] == "busy"
+    finally:
+        slots.release(MOST_AT_ONCE)
+    for content in (b"clean", EICAR, b"clean"):
+        ada.upload(mod, content, kind="css", status=400 if content == EICAR else 201)
+    slots.acquire(blocking=False)
+    slots.release()
+    with pytest.raises(ValueError, match="released too many"):
+        slots.release()
+
+
+def test_uploads_have_the_threads_of_requests_that_wait(site: Site, start: Start) -> None:
+    # T-F12
+    addresses = ("/api/modhub/1/code", "/api/modhub/1/css", "/api/modhub/1/images", "/Modhub/mine/1/code")
+    for scanned, application in ((True, site), (False, start("modhub_auth modhub_moderation"))):
+        rules = application.registry.getUtility(IBodyRules)
+        assert [rules.find("POST", address).waits for address in addresses] == [scanned] * len(addresses)
+        assert rules.find("PUT", "/api/modhub/1").waits is False
 
 
 def test_readers_do_not_need_the_scanner(site: Site, clamd: FakeClamd) -> None:
