@@ -10,11 +10,13 @@ from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.declarations import AdminCommand
 from modhub.events import AccountDeleted, ModChanged, ModsDeleted
+from modhub_moderation.moderators import IModerationDesk
 from modhub_moderation.scanning import operation, panels, services, subscribers
 from modhub_moderation.scanning.clamd import open_clamd
 from modhub_moderation.scanning.container import Scanning
 from modhub_moderation.scanning.inspection import inspect_upload
 from modhub_moderation.scanning.interfaces import ScannerFactory
+from modhub_moderation.scanning.pages import ScansResource
 from modhub_moderation.scanning.settings import SCANNING_SETTINGS
 from modhub_moderation.scanning.worker import LOOK_SECONDS, scan_waiting_files
 
@@ -95,6 +97,8 @@ def includeme(config: Configurator) -> None:
     config.add_scanner("clamd", open_clamd)
     config.add_subscriber(subscribers.forget_mods, ModsDeleted)
     config.add_subscriber(subscribers.forget_account, AccountDeleted)
+    config.add_child(IModerationDesk, "scans", ScansResource)
+    config.scan("modhub_moderation.scanning.pages")
     config.add_command(
         AdminCommand("scan", "what the malware scanner found", operation.scan_arguments, operation.run_scan)
     )

@@ -1,5 +1,6 @@
 """Uploads are scanned before anything is committed; what could not be scanned is refused, or waits."""
 
+import hashlib
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,12 +13,14 @@ from webtest import Upload
 
 from modhub.base.service_registry import find_service
 from modhub.blobs.models import StoredBlob
+from modhub.db import now
 from modhub.declarations import Declarations
 from modhub.events import AccountDeleted
 from modhub.server.rules import IBodyRules
 from modhub_auth import container
 from modhub_auth.models import Login
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
+from modhub_moderation.models import Moderator
 from modhub_moderation.scanning.container import MOST_AT_ONCE, Scanning
 from modhub_moderation.scanning.models import ScanHit, WaitingFile
 from modhub_moderation.scanning.probe import EICAR
@@ -342,6 +345,22 @@ def test_a_deleted_mod_and_account_leave_a_hit_without_them(later: Site, clamd: 
     with later.databases.write_session.begin() as session:
         later.registry.notify(AccountDeleted(account_id=ada.id, session=session, registry=later.registry))
     assert hits(later) == [(None, None, RULE, 1)]
+
+
+def test_moderators_see_the_rule_and_nobody_else(start: Start, clamd: FakeClamd) -> None:
+    # C-SCN-2
+    site = started(start, clamd, modhub_moderation__second_factor="false")
+    ada, eve = author_at(site), author_at(site, "eve")
+    mod = ada.draft()
+    ada.upload(mod, EICAR, status=400)
+    with site.databases.write_session.begin() as session:
+        session.add(Moderator(account_id=eve.id, since=now()))
+    page = eve.visitor().get("/Modhub/moderation/scans")
+    assert RULE in page
+    assert hashlib.sha256(EICAR).hexdigest() in page
+    assert "ada" in page
+    ada.visitor().get("/Modhub/moderation/scans", status=404)
+    new_visitor(site).get("/Modhub/moderation/scans", status=404)
 
 
 def test_metrics_tell_what_became_of_scans(later: Site, clamd: FakeClamd) -> None:
