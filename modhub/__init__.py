@@ -231,6 +231,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.ops.certificate")
     config.include("modhub.server.metrics")
     config.include("modhub.workers")
+    config.include("modhub.ops.personal_archive")
     config.include("modhub.audit")
     config.include("modhub.catalogue")
     config.include("modhub.web.public_reads")

@@ -233,6 +233,18 @@ class RemovablePart:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonalData:
+    """What a feature has about an account, for the person whose account it is.
+
+    ``document`` becomes JSON. ``files`` are ids of :class:`modhub.blobs.models.StoredBlob` by their path in the
+    archive.
+    """
+
+    document: Any
+    files: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class DoctorCheck:
     """A check of ``modhub-admin doctor``: ``find_problems(admin)`` returns sentences that say what to do."""
 
@@ -286,6 +298,8 @@ class Declarations:
     blob_stores: dict[str, BlobStoreFactory | str] = field(default_factory=dict)
     """The factory of a store, by the scheme of its URL."""
     migrations: list[Migrations] = field(default_factory=list)
+    personal_data: dict[str, Callable[[Any, int], PersonalData | None]] = field(default_factory=dict)
+    """What collects the data of an account, by the name of its document."""
     panels: list[Panel] = field(default_factory=list)
     upload_inspectors: dict[str, UploadInspector] = field(default_factory=dict)
     publish_checks: dict[str, PublishCheck] = field(default_factory=dict)

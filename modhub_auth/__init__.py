@@ -16,6 +16,7 @@ from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.mail.mail_check import find_mail_problems, folder_warning
 from modhub_auth.mail.sender import EXPIRY_SECONDS, SEND_SECONDS
 from modhub_auth.mail.transports import DeliveryUnavailable
+from modhub_auth.personal_data import collect_account
 from modhub_auth.profiles import PROFILE_COLUMNS, AccountLocks, AccountProfiles, DemoAccounts
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import Auth
@@ -70,6 +71,7 @@ def includeme(config: Configurator) -> None:
     config.add_worker("old emails", delete_old_emails, EXPIRY_SECONDS)
     config.add_subscriber(end_sessions_and_hold_emails, DatabaseRestored)
     config.include("modhub_auth.author_names")
+    config.add_personal_data("account", collect_account)
     config.include("modhub_auth.commands")
     config.include("modhub_auth.metrics")
     config.include("modhub_auth.mail.commands")

@@ -19,6 +19,7 @@ from modhub_following import panels, subscribers
 from modhub_following.contacts import LeaveTokens
 from modhub_following.digests import DigestMaker
 from modhub_following.interfaces import IFollowing
+from modhub_following.personal_data import collect_following
 from modhub_following.read_service import FollowReader
 from modhub_following.resources import AuthorFollow, FollowingResource, GameFollow, ModFollow
 from modhub_following.settings import FOLLOWING_SETTINGS
@@ -55,6 +56,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(IFollowing, "game", GameFollow)
     config.add_child(IMod, "follow", ModFollow)
     config.add_child(IAuthor, "follow", AuthorFollow)
+    config.add_personal_data("following", collect_following)
     config.add_panel("navigation", "following", panels.following_link, order=850)
     config.add_panel("mod", "follow", panels.mod_button, order=50)
     config.add_panel("author", "follow", panels.author_button)

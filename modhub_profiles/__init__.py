@@ -11,6 +11,7 @@ from modhub.interfaces import IAuthor, IAuthorPictures, IMod, IOwnMod, ISite
 from modhub.ui.documentation import documentation_section
 from modhub.ui.multipart import OVERHEAD
 from modhub_profiles import limits, panels, subscribers, upkeep
+from modhub_profiles.personal_data import collect_profile
 from modhub_profiles.read_service import AuthorPictures, ProfileReader
 from modhub_profiles.resources import AuthorPicturesResource, LinksResource, OwnLinksResource, ProfileResource
 
@@ -41,6 +42,7 @@ def includeme(config: Configurator) -> None:
     config.add_panel("author", "profile", panels.author_panel, order=50)
     config.add_panel("account", "profile", panels.account_panel)
     config.add_maintenance("profiles", partial(upkeep.find_orphans, config.registry))
+    config.add_personal_data("profile", partial(collect_profile, config.registry))
     config.add_blob_names("profiles", upkeep.describe_pictures)
     config.add_demo("profiles", "modhub_profiles.sample_profiles.fill_demo_profiles", order=200)
     documentation = documentation_section("modhub_profiles:templates/documentation.jinja2", limits=limits)

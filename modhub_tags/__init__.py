@@ -15,6 +15,7 @@ from modhub.interfaces import IMod, IMods, IOwnMod
 from modhub.ui.documentation import documentation_section
 from modhub_tags import pages, subscribers
 from modhub_tags.models import ModTag
+from modhub_tags.personal_data import collect_tags
 from modhub_tags.read_service import TagReader
 from modhub_tags.resources import OwnTagsResource, TagsResource
 from modhub_tags.services import find_wrong_tags
@@ -41,6 +42,7 @@ def includeme(config: Configurator) -> None:
     config.add_page_filter("tag", pages.FILTER_TITLE, pages.NO_FILTER, **columns, labels=pages.filter_labels)
     if off_front := registry.settings["modhub_tags.off_front"]:
         config.add_front_exclusion("tags", ModTag.mod_id, or_(*(ModTag.tag == name for name in off_front)))
+    config.add_personal_data("tags", partial(collect_tags, config.registry))
     config.add_panel("mod", "tags", pages.tags_panel, order=10)
     config.add_panel("workshop", "tags", pages.choice_panel, order=20)
     documentation = documentation_section("modhub_tags:templates/documentation.jinja2")

@@ -12,6 +12,7 @@ from modhub.audit.batches import find_batch, newest_batch, record_batch
 from modhub.audit.hashing import EntryMac
 from modhub.audit.history import OwnDeed, read_facts, read_own_deeds
 from modhub.audit.metrics import count_unsealed
+from modhub.audit.personal_data import collect_deeds
 from modhub.audit.recording import (
     act_for_account,
     act_for_operator,
@@ -58,4 +59,5 @@ def includeme(config: Configurator) -> None:
     config.add_worker("audit entries", seal_committed, SEAL_SECONDS)
     config.add_worker("old audit entries", erase_old, ERASE_SECONDS)
     config.add_metric("audit_unsealed_entries", "Entries of the audit trail that are not sealed yet.", count_unsealed)
+    config.add_personal_data("history", collect_deeds)
     config.include("modhub.audit.commands")

@@ -70,6 +70,7 @@ def includeme(config: Configurator) -> None:
     config.scan("modhub.catalogue.rehearsal_views")
     config.scan("modhub.catalogue.owner_presentation_views")
     config.scan("modhub.catalogue.preview_views")
+    config.include("modhub.catalogue.personal_data")
     config.include("modhub.catalogue.pages")
     config.include("modhub.catalogue.pictures")
     config.include("modhub.catalogue.commands")

@@ -15,6 +15,7 @@ from modhub.declarations import (
     Declarations,
     Feature,
     Migrations,
+    PersonalData,
     RemovablePart,
     StartOptions,
 )
@@ -142,6 +143,18 @@ def add_removable_part(
         find_declarations(config).removable_parts[name] = part
 
     config.action(("modhub removable part", name), register)
+
+
+def add_personal_data(config: Configurator, name: str, collect: Callable[[Any, int], PersonalData | None]) -> None:
+    """Give a person what ``collect(session, account_id)`` returns of their account, as ``{name}.json`` and files.
+
+    Not what others wrote, and no secrets. None if there is nothing.
+    """
+
+    def register() -> None:
+        find_declarations(config).personal_data[name] = collect
+
+    config.action(("modhub personal data", name), register)
 
 
 def add_blob_store(config: Configurator, scheme: str, factory: BlobStoreFactory | str) -> None:

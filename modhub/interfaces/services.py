@@ -1,6 +1,6 @@
 """The services of the core and of accounts, and the values that they return."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -409,6 +409,25 @@ class IAccountBlocking(Protocol):
 
         ``mod_ids`` and ``at`` are of the `BlockOutcome`: the mods that are still hidden since then are released, and
         their ids returned.
+        """
+
+
+class IPersonalArchives(Protocol):
+    """The service that puts together what is stored about an account, for the person whose account it is."""
+
+    def write(
+        self,
+        session: Any,
+        account_id: int,
+        file: BinaryIO,
+        *,
+        beat: Callable[[], object] = bool,
+        skips_unreadable: bool = False,
+    ) -> int:
+        """Write a zip archive of JSON documents and files, and return how many files it has.
+
+        ``session`` only reads. ``beat`` is called before each file. A file that cannot be read raises as
+        :meth:`modhub.blobs.BlobStore.open`; with ``skips_unreadable`` the archive names it as missing.
         """
 
 

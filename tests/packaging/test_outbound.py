@@ -104,7 +104,12 @@ SAMPLES = {"modhub/catalogue/demo.py", "modhub_builds/commands.py"}
 """What the command ``demo`` packs: nothing that anybody has sent."""
 CHILDREN = {"modhub/catalogue/pictures/decoder.py"}
 """Programs that run in a process of their own, which no module of the service imports."""
-COMPRESSING = {"modhub/http/compression.py", "modhub/http/response_files.py", "modhub_sync/snapshots.py"}
+COMPRESSING = {
+    "modhub/http/compression.py",
+    "modhub/http/response_files.py",
+    "modhub/ops/personal_archive.py",
+    "modhub_sync/snapshots.py",
+}
 """They compress what the service says, and decompress nothing."""
 
 

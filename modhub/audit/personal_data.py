@@ -1,0 +1,23 @@
+"""What the audit trail has of an account: its deeds, with the addresses that they came from (C-DAT-2)."""
+
+import json
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from modhub.audit.models import AuditEntry, PersonalPart
+from modhub.db.row_documents import row_documents
+from modhub.declarations import PersonalData
+
+_DEED = AuditEntry.at, AuditEntry.action, AuditEntry.target_kind, AuditEntry.target_id, AuditEntry.details
+
+
+def collect_deeds(session: Session, account_id: int) -> PersonalData | None:
+    """All entries that still lead to the account, oldest first."""
+    deeds = select(*_DEED, PersonalPart.address, PersonalPart.name).join(
+        PersonalPart, PersonalPart.token == AuditEntry.token
+    )
+    documents = row_documents(session, deeds.where(PersonalPart.account_id == account_id).order_by(AuditEntry.id))
+    for document in documents:
+        document["details"] = json.loads(document["details"]) if document["details"] else {}
+    return PersonalData(documents) if documents else None
