@@ -17,6 +17,7 @@ from modhub.ui.i18n import Catalogs
 from modhub.web.traversal import parse_id
 from modhub_auth import account_batches
 from modhub_auth.account_deletion import delete_account
+from modhub_auth.account_export import export_account, export_arguments
 from modhub_auth.account_listing import (
     account_list_arguments,
     describe_use,
@@ -41,6 +42,7 @@ account block -                              those on standard input, as account
 account unblock --batch 512                  undoes what account block did to many, which printed this number
 account keys 7                               the publisher keys of account 7
 account revoke-key 7 41                      revokes one of them
+account export 7 --to ada.zip                what is stored about them, with their files, for them
 account delete 7 --dry-run                   says what would be deleted
 account delete 7                             deletes it with its mods, votes and files"""
 
@@ -150,6 +152,8 @@ def run_account(admin: Any, arguments: argparse.Namespace) -> int:
     """``account list``, or an action on one."""
     if arguments.action == "list":
         return list_accounts(admin, arguments)
+    if arguments.action == "export":
+        return export_account(admin, arguments)
     if arguments.action in BATCH_ACTIONS:
         if not arguments.account and getattr(arguments, "batch", None) is None:
             arguments.complain("name an account")
@@ -167,6 +171,7 @@ def account_arguments(parser: argparse.ArgumentParser) -> None:
     """``list``, or an action and the account's number or address"""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     account_list_arguments(actions.add_parser("list", help="list the accounts"))
+    export_arguments(actions.add_parser("export", help="write what is stored about one, as a zip archive"))
     for name, (meaning, _) in ACCOUNT_ACTIONS.items():
         action = actions.add_parser(name, help=meaning)
         action.add_argument("account", help="its number or email address")
