@@ -2,7 +2,17 @@
 
 from pyramid.config import Configurator
 
-PARTS = ("moderators", "cases", "notices", "advisories", "scanning", "quotas", "personal_data")
+PARTS = (
+    "moderators",
+    "cases",
+    "cases.queue",
+    "notices",
+    "transparency",
+    "advisories",
+    "scanning",
+    "quotas",
+    "personal_data",
+)
 
 
 def includeme(config: Configurator) -> None:

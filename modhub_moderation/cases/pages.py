@@ -32,7 +32,7 @@ from modhub_moderation.cases.read_service import CaseView, list_cases, names_of,
 from modhub_moderation.cases.resources import AppealResource, CaseResource, IAppeal, ICase, ICases
 from modhub_moderation.cases.rulings import Ruling, read_choice
 from modhub_moderation.cases.services import CaseSubject, open_case
-from modhub_moderation.moderators import MODERATION, IModerationDesk, ModerationPermission, require_moderator
+from modhub_moderation.moderators import MODERATION, ModerationPermission, require_moderator
 
 CASES: Final = f"{MODERATION}/cases"
 CASE_TEMPLATE: Final = "modhub_moderation:templates/cases/case.jinja2"
@@ -53,12 +53,6 @@ RULING_FIELDS: Final = {
     "sure": "",
 }
 """The fields of the form and their labels."""
-
-
-@page(context=IModerationDesk, request_method="GET", permission=ModerationPermission.DECIDE)
-def desk_page(_context: Any, _request: Request) -> Redirect:
-    """``GET /Modhub/moderation``"""
-    return Redirect(CASES)
 
 
 @page(context=ICases, request_method="GET", permission=ModerationPermission.DECIDE, renderer=CASES_TEMPLATE)

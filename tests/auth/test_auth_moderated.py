@@ -73,7 +73,7 @@ def test_mods_stay_unless_they_are_hidden_too(app: Any, ada: Any) -> None:
 def test_what_was_allowed_before_the_block_is_not_stored_after_it(
     app: Any, ada: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # C-OWN-16
+    # C-QUE-8
     mod, received = add_mod(app, ada), owner_views.receive_upload
 
     def receive_and_block(request: Any, limit: int) -> Any:
@@ -94,7 +94,7 @@ def test_what_was_allowed_before_the_block_is_not_stored_after_it(
 
 
 def test_a_name_goes_and_comes_back(app: Any, ada: Any) -> None:
-    # C-ACC-6
+    # C-QUE-7
     account = ada["accountId"]
     add_mod(app, ada)
     part = app.find_service(IModeration).parts["author_name"]

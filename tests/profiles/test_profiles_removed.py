@@ -42,6 +42,7 @@ def shown(site: Site) -> str:
 
 
 def test_all_of_it_goes_and_comes_back(site: Site, shown: str) -> None:
+    # C-QUE-7
     picture, blobs = portrait(site), live(site)
     assert picture is not None
     kept = call(site, "remove")
