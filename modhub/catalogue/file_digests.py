@@ -63,7 +63,7 @@ def _select(
     for holder, order in stored:
         files = select(holder.mod_id, holder.kind, holder.name, StoredBlob.sha256).join(holder.blob)
         rows = session.execute(files.where(wanted(holder, StoredBlob.sha256)).order_by(order))
-        present += [ModFile(*row) for row in rows]
+        present += [ModFile(mod_id, kind, name, sha256, holder is KeptFile) for mod_id, kind, name, sha256 in rows]
     code = {(file.mod_id, file.sha256) for file in present if file.kind == AssetKind.CODE}
     former: list[ModFile] = []
     named: tuple[tuple[Any, Any], ...] = ((Note, Note.id.desc()), (ReservedVersion, ReservedVersion.version))

@@ -90,6 +90,8 @@ class ModFile(NamedTuple):
     name: str
     """The name of the file; of a former one its version."""
     sha256: str
+    is_kept: bool = False
+    """Whether it is kept aside: nobody but moderators knows of it."""
 
 
 class IFileDigests(Protocol):

@@ -93,11 +93,9 @@ def advised_notice(context: Any, request: Request) -> Markup | None:
         if mod is None or not mod.published:
             return None
         files = request.find_service(IFileDigests).of_mods(session, [context.id])
-    advised = [
-        {"name": file.name, "advisory": advisory}
-        for file in files
-        if file.kind != "former" and (advisory := reader.find(file.sha256)) and advisory.withdrawn_at is None
-    ]
+    shown = [file for file in files if file.kind != "former" and not file.is_kept]
+    known = ((file.name, reader.find(file.sha256)) for file in shown)
+    advised = [{"name": name, "advisory": told} for name, told in known if told and told.withdrawn_at is None]
     if not advised:
         return None
     values = {"advised": advised, "labels": KIND_LABELS, "page": ADVISORIES_PATH}

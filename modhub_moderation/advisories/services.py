@@ -26,7 +26,7 @@ _BATCH: Final = 100
 
 
 class Occurrence(NamedTuple):
-    """A place where a file is or was. ``mod`` is None for a build, an icon or a picture."""
+    """A place where a file is or was. ``mod`` is None for a build, an icon, a picture, or a mod that was deleted."""
 
     sha256: str
     mod: ModSummary | None
@@ -142,8 +142,11 @@ def find_occurrences(
         summaries |= mods.get_mods(session, ids)
     found: dict[str, list[Occurrence]] = {}
     for file in places:
-        if mod := summaries.get(file.mod_id):
-            found.setdefault(file.sha256, []).append(Occurrence(file.sha256, mod, file.kind, file.name))
+        mod = summaries.get(file.mod_id)
+        kind, name = (
+            (file.kind, file.name) if mod else ("other", f"{file.name} of mod {file.mod_id}, which was deleted")
+        )
+        found.setdefault(file.sha256, []).append(Occurrence(file.sha256, mod, kind, name))
     for sha256, names in files.find_others(session, digests).items():
         found.setdefault(sha256, []).extend(Occurrence(sha256, None, "other", name) for name in names)
     return found

@@ -1,6 +1,7 @@
 """The command ``advisory``, the page, the warning on the pages of mods, and where the files are."""
 
 import json
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -8,10 +9,11 @@ import pytest
 
 from modhub.admin import program as admin
 from modhub.base.settings import StartRefused
-from modhub.interfaces import IFileDigests, IMods
+from modhub.db import now
+from modhub.interfaces import IFileDigests, IModeration, IMods
 from modhub_moderation.advisories.services import find_occurrences, list_advisable
 from modhub_testing import Site, Start
-from modhub_testing.mods import hide_mod, new_mod, publish_test_mod, upload_asset
+from modhub_testing.mods import hide_mod, mod_address, new_mod, publish_test_mod, upload_asset
 from modhub_testing.pages import messages_on
 
 from .advisory_site import API, DIGEST, FEATURES, TEXTS, advise, listed, signed_in, withdraw
@@ -143,6 +145,32 @@ def test_nothing_of_a_hidden_mod_is_in_its_404(site: Site, owner: Site) -> None:
     advise(site, DIGEST)
     for mod in (hidden, draft):
         assert "advised" not in messages_on(site.get(f"/Modhub/{mod['id']}", status=404))
+
+
+def test_what_a_moderator_removed_is_in_no_warning(site: Site, owner: Site) -> None:
+    # C-ADV-6
+    mod, deleted = with_code(owner, b"clean"), with_code(owner, b"malware")
+    upload_asset(owner, mod, "images", b"malware", name="secret.png", content_type="image/png")
+    advise(site, DIGEST)
+    page = f"/Modhub/{mod['id']}"
+    assert "secret.png" in site.get(page).html.find(attrs={"data-message": "advised"}).get_text()
+    assets = site.get(mod_address(mod)).json["assets"]
+    (image,) = [asset["url"].rpartition("/")[2] for asset in assets if asset["kind"] == "image"]
+    with site.databases.write_session.begin() as session:
+        moderation = site.find_service(IModeration)
+        moderation.parts["image"].remove(session, mod["id"], image)
+        moderation.delete(session, [deleted["id"]], now() + timedelta(days=1))
+    assert "advised" not in messages_on(site.get(page))
+    with site.databases.readonly_session() as session:
+        services = site.find_service(IMods), site.find_service(IFileDigests)
+        places = find_occurrences(session, *services, [DIGEST])[DIGEST]
+        (advised,) = [found for found in list_advisable(session, *services, mod["id"]) if found.advisory]
+    gone = f"hud.zip of mod {deleted['id']}, which was deleted"
+    assert sorted((place.mod and place.mod.id, place.name) for place in places if place.mod) == [
+        (mod["id"], "secret.png")
+    ]
+    assert [place.name for place in places if place.mod is None] == [gone]
+    assert (advised.file.name, [place.name for place in advised.others]) == ("secret.png", [gone])
 
 
 def test_the_page_lists_the_newest(site: Site) -> None:
