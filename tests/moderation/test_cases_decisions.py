@@ -139,7 +139,10 @@ def test_a_dismissal_is_told_to_those_who_reported(site: Site, ada: Person, bob:
     assert state_of(site, mod, ada) == SHOWN
     assert not [message for message in ada.emails() if "decision about" in message["Subject"]]
     assert "leave everything as it is" in outcomes(site, bob.address)[0]
-    assert "leave everything as it is" in outcomes(site, STRANGER)[0]
+    (fixed,) = outcomes(site, STRANGER)
+    assert "leave everything as it is" in fixed
+    assert FACTS not in fixed
+    assert "Tool" not in fixed
 
 
 @pytest.mark.parametrize("kind", [DISMISS, RELEASE])
@@ -250,6 +253,36 @@ def test_a_decision_ends_by_itself(site: Site, ada: Person, bob: Person, mo: Per
     with site.databases.readonly_session() as session:
         kinds = session.scalars(select(Decision.kind).order_by(Decision.id)).all()
     assert kinds == ["hide", "release"]
+
+
+def test_an_appeal_keeps_a_decision_from_ending(site: Site, ada: Person, mo: Person) -> None:
+    # C-APL-2
+    mod = ada.publish("Tool", description="What it is for")
+    case_id = make_case(site, ada, mod)
+    decision = rule(site, case_id, ruling_of(HIDE, until=now() + timedelta(days=2)), mo)
+    with site.databases.write_session.begin() as session:
+        create_appeal(session, decision, "It is a test of keyboards.")
+        session.execute(update(Decision).where(Decision.id == decision).values(until=now()))
+    upkeep.end_decisions(site.registry)
+    assert state_of(site, mod, ada).mod == 404
+    assert refused(site, case_id, ruling_of(RELEASE), mo, decision) == "appealed"
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_an_appeal_has_its_time(site: Site, ada: Person, mo: Person, late: bool) -> None:
+    # C-APL-1
+    decision = rule(site, make_case(site, ada, ada.publish("Tool")), ruling_of(HIDE), mo)
+    with site.databases.write_session.begin() as session:
+        row = session.get_one(Decision, decision)
+        assert row.appeal_until == row.decided_at + timedelta(days=183)
+        row.appeal_until = now() + timedelta(seconds=-1 if late else 60)
+    with site.databases.write_session.begin() as session:
+        try:
+            create_appeal(session, decision, "It is a test of keyboards.")
+            outcome = "taken"
+        except ApiError as error:
+            outcome = error.code
+    assert outcome == ("too_late" if late else "taken")
 
 
 def test_the_records_show_what_was_changed(site: Site, ada: Person, mo: Person) -> None:

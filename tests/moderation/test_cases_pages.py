@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from modhub_auth.models import Account
-from modhub_moderation.cases.models import DecisionKind
+from modhub_moderation.cases.models import Decision, DecisionKind
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on, new_visitor
 
@@ -187,6 +187,10 @@ def test_the_link_is_of_one_decision(site: Site, ada: Person, mo: Person) -> Non
     first = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
     old = appeal_link(statement_to(ada))
     rule(site, case_id, ruling_of(DecisionKind.DELETE), mo, first)
+    secret = old.partition("token=")[2]
+    with site.databases.readonly_session() as session:
+        assert session.get_one(Decision, first).appeal_hash == hashlib.sha256(secret.encode()).hexdigest()
+    assert len(secret) >= 43  # 256 bits
     page = new_visitor(site).get(old)
     assert messages_on(page) == ["replaced"]
     assert "/Modhub/appeal" not in {form.action for form in page.forms.values()}
