@@ -19,7 +19,7 @@ from modhub_moderation.models import Moderator
 from modhub_testing import Site
 
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, case_of, make_case, rule, ruling_of
-from .conftest import Person, emails_to, make_moderator, text_of
+from .conftest import Person, emails_to, make_moderator, register, text_of
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
@@ -157,6 +157,36 @@ def test_a_moderator_ends_what_began_automatically(
     rule(site, case_id, ruling_of(kind), mo, after=first)
     assert state_of(site, mod, ada) == SHOWN
     assert len([message for message in ada.emails() if "decision about" in message["Subject"]]) == 2
+
+
+def test_no_upload_lifts_a_hidden_mod(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-5
+    mod = ada.publish("Tool", description="What it is for")
+    rule(site, make_case(site, ada, mod), ruling_of(HIDE), mo)
+    ada.upload(mod, "2")
+    ada.call("put_json", f"/api/modhub/{mod['id']}", params={"title": "Another"})
+    ada.call("post", f"/api/modhub/{mod['id']}/publish", status="*")
+    assert state_of(site, mod, ada).mod == 404
+    site.get(f"/api/modhub/{mod['id']}", status=404)
+
+
+def test_a_statement_is_in_all_languages(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-6
+    rule(site, make_case(site, ada, ada.publish("Tool")), ruling_of(HIDE), mo)
+    message = ada.emails()[-1]
+    assert message["Subject"] == "A decision about your mod / Eine Entscheidung über deine Mod"
+    for words in ("The mod is hidden", "Die Mod ist ausgeblendet", "our terms: § 4", "unsere Nutzungsbedingungen: § 4"):
+        assert words in text_of(message)
+
+
+def test_an_unconfirmed_owner_gets_a_fixed_sentence(site: Site, mo: Person) -> None:
+    # C-CAS-6, C-CAS-7
+    eve = register(site, "Eve", confirmed=False)
+    rule(site, make_case(site, eve, eve.publish("Tool")), ruling_of(HIDE), mo)
+    (told,) = [text_of(message) for message in eve.emails() if "decision" in message["Subject"]]
+    assert "/Modhub/decisions" in told
+    for words in (FACTS, "Tool", "token="):
+        assert words not in told
 
 
 def refused(site: Site, case_id: int, ruling: Any, moderator: Any, after: int | None = None) -> str:
