@@ -4,22 +4,22 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, Final
 
-from modhub_get.answers import Advisory, decode_advisories
+from modhub_get.answers import StandingAdvisory, decode_advisories
 from modhub_get.service import ModhubService
 
-PREFIX: Final = 5
+ASKED_DIGITS: Final = 5
 """Digits that a question has."""
 QUESTIONS: Final = 32
 """Questions at most: instead of more, all advisories are read."""
 _PATH: Final = "/api/modhub/advisories"
 
 
-def ask_advisories(service: ModhubService, digests: Iterable[str]) -> dict[str, Advisory]:
+def ask_advisories(service: ModhubService, digests: Iterable[str]) -> dict[str, StandingAdvisory]:
     """The advisories about files with these digests; none from a service that has no advisories."""
     asked = set(digests)
-    prefixes = sorted({digest[:PREFIX] for digest in asked})
+    prefixes = sorted({digest[:ASKED_DIGITS] for digest in asked})
     paths = [f"{_PATH}/{prefix}" for prefix in prefixes] if len(prefixes) <= QUESTIONS else [_PATH]
-    known: dict[str, Advisory] = {}
+    known: dict[str, StandingAdvisory] = {}
     for path in paths:
         advisories = service.find(path, decode_advisories)
         if advisories is None:
@@ -28,6 +28,6 @@ def ask_advisories(service: ModhubService, digests: Iterable[str]) -> dict[str, 
     return known
 
 
-def describe_advisory(guid: str, advisory: Advisory) -> dict[str, Any]:
+def describe_advisory(guid: str, advisory: StandingAdvisory) -> dict[str, Any]:
     """The advisory about the file of a mod as a JSON object."""
     return {"guid": guid, **asdict(advisory)}

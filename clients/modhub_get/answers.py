@@ -46,7 +46,7 @@ class RemoteMod:
 
 
 @dataclass(frozen=True, slots=True)
-class Advisory:
+class StandingAdvisory:
     """What the service knows of a file."""
 
     sha256: str
@@ -110,16 +110,16 @@ def decode_updates(answer: Any, asked: Collection[str]) -> UpdateCheck:
     return UpdateCheck(changed, gone)
 
 
-def decode_advisories(answer: Any) -> list[Advisory]:
+def decode_advisories(answer: Any) -> list[StandingAdvisory]:
     """``GET /api/modhub/advisories`` and ``…/{prefix}``: those that stand."""
-    found = []
+    standing = []
     for advisory in _objects(answer, "advisories"):
         sha256, kind, reason, advice = (_field(advisory, name, str) for name in ("sha256", "kind", "reason", "advice"))
         if not is_sha256(sha256):
             raise ValueError("something that is no SHA-256")
         if advisory.get("withdrawnAt") is None:
-            found.append(Advisory(sha256, kind, reason, advice))
-    return found
+            standing.append(StandingAdvisory(sha256, kind, reason, advice))
+    return standing
 
 
 def decode_lock_check(answer: Any) -> dict[str, str]:

@@ -39,14 +39,14 @@ class FileDigests:
         """Ask each feature what its files are."""
         used = or_(*(exists().where(holder.blob_id == StoredBlob.id) for holder in (Asset, KeptFile)))
         stored = select(StoredBlob.id, StoredBlob.sha256).where(StoredBlob.trashed_at.is_(None), ~used)
-        found: dict[str, list[str]] = {}
+        names_by_digest: dict[str, list[str]] = {}
         for batch in bulk.batches(digests):
             rows = session.execute(stored.where(StoredBlob.sha256.in_(batch)).order_by(StoredBlob.id))
             by_id: dict[int, str] = {row[0]: row[1] for row in rows}
             for describe in self._sources.values():
                 for blob_id, name in describe(session, list(by_id)).items():
-                    found.setdefault(by_id[blob_id], []).append(name)
-        return found
+                    names_by_digest.setdefault(by_id[blob_id], []).append(name)
+        return names_by_digest
 
 
 def _select(
@@ -54,7 +54,7 @@ def _select(
 ) -> list[ModFile]:
     """The files of these mods, or with these digests: those that mods have, those kept aside, and former ones."""
 
-    def wanted(holder: Any, digest: Any) -> ColumnElement[bool]:
+    def is_asked_for(holder: Any, digest: Any) -> ColumnElement[bool]:
         condition: ColumnElement[bool] = digest.in_(digests) if mod_ids is None else holder.mod_id.in_(mod_ids)
         return condition
 
@@ -62,14 +62,16 @@ def _select(
     stored: tuple[tuple[Any, Any], ...] = ((Asset, Asset.id), (KeptFile, KeptFile.blob_id))
     for holder, order in stored:
         files = select(holder.mod_id, holder.kind, holder.name, StoredBlob.sha256).join(holder.blob)
-        rows = session.execute(files.where(wanted(holder, StoredBlob.sha256)).order_by(order))
+        rows = session.execute(files.where(is_asked_for(holder, StoredBlob.sha256)).order_by(order))
         present += [ModFile(mod_id, kind, name, sha256, holder is KeptFile) for mod_id, kind, name, sha256 in rows]
     code = {(file.mod_id, file.sha256) for file in present if file.kind == AssetKind.CODE}
     former: list[ModFile] = []
     named: tuple[tuple[Any, Any], ...] = ((Note, Note.id.desc()), (ReservedVersion, ReservedVersion.version))
     for holder, order in named:
         versions = select(holder.mod_id, holder.version, holder.sha256)
-        for mod_id, version, sha256 in session.execute(versions.where(wanted(holder, holder.sha256)).order_by(order)):
+        for mod_id, version, sha256 in session.execute(
+            versions.where(is_asked_for(holder, holder.sha256)).order_by(order)
+        ):
             if (mod_id, sha256) not in code:
                 former.append(ModFile(mod_id, FORMER, version, sha256))
     return present + former

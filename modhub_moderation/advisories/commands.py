@@ -11,7 +11,7 @@ from modhub.base.settings import StartRefused
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 from modhub.interfaces import IFileDigests, IMods
 from modhub_moderation.advisories import services
-from modhub_moderation.advisories.limits import ADVICE, REASON, AdvisoryKind, clean_sha256
+from modhub_moderation.advisories.limits import ADVICE, ADVISORY_REASON, AdvisoryKind, clean_sha256
 from modhub_moderation.advisories.read_service import AdvisoryReader
 
 _SAMPLE: Final = "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a190817263544"
@@ -100,7 +100,9 @@ def advisory_arguments(parser: argparse.ArgumentParser) -> None:
         add_dry_run_option(action)
     kinds = [kind.value for kind in AdvisoryKind]
     add.add_argument("--kind", metavar="KIND", choices=kinds, required=True, help=", ".join(kinds))
-    add.add_argument("--reason", metavar="TEXT", required=True, help=f"what is known, at most {REASON} characters")
+    add.add_argument(
+        "--reason", metavar="TEXT", required=True, help=f"what is known, at most {ADVISORY_REASON} characters"
+    )
     add.add_argument("--advice", metavar="TEXT", required=True, help=f"what to do, at most {ADVICE} characters")
 
 

@@ -4,18 +4,18 @@ import re
 from enum import StrEnum
 from typing import Final
 
-REASON: Final = 500
+ADVISORY_REASON: Final = 500
 """Characters of what is known."""
 ADVICE: Final = 500
 """Characters of what to do."""
-PREFIX: Final = 5
+PREFIX_DIGITS: Final = 5
 """Hexadecimal digits that are asked with: about one in a million files is meant."""
-SHOWN: Final = 100
+NEWEST_ADVISORIES: Final = 100
 """Advisories on the page and in the feeds."""
 EMPTY_FILE: Final = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 """The SHA-256 of a file without content, which too many have."""
 _SHA256: Final = re.compile("[0-9a-fA-F]{64}")
-_PREFIX: Final = re.compile(f"[0-9a-fA-F]{{{PREFIX}}}")
+_PREFIX: Final = re.compile(f"[0-9a-fA-F]{{{PREFIX_DIGITS}}}")
 
 
 class AdvisoryKind(StrEnum):

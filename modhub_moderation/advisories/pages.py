@@ -55,17 +55,17 @@ def advisories_page(_context: Any, request: Request) -> dict[str, Any]:
 @page(context=IAdvisoriesPage, name="feed", request_method="GET", permission=OPEN)
 def advisories_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/advisories/feed``: the same as Atom (RFC 4287)."""
-    entries = newest_entries(request)
+    entries = newest_advisory_entries(request)
     return atom_feed(request, FEED_PATH, ADVISORIES_PATH, _FEED_TITLE, entries, twin=JSON_FEED_PATH)
 
 
 @page(context=IAdvisoriesPage, name="feed.json", request_method="GET", permission=OPEN)
 def advisories_json_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/advisories/feed.json``: the same as JSON Feed."""
-    return plain_json_feed(request, JSON_FEED_PATH, ADVISORIES_PATH, _FEED_TITLE, newest_entries(request))
+    return plain_json_feed(request, JSON_FEED_PATH, ADVISORIES_PATH, _FEED_TITLE, newest_advisory_entries(request))
 
 
-def newest_entries(request: Request) -> list[AtomEntry]:
+def newest_advisory_entries(request: Request) -> list[AtomEntry]:
     """The newest advisories as entries of a feed."""
     return [advisory_feed_entry(advisory) for advisory in request.find_service(AdvisoryReader).newest()]
 
@@ -103,7 +103,7 @@ def advised_notice(context: Any, request: Request) -> Markup | None:
     return Markup(render(template, values, request=request))  # noqa: S704 - a template
 
 
-def footer_link(_context: Any, request: Request) -> Markup:
+def advisories_link(_context: Any, request: Request) -> Markup:
     """The way to the page."""
     return nav_link(request, ADVISORIES_PATH, N_("Advisories"))
 
@@ -116,7 +116,7 @@ def advisories_in_sitemap(_registry: Any, part: int) -> SitemapEntries:
 def includeme(config: Configurator) -> None:
     """Register the page, its feeds and the warning."""
     config.add_panel("notice", "advisories", advised_notice, order=10)
-    config.add_panel("footer", "advisories", footer_link, order=60)
+    config.add_panel("footer", "advisories", advisories_link, order=60)
     config.add_sitemap("advisories", advisories_in_sitemap)
     for feed in (FEED_PATH, JSON_FEED_PATH):
         config.add_cross_origin(re.escape(feed))

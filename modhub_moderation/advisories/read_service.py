@@ -8,9 +8,9 @@ from modhub.db import from_micros, iso
 from modhub.db.raw_queries import RawQueryExecutor, Row
 from modhub.http.payload import encode
 from modhub.interfaces import ISigner
-from modhub_moderation.advisories.limits import PREFIX, SHOWN
+from modhub_moderation.advisories.limits import NEWEST_ADVISORIES, PREFIX_DIGITS
 from modhub_moderation.advisories.models import Advisory
-from modhub_moderation.advisories.schemas import AdvisoryDocument, in_order
+from modhub_moderation.advisories.schemas import AdvisoryDocument, in_canonical_order
 
 _COLUMNS: Final = (
     Advisory.sha256,
@@ -28,7 +28,7 @@ class AdvisoryReader:
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
         by_digest = select(*_COLUMNS).order_by(Advisory.sha256)
-        newest = select(*_COLUMNS).order_by(Advisory.changed_at.desc(), Advisory.sha256).limit(SHOWN)
+        newest = select(*_COLUMNS).order_by(Advisory.changed_at.desc(), Advisory.sha256).limit(NEWEST_ADVISORIES)
         self._all = reader.prepare(by_digest)
         self._with_prefix = reader.prepare(by_digest.where(Advisory.prefix == bindparam("prefix")))
         self._newest = reader.prepare(newest)
@@ -41,7 +41,7 @@ class AdvisoryReader:
 
     def find(self, sha256: str) -> AdvisoryDocument | None:
         """That of the file with this digest, withdrawn or not."""
-        documents = self.with_prefix(sha256[:PREFIX])
+        documents = self.with_prefix(sha256[:PREFIX_DIGITS])
         return next((document for document in documents if document.sha256 == sha256), None)
 
     def all(self) -> list[AdvisoryDocument]:
@@ -65,7 +65,7 @@ class AdvisoryReader:
         """All as canonical JSON, with the signature of the rest (C-ADV-4)."""
         documents = self.all()
         last = max((document.withdrawn_at or document.since for document in documents), default=None)
-        fields = {"advisories": [in_order(document) for document in documents], "changedAt": last}
+        fields = {"advisories": [in_canonical_order(document) for document in documents], "changedAt": last}
         return encode({**fields, "signature": signer and signer.sign(fields)})
 
 

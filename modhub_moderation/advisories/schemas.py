@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from modhub.base.operations import about
-from modhub_moderation.advisories.limits import ADVICE, REASON
+from modhub_moderation.advisories.limits import ADVICE, ADVISORY_REASON
 
 _SHA256 = "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a190817263544"
 
@@ -16,7 +16,7 @@ class AdvisoryDocument(Struct, rename="camel"):
     sha256: Annotated[str, about("SHA-256 of the file, in lower case", _SHA256)]
     kind: Annotated[str, about("`malware`, `vulnerable`, `illegal` or `other`", "malware")]
     reason: Annotated[
-        str, about(f"What is known; at most {REASON} characters of plain text", "It sends saved passwords.")
+        str, about(f"What is known; at most {ADVISORY_REASON} characters of plain text", "It sends saved passwords.")
     ]
     advice: Annotated[
         str,
@@ -55,7 +55,7 @@ class AdvisoryExport(Struct, rename="camel"):
     ]
 
 
-def in_order(document: AdvisoryDocument) -> dict[str, Any]:
+def in_canonical_order(document: AdvisoryDocument) -> dict[str, Any]:
     """The fields in the order of canonical JSON."""
     return {
         "advice": document.advice,

@@ -16,7 +16,14 @@ from modhub.content import text
 from modhub.db import bulk, now
 from modhub.db.changes import What, mark_changed
 from modhub.interfaces import IFileDigests, IMods, ModFile, ModSummary
-from modhub_moderation.advisories.limits import ADVICE, EMPTY_FILE, PREFIX, REASON, AdvisoryKind, clean_sha256
+from modhub_moderation.advisories.limits import (
+    ADVICE,
+    ADVISORY_REASON,
+    EMPTY_FILE,
+    PREFIX_DIGITS,
+    AdvisoryKind,
+    clean_sha256,
+)
 from modhub_moderation.advisories.models import Advisory
 
 ADVISORIES: Final = "advisories"
@@ -61,7 +68,7 @@ def create_advisories(
     that of the empty file, and for a text that is empty or too long.
     """
     chosen = sorted({_digest(digest) for digest in digests})
-    reason, advice = _text(reason, REASON), _text(advice, ADVICE)
+    reason, advice = _text(reason, ADVISORY_REASON), _text(advice, ADVICE)
     known = _lock(session, Advisory.sha256.in_(chosen))
     made, time = [], now()
     for sha256 in chosen:
@@ -69,7 +76,7 @@ def create_advisories(
         if advisory is not None and advisory.withdrawn_at is None:
             continue
         if advisory is None:
-            advisory = Advisory(sha256=sha256, prefix=sha256[:PREFIX])
+            advisory = Advisory(sha256=sha256, prefix=sha256[:PREFIX_DIGITS])
             session.add(advisory)
         advisory.kind, advisory.reason, advisory.advice = kind.value, reason, advice
         advisory.since = advisory.changed_at = time
@@ -140,16 +147,16 @@ def find_occurrences(
     summaries: dict[int, ModSummary] = {}
     for ids in bulk.batches(sorted({file.mod_id for file in places}), _BATCH):
         summaries |= mods.get_mods(session, ids)
-    found: dict[str, list[Occurrence]] = {}
+    occurrences: dict[str, list[Occurrence]] = {}
     for file in places:
         mod = summaries.get(file.mod_id)
         kind, name = (
             (file.kind, file.name) if mod else ("other", f"{file.name} of mod {file.mod_id}, which was deleted")
         )
-        found.setdefault(file.sha256, []).append(Occurrence(file.sha256, mod, kind, name))
+        occurrences.setdefault(file.sha256, []).append(Occurrence(file.sha256, mod, kind, name))
     for sha256, names in files.find_others(session, digests).items():
-        found.setdefault(sha256, []).extend(Occurrence(sha256, None, "other", name) for name in names)
-    return found
+        occurrences.setdefault(sha256, []).extend(Occurrence(sha256, None, "other", name) for name in names)
+    return occurrences
 
 
 def list_advisable(session: Session, mods: IMods, files: IFileDigests, mod_id: int) -> list[AdvisableFile]:

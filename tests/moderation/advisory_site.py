@@ -27,7 +27,7 @@ def withdraw(site: Site, *digests: str) -> list[str]:
 
 def listed(site: Site, digest: str = DIGEST) -> list[Any]:
     """What programs are answered about a file."""
-    return [found for found in site.get(f"{API}/{digest[:5]}").json["advisories"] if found["sha256"] == digest]
+    return [told for told in site.get(f"{API}/{digest[:5]}").json["advisories"] if told["sha256"] == digest]
 
 
 def signed_in(site: Site, name: str = "Ada") -> Site:

@@ -96,7 +96,7 @@ def test_an_undone_decision_withdraws_its_own(site: Site) -> None:
     with site.databases.write_session.begin() as session:
         assert services.withdraw_advisories_of(session, 3) == [SAME_PREFIX]
         assert services.withdraw_advisories_of(session, 5) == []
-    standing = [found["sha256"] for found in site.get(API).json["advisories"] if not found["withdrawnAt"]]
+    standing = [told["sha256"] for told in site.get(API).json["advisories"] if not told["withdrawnAt"]]
     assert standing == sorted([DIGEST, NEXT_PREFIX])
 
 
@@ -135,7 +135,7 @@ def test_the_export_is_signed_as_the_pointer_to_the_snapshot(start: Start) -> No
     answer = site.get(API)
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     export = answer.json
-    assert [found["sha256"] for found in export["advisories"]] == sorted([DIGEST, NEXT_PREFIX])
+    assert [told["sha256"] for told in export["advisories"]] == sorted([DIGEST, NEXT_PREFIX])
     assert export["changedAt"] == listed(site)[0]["withdrawnAt"]
     assert listed(site)[0] in export["advisories"]
     public = Ed25519PublicKey.from_public_bytes(b64decode(site.get("/api/modhub/snapshot/key").json["publicKey"]))

@@ -109,17 +109,17 @@ def test_a_file_is_found_in_all_mods_and_elsewhere(start: Start) -> None:
     assert DIGEST not in places
     assert [place.mod and place.mod.id for place in places[library]] == [mod["id"], draft["id"], hidden["id"], None]
     assert places[library][-1].name == "build 1 for linux: app.bin"
-    assert [(found.file.kind, found.file.name) for found in files] == [
+    assert [(file.file.kind, file.file.name) for file in files] == [
         ("code", "hud.zip"),
         ("image", "a.gif"),
         ("former", "1"),
     ]
-    assert [[place.mod and place.mod.id for place in found.others] for found in files] == [
+    assert [[place.mod and place.mod.id for place in file.others] for file in files] == [
         [draft["id"], hidden["id"], None],
         [],
         [],
     ]
-    assert [found.advisory is not None for found in files] == [True, False, False]
+    assert [file.advisory is not None for file in files] == [True, False, False]
 
 
 def test_a_published_mod_with_an_advised_file_warns(site: Site, owner: Site) -> None:
@@ -164,7 +164,7 @@ def test_what_a_moderator_removed_is_in_no_warning(site: Site, owner: Site) -> N
     with site.databases.readonly_session() as session:
         services = site.find_service(IMods), site.find_service(IFileDigests)
         places = find_occurrences(session, *services, [DIGEST])[DIGEST]
-        (advised,) = [found for found in list_advisable(session, *services, mod["id"]) if found.advisory]
+        (advised,) = [file for file in list_advisable(session, *services, mod["id"]) if file.advisory]
     gone = f"hud.zip of mod {deleted['id']}, which was deleted"
     assert sorted((place.mod and place.mod.id, place.name) for place in places if place.mod) == [
         (mod["id"], "secret.png")
