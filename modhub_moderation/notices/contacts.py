@@ -16,7 +16,7 @@ class Contact(NamedTuple):
     confirmed: bool
 
 
-def find_contact(session: Session, notice: Notice) -> Contact | None:
+def find_reporter(session: Session, notice: Notice) -> Contact | None:
     """The address of who sent the notice; None without one, and once it was erased."""
     if notice.account_id is not None:
         logins = select(Login.subject, Login.verified)

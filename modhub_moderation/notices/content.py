@@ -22,7 +22,7 @@ class Reporter:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckedReport:
     """A report that keeps all rules."""
 
     ground: Ground
@@ -51,7 +51,7 @@ class ReportRefused(Exception):
         self.errors = errors
 
 
-def check_report(sent: SentReport, account_id: int | None, images: Collection[int]) -> Report:
+def check_report(sent: SentReport, account_id: int | None, images: Collection[int]) -> CheckedReport:
     """The report; :class:`ReportRefused` if it breaks a rule (C-NTC-2). ``images``: those that it may name."""
     errors = list[ApiError]()
 
@@ -74,7 +74,7 @@ def check_report(sent: SentReport, account_id: int | None, images: Collection[in
         errors.append(invalid(message, field="goodFaith"))
     if errors:
         raise ReportRefused(errors)
-    return Report(ground, body, reporter, asset_id)
+    return CheckedReport(ground, body, reporter, asset_id)
 
 
 def _ground(value: str) -> Ground:

@@ -12,7 +12,7 @@ from modhub.events import AccountDeleted
 from modhub.workers import raise_if_stopping
 from modhub_moderation.cases.models import Case, Notice, TrustedReporter
 
-BATCH: Final = 500
+ERASED_AT_ONCE: Final = 500
 """Notices that are erased in one transaction."""
 
 
@@ -22,16 +22,16 @@ def erase_old_notices(registry: Any) -> None:
     while True:
         with databases.write_session.begin() as session:
             count = erase_notices(session, days)
-        if count < BATCH:
+        if count < ERASED_AT_ONCE:
             return
         raise_if_stopping(registry)
 
 
 def erase_notices(session: Session, days: int) -> int:
-    """Erase at most :data:`BATCH` notices of cases that ended ``days`` days ago, and return how many."""
+    """Erase at most :data:`ERASED_AT_ONCE` notices of cases that ended ``days`` days ago, and return how many."""
     ended = select(Notice.id).join(Case, Case.id == Notice.case_id)
     ended = ended.where(Notice.erased_at.is_(None), Case.ended_at <= now() - timedelta(days=days))
-    ids = session.scalars(ended.order_by(Notice.id).limit(BATCH)).all()
+    ids = session.scalars(ended.order_by(Notice.id).limit(ERASED_AT_ONCE)).all()
     erased = {"text": "", "name": None, "email": None, "account_id": None, "erased_at": now()}
     bulk.execute_bulk(session, update(Notice).where(Notice.id.in_(ids)).values(**erased))
     return len(ids)

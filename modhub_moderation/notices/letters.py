@@ -16,7 +16,7 @@ from modhub_auth.mail.outbox import EmailEntry, without_links
 from modhub_auth.rate_limits import rate_counter
 from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
 from modhub_moderation.cases.models import Case, Ground, Notice
-from modhub_moderation.notices.contacts import find_contact
+from modhub_moderation.notices.contacts import find_reporter
 from modhub_moderation.notices.grounds import GROUND_TITLES
 
 NOTICE_EMAIL: Final = "notice"
@@ -29,9 +29,9 @@ _WE_LOOK: Final = N_("A moderator will look at it. We email you when it is decid
 _NOT_YOU: Final = N_("If this wasn't you, ignore this email.")
 
 
-def queue_confirmation(registry: Any, session: Session, case: Case, notice: Notice, receipt: str) -> None:
+def confirm_notice(registry: Any, session: Session, case: Case, notice: Notice, receipt: str) -> None:
     """Tell the reporter that the notice has arrived, unless too many emails went to an unconfirmed address lately."""
-    contact, auth = find_contact(session, notice), find_service(registry, AuthServices)
+    contact, auth = find_reporter(session, notice), find_service(registry, AuthServices)
     if contact is None:
         return
     messages, site = find_service(registry, Catalogs).choose(notice.locale), registry.settings["modhub.site_name"]

@@ -20,9 +20,9 @@ from modhub_moderation.notices.interfaces import IReceipt, IReports
 from modhub_moderation.notices.receipts import is_decided
 from modhub_moderation.notices.resources import ReceiptResource, ReportsResource
 from modhub_moderation.notices.services import create_notice
-from modhub_moderation.notices.subjects import ReportedImage, Subject, images_of
+from modhub_moderation.notices.subjects import ReportedImage, Subject, list_images
 
-FORM_TEMPLATE: Final = "modhub_moderation:templates/notices/form.jinja2"
+REPORT_TEMPLATE: Final = "modhub_moderation:templates/notices/form.jinja2"
 RECEIPT_TEMPLATE: Final = "modhub_moderation:templates/notices/receipt.jinja2"
 LABELS: Final = {
     "ground": N_("Why do you report it?"),
@@ -33,7 +33,7 @@ LABELS: Final = {
     "goodFaith": N_("I believe in good faith that what I write here is true and complete."),
 }
 """The labels of the fields, in their order; the names are those of the JSON."""
-SENTENCES: Final = {
+FIELD_SENTENCES: Final = {
     "ground": N_("Choose a reason."),
     "text": N_("Write what is wrong, in at most 2000 characters."),
     "name": N_("Enter your name, in at most 120 characters."),
@@ -55,7 +55,8 @@ def _error_of(request: Request, error: ApiError) -> tuple[str, str, str]:
     """(field, sentence, code)"""
     messages, field = translations_for(request), str(error.values.get("field", ""))
     labels = {name: messages.gettext(label) for name, label in LABELS.items()}
-    sentence = messages.gettext(SENTENCES[field]) if field in SENTENCES else error.localized(messages.gettext, labels)
+    written = FIELD_SENTENCES.get(field)
+    sentence = messages.gettext(written) if written else error.localized(messages.gettext, labels)
     return field, sentence, error.code
 
 
@@ -79,24 +80,24 @@ def _form(request: Request, subject: Subject, images: list[ReportedImage], *refu
     }
 
 
-@page(context=IReports, request_method="GET", permission=OPEN, renderer=FORM_TEMPLATE)
+@page(context=IReports, request_method="GET", permission=OPEN, renderer=REPORT_TEMPLATE)
 def report_page(context: ReportsResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/{id}/reports`` and ``/Modhub/by/{accountId}/reports``; ``?asset=`` chooses an image."""
     subject = _subject(context, request)
-    return _form(request, subject, list(images_of(request, subject)))
+    return _form(request, subject, list(list_images(request, subject)))
 
 
 @page(
     context=IReports,
     request_method="POST",
     permission=OPEN,
-    renderer=FORM_TEMPLATE,
+    renderer=REPORT_TEMPLATE,
     preserve_fields=LABELS,
 )
 def report_submit(context: ReportsResource, request: Request) -> Any:
     """Send the report, and show its receipt."""
     subject = _subject(context, request)
-    images, account_id = list(images_of(request, subject)), reporting.reporter_by_session(request)
+    images, account_id = list(list_images(request, subject)), reporting.reporter_by_session(request)
     sent = SentReport(
         form_value(request, "ground"),
         form_value(request, "text"),

@@ -18,12 +18,12 @@ def image_address(mod_id: int, asset_id: int) -> str:
     return f"/Modhub/{mod_id}/reports?asset={asset_id}"
 
 
-def mod_panel(context: Any, request: Request) -> Markup:
+def report_mod_panel(context: Any, request: Request) -> Markup:
     """The way to report a mod. The core shows it to everybody but the owner."""
     return _link(request, f"/Modhub/{context.id}/reports", _REPORT_MOD)
 
 
-def author_panel(context: Any, request: Request) -> Markup | None:
+def report_author_panel(context: Any, request: Request) -> Markup | None:
     """The way to report an author, for everybody else."""
     if PageHelpers(request).account == context.id:
         return None

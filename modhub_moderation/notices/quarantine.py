@@ -27,7 +27,7 @@ NEW_FOR: Final = timedelta(hours=24)
 """How long after its first publication one trusted reporter is enough."""
 ENOUGH: Final = 2
 """Trusted reporters who are enough at any time."""
-CLAUSE: Final = N_("No malware")
+NO_MALWARE: Final = N_("No malware")
 FACTS: Final = N_(
     "Trusted reporters have reported this mod as malware. It is hidden until a moderator has looked at it."
 )
@@ -43,7 +43,7 @@ def hide_if_due(registry: Any, session: Session, case: Case) -> None:
         Ground.MALWARE,
         "\n".join(_said(registry, FACTS)),
         Basis.TERMS,
-        " / ".join(_said(registry, CLAUSE)),
+        " / ".join(_said(registry, NO_MALWARE)),
     )
     # Not the deed of who reports: the audit trail would name them.
     with acting_as_service(session):

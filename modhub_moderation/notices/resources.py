@@ -10,7 +10,7 @@ from modhub.base.identity import CredentialKind, Permission
 from modhub.base.operations import Parameter
 from modhub.web.traversal import Resource, parse_id
 from modhub_moderation.notices.interfaces import IApiAuthor, IAuthorReports, IModReports, IReceipt
-from modhub_moderation.notices.subjects import Subject, find_author, find_mod
+from modhub_moderation.notices.subjects import Subject, find_reported_author, find_reported_mod
 
 
 class NoticePermission(Permission):
@@ -40,7 +40,7 @@ class ModReports(ReportsResource):
 
     def find_subject(self, session: Session) -> Subject | None:
         """The published mod."""
-        return find_mod(self.request, session, self.__parent__.id)
+        return find_reported_mod(self.request, session, self.__parent__.id)
 
 
 @implementer(IAuthorReports)
@@ -49,7 +49,7 @@ class AuthorReports(ReportsResource):
 
     def find_subject(self, session: Session) -> Subject | None:
         """The author with a page."""
-        return find_author(self.request, session, self.__parent__.id)
+        return find_reported_author(self.request, session, self.__parent__.id)
 
 
 class ApiAuthors(Resource):

@@ -10,7 +10,7 @@ from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME
 
 MAX_NOTICE_BODY: Final = 64 * KB
 """Bytes of a notice as JSON."""
-OptionalText = str | None | UnsetType
+SentText = str | None | UnsetType
 
 
 class NewNotice(Struct, rename="camel", kw_only=True):
@@ -29,19 +29,17 @@ class NewNotice(Struct, rename="camel", kw_only=True):
         about("The number of an image of the mod, if the report is about that; only for mods", 57),
     ] = UNSET
     name: Annotated[
-        OptionalText,
+        SentText,
         about(
             f"Who reports, in at most {REPORTER_NAME} characters: needed without a token, ignored with one",
             "Ada Example",
         ),
     ] = UNSET
     email: Annotated[
-        OptionalText,
+        SentText,
         about("Where the answer goes: needed without a token, ignored with one", "ada@example.org"),
     ] = UNSET
-    locale: Annotated[OptionalText, about("The language of our emails; without it that of `Accept-Language`", "de")] = (
-        UNSET
-    )
+    locale: Annotated[SentText, about("The language of our emails; without it that of `Accept-Language`", "de")] = UNSET
 
 
 class ReceiptDocument(Struct):

@@ -17,13 +17,13 @@ from modhub.interfaces import IAccounts, IMods
 from modhub_moderation.cases.models import Notice, Origin, SubjectKind, TrustedReporter
 from modhub_moderation.cases.services import CaseSubject, open_case
 from modhub_moderation.notices import letters, quarantine
-from modhub_moderation.notices.content import Report
+from modhub_moderation.notices.content import CheckedReport
 from modhub_moderation.notices.grounds import weigh
 from modhub_moderation.notices.receipts import new_receipt
 from modhub_moderation.notices.subjects import Subject
 
 
-def create_notice(registry: Any, session: Session, subject: Subject, report: Report, language: str) -> str:
+def create_notice(registry: Any, session: Session, subject: Subject, report: CheckedReport, language: str) -> str:
     """Store a report, confirm it by email, and return its receipt (C-NTC-1).
 
     404 if the subject is gone meanwhile; :class:`OwnershipLost` if the account is.
@@ -50,7 +50,7 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Rep
     session.flush()
     case.weight = weigh(session.scalars(select(Notice.ground).where(Notice.case_id == case.id)))
     session.flush()
-    letters.queue_confirmation(registry, session, case, notice, receipt)
+    letters.confirm_notice(registry, session, case, notice, receipt)
     quarantine.hide_if_due(registry, session, case)
     return receipt
 

@@ -46,7 +46,7 @@ class _Files(msgspec.Struct):
     assets: list[_File] = []
 
 
-def find_mod(request: Request, session: Session, mod_id: int | None) -> Subject | None:
+def find_reported_mod(request: Request, session: Session, mod_id: int | None) -> Subject | None:
     """The published mod; None for drafts, hidden and absent ones alike."""
     number = mod_id or _NO_ID
     mod = request.find_service(IMods).get_mods(session, [number]).get(number)
@@ -55,7 +55,7 @@ def find_mod(request: Request, session: Session, mod_id: int | None) -> Subject 
     return Subject(SubjectKind.MOD, mod.id, mod.owner, mod.title, f"/Modhub/{mod.id}", mod.guid)
 
 
-def find_author(request: Request, session: Session, account_id: int | None) -> Subject | None:
+def find_reported_author(request: Request, session: Session, account_id: int | None) -> Subject | None:
     """The author whose page ``/Modhub/by/{accountId}`` exists."""
     number, profiles = account_id or _NO_ID, find_optional_service(request.registry, IProfiles)
     profile = None if profiles is None else profiles.get_profiles({number}).get(number)
@@ -65,7 +65,7 @@ def find_author(request: Request, session: Session, account_id: int | None) -> S
     return Subject(SubjectKind.ACCOUNT, number, number, profile.name, f"/Modhub/by/{number}")
 
 
-def images_of(request: Request, subject: Subject) -> Sequence[ReportedImage]:
+def list_images(request: Request, subject: Subject) -> Sequence[ReportedImage]:
     """The images of the mod, in their order; an author has none."""
     documents = request.find_service(IPublicMods).get_documents([subject.guid]) if subject.guid else {}
     files = [file for encoded in documents.values() for file in msgspec.json.decode(encoded, type=_Files).assets]

@@ -8,12 +8,12 @@ from modhub_moderation.notices import operations, reporting
 from modhub_moderation.notices.content import ReportRefused, SentReport, check_report
 from modhub_moderation.notices.interfaces import IAuthorReports, IModReports
 from modhub_moderation.notices.resources import ReportsResource
-from modhub_moderation.notices.schemas import MAX_NOTICE_BODY, NewNotice, OptionalText, ReceiptDocument
+from modhub_moderation.notices.schemas import MAX_NOTICE_BODY, NewNotice, ReceiptDocument, SentText
 from modhub_moderation.notices.services import create_notice
-from modhub_moderation.notices.subjects import images_of
+from modhub_moderation.notices.subjects import list_images
 
 
-def _given(value: OptionalText) -> str:
+def _given(value: SentText) -> str:
     return value if isinstance(value, str) else ""
 
 
@@ -25,7 +25,7 @@ def _report(context: ReportsResource, request: Request) -> ReceiptDocument:
         raise not_found()
     body = read_json(request, NewNotice, MAX_NOTICE_BODY)
     asset_id = body.asset_id if isinstance(body.asset_id, int) else None
-    images = () if asset_id is None else [image.id for image in images_of(request, subject)]
+    images = () if asset_id is None else [image.id for image in list_images(request, subject)]
     sent = SentReport(body.ground, body.text, body.good_faith, _given(body.name), _given(body.email), asset_id)
     try:
         report = check_report(sent, account_id, images)

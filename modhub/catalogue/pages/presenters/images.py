@@ -53,7 +53,7 @@ class ImagePresenter:
     @property
     def id(self) -> int | None:
         """The id of the asset; None if it is not known."""
-        return self.facts and self.facts.asset_id
+        return None if self.facts is None else self.facts.asset_id
 
     @property
     def url(self) -> str:
