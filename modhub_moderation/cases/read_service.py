@@ -13,7 +13,7 @@ from modhub_moderation.cases.appeals import Standing, standing_of
 from modhub_moderation.cases.effects import Effects
 from modhub_moderation.cases.models import Appeal, Case, Decision, Notice, SubjectKind
 
-CASES_SHOWN: Final = 50
+RECENT_CASES: Final = 50
 NOTICES_SHOWN: Final = 100
 DECISIONS_SHOWN: Final = 100
 
@@ -99,7 +99,7 @@ def list_parts(parts: Any, case: Case, files: Sequence[Any]) -> list[PartChoice]
 
 def list_cases(session: Session) -> Sequence[Case]:
     """The cases, the newest first."""
-    return session.scalars(select(Case).order_by(Case.id.desc()).limit(CASES_SHOWN)).all()
+    return session.scalars(select(Case).order_by(Case.id.desc()).limit(RECENT_CASES)).all()
 
 
 class OwnDecision(NamedTuple):
