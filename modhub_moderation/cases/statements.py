@@ -39,7 +39,7 @@ BASIS_LINES: Final = {
     Basis.TERMS: N_("It rests on our terms: %(clause)s"),
 }
 ORIGIN_LINES: Final = {
-    Origin.NOTICE: N_("The case began with a notice that we got."),
+    Origin.NOTICE: N_("The case began with a report that we got."),
     Origin.OWN: N_("We looked into this on our own initiative."),
 }
 AUTOMATIC: Final = N_("The decision was made automatically.")
@@ -51,12 +51,12 @@ REDRESS: Final = N_(
 REDRESS_AFTER: Final = N_("You can still turn to a certified body for out-of-court dispute settlement, or to a court.")
 NOT_WHOLE: Final = N_("It could not be put back, because its place has been taken meanwhile. Please upload it again.")
 
-OUTCOME_SUBJECT: Final = N_("What became of your notice")
-ACTED: Final = N_("Thank you for your notice. We have acted on it.")
-NOT_ACTED: Final = N_("Thank you for your notice. We have looked at it and leave everything as it is.")
-CHANGED: Final = N_("You sent us a notice. What we decided about it first no longer applies.")
+OUTCOME_SUBJECT: Final = N_("What became of your report")
+ACTED: Final = N_("Thank you for your report. We have acted on it.")
+NOT_ACTED: Final = N_("Thank you for your report. We have looked at it and leave everything as it is.")
+CHANGED: Final = N_("You sent us a report. What we decided about it first no longer applies.")
 APPEALED: Final = N_(
-    "You sent us a notice. The person concerned appealed, and what we decided first no longer applies."
+    "You sent us a report. The person concerned appealed, and what we decided first no longer applies."
 )
 REPORTER_REDRESS: Final = N_(
     "If you disagree, you can answer to the operator's contact address, turn to a certified body for out-of-court "

@@ -92,7 +92,7 @@ def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
     decision_id = rule(site, case_id, ruling_of(kind, **choice), None if origin == "automatic" else mo)
     assert state_of(site, mod, ada) == expected
     (statement,) = [text_of(message) for message in ada.emails() if "decision about" in message["Subject"]]
-    for words in (FACTS, "our terms: § 4", "Malware", "notice that we got" if reported else "own initiative"):
+    for words in (FACTS, "our terms: § 4", "Malware", "report that we got" if reported else "own initiative"):
         assert words in statement
     assert ("automatically" in statement) == (origin == "automatic")
     assert NOTICE not in statement
@@ -128,7 +128,7 @@ def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
 
 
 def outcomes(site: Site, address: str) -> list[str]:
-    return [text_of(message) for message in emails_to(site, address) if "your notice" in message["Subject"]]
+    return [text_of(message) for message in emails_to(site, address) if "your report" in message["Subject"]]
 
 
 def test_a_dismissal_is_told_to_those_who_reported(site: Site, ada: Person, bob: Person, mo: Person) -> None:
