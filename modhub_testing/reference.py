@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,7 +34,11 @@ def _places(site: Site) -> Iterator[tuple[str, Resource]]:
     while waiting:
         path, resource = waiting.pop()
         yield path, resource
-        waiting += [(f"{path}/{name}", make(resource, name)) for name, make in resource.children.items() if name != ANY]
+        for name, make in resource.children.items():
+            if name == ANY:
+                continue
+            with suppress(KeyError):  # only there for some callers
+                waiting.append((f"{path}/{name}", make(resource, name)))
         try:
             member = resource.get_member("1")
         except KeyError:
