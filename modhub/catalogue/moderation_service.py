@@ -85,3 +85,4 @@ def includeme(config: Configurator) -> None:
     config.add_service(IModeration, Moderation(parts))
     config.include("modhub.catalogue.removable_parts")
     config.include("modhub.catalogue.evidence")
+    config.include("modhub.catalogue.evidence_commands")

@@ -29,6 +29,7 @@ READING = {
     "build list",
     "check",
     "doctor",
+    "evidence",
     "game list",
     "key new",
     "letters list",

@@ -1,13 +1,17 @@
 """What moderators decide about mods, through the service of features: hide, delete, remove a part and put it back."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from modhub.admin.program import Admin, build_admin_parser
+from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import evidence
@@ -51,6 +55,12 @@ def restore(site: Site, mod: Any, part: str, key: object, kept: Any) -> bool:
 def discard(site: Site, mod: Any, part: str, key: object, kept: Any) -> None:
     with site.databases.write_session.begin() as session:
         site.find_service(IModeration).parts[part].discard(session, mod["id"], str(key), kept)
+
+
+def export_evidence(site: Site, mod_id: int, folder: Path) -> None:
+    words = ["-c", "unused", "evidence", str(mod_id), str(folder)]
+    arguments = build_admin_parser(site.config).parse_args(words)
+    assert arguments.run(Admin(site.config), arguments) == 0
 
 
 def shown(site: Site, mod: Any) -> Any:
@@ -201,7 +211,7 @@ def test_what_is_kept_aside_ends_with_its_mod_and_when_it_is_discarded(site: Sit
 
 
 @pytest.mark.postgres
-def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site: Site, mod: Any) -> None:
+def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site: Site, mod: Any, tmp_path: Path) -> None:
     image = mod["assets"][1]["url"].rpartition("/")[2]
     remove(site, mod, "image", image)
     blobs, draft = live_blobs(site), new_mod(site)
@@ -216,6 +226,17 @@ def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site: Site, mod: Any) ->
     assert {file.name for file in rows(site, KeptFile)} == {"mod.zip", "first.png", "second.png"}
     evidence.run_evidence_worker(site.registry)
     assert len(rows(site, KeptFile)) == 3
+    export_evidence(site, mod["id"], tmp_path / "out")
+    with pytest.raises(StartRefused, match="no evidence"):
+        export_evidence(site, draft["id"], tmp_path / "none")
+    with pytest.raises(StartRefused, match="cannot be made"):
+        export_evidence(site, mod["id"], tmp_path / "out")
+    exported = json.loads((tmp_path / "out" / "evidence.json").read_bytes())
+    assert exported["mod"] == document["mod"]
+    for file in exported["files"]:
+        content = (tmp_path / "out" / f"{file['sha256']}.bin").read_bytes()
+        assert hashlib.sha256(content).hexdigest() == file["sha256"]
+    assert len(exported["files"]) == 3
     with site.databases.write_session.begin() as session:
         for row in (*session.scalars(select(KeptFile)), *session.scalars(select(Evidence))):
             row.kept_until = now()
