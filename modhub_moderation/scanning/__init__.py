@@ -18,7 +18,7 @@ from modhub_moderation.scanning.inspection import inspect_upload
 from modhub_moderation.scanning.interfaces import ScannerFactory
 from modhub_moderation.scanning.pages import ScansResource
 from modhub_moderation.scanning.settings import SCANNING_SETTINGS
-from modhub_moderation.scanning.worker import LOOK_SECONDS, scan_waiting_files
+from modhub_moderation.scanning.worker import SCAN_SECONDS, scan_waiting_files
 
 UPLOADS: Final = ("upload_code", "upload_css", "upload_image")
 _REJECTED: Final = Refusal(400, "rejected_by_scan", "The malware scanner has found something in the file.")
@@ -72,12 +72,12 @@ def _scan_uploads(config: Configurator, url: str) -> None:
     config.add_refusals("publish_mod", _NOT_SCANNED, _FOUND_LATER)
     config.add_subscriber(subscribers.keep_unscanned_from_public, ModChanged)
     config.add_panel("workshop", "scanning", panels.waiting_panel, order=10)
-    config.add_worker("later scans", scan_waiting_files, LOOK_SECONDS, alone=True)
+    config.add_worker("later scans", scan_waiting_files, SCAN_SECONDS, alone=True)
     config.add_doctor_check(
         "scanner",
         operation.find_scanner_problems,
         asks=("modhub_moderation.scanner",),
-        seconds=operation.DOCTOR_SECONDS,
+        seconds=operation.SCANNER_CHECK_SECONDS,
     )
     config.add_metric(
         "scans_total",
@@ -86,7 +86,7 @@ def _scan_uploads(config: Configurator, url: str) -> None:
         kind=COUNTER,
         labels=("result",),
     )
-    config.add_metric("scans_waiting", "Files that wait for the malware scanner.", operation.count_waiting)
+    config.add_metric("scans_waiting", "Files that wait for the malware scanner.", operation.count_waiting_scans)
 
 
 def includeme(config: Configurator) -> None:
@@ -95,8 +95,8 @@ def includeme(config: Configurator) -> None:
     config.add_service(ScannerSchemes, ScannerSchemes())
     config.add_directive("add_scanner", add_scanner)
     config.add_scanner("clamd", open_clamd)
-    config.add_subscriber(subscribers.forget_mods, ModsDeleted)
-    config.add_subscriber(subscribers.forget_account, AccountDeleted)
+    config.add_subscriber(subscribers.forget_waiting_files, ModsDeleted)
+    config.add_subscriber(subscribers.forget_account_of_hits, AccountDeleted)
     config.add_child(IModerationDesk, "scans", ScansResource)
     config.scan("modhub_moderation.scanning.pages")
     config.add_command(

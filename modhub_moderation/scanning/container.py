@@ -7,9 +7,9 @@ from typing import Final
 from modhub.base.metrics import EventCounter
 from modhub_moderation.scanning.interfaces import Scanner, ScannerDown
 
-CLEAN: Final = "clean"
-FOUND: Final = "found"
-FAILED: Final = "failed"
+SCAN_CLEAN: Final = "clean"
+SCAN_FOUND: Final = "found"
+SCAN_FAILED: Final = "failed"
 MOST_AT_ONCE: Final = 32
 """Scans of uploads at once in a process: a scanner that hangs must leave threads for those who sign in."""
 
@@ -23,7 +23,7 @@ class Scanning:
         self.scanner = scanner
         self.later = later
         """Whether files of drafts are accepted while the scanner is down."""
-        self.results = EventCounter(CLEAN, FOUND, FAILED)
+        self.results = EventCounter(SCAN_CLEAN, SCAN_FOUND, SCAN_FAILED)
         self.slots = BoundedSemaphore(MOST_AT_ONCE)
         self._is_down = False
         self._lock = Lock()
@@ -36,7 +36,7 @@ class Scanning:
 
     def count_failure(self, error: ScannerDown) -> None:
         """Count a scan that failed; of several in a row the first is logged."""
-        self.results.add(FAILED)
+        self.results.add(SCAN_FAILED)
         if self._turn(is_down=True):
             log.warning("uploads cannot be scanned: %s", error)
 

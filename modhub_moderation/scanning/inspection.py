@@ -12,22 +12,22 @@ from modhub.blobs import Blob
 from modhub.content.text import N_
 from modhub.interfaces import IMod, IOwnMod
 from modhub_moderation.scanning import services
-from modhub_moderation.scanning.container import CLEAN, FOUND, Scanning
+from modhub_moderation.scanning.container import SCAN_CLEAN, SCAN_FOUND, Scanning
 from modhub_moderation.scanning.interfaces import Scan, ScannerDown
 from modhub_moderation.scanning.services import ScannedUpload
 
-RETRY_SECONDS: Final = 10
-REJECTED: Final = N_("The malware scanner has found something in this file, so nothing was saved.")
+DOWN_SECONDS: Final = 10
+REJECTED_BY_SCAN: Final = N_("The malware scanner has found something in this file, so nothing was saved.")
 
 
 def rejected() -> ApiError:
     """400: the scanner has found something. By which rule is for moderators: others would learn how to avoid it."""
-    return ApiError(400, "rejected_by_scan", REJECTED)
+    return ApiError(400, "rejected_by_scan", REJECTED_BY_SCAN)
 
 
 def scanner_down() -> ApiError:
     """503: nothing is accepted that could not be scanned."""
-    return busy(RETRY_SECONDS)
+    return busy(DOWN_SECONDS)
 
 
 def inspect_upload(request: Any) -> "UploadScan | None":
@@ -84,10 +84,10 @@ class UploadScan:
             services.add_waiting_file(self._request.dbsession, self._mod_id, blob)
             return
         if rule is not None:
-            self._scanning.count_result(FOUND)
+            self._scanning.count_result(SCAN_FOUND)
             self._tell_moderators(blob, rule)
             raise rejected()
-        self._scanning.count_result(CLEAN)
+        self._scanning.count_result(SCAN_CLEAN)
 
     def close(self) -> None:
         """End the scan, and let another one begin."""

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from modhub.db import Base, Id, Timestamp
 
-RULE: Final = 200
+RULE_NAME: Final = 200
 """Characters kept of the name of a rule."""
 
 
@@ -20,7 +20,7 @@ class WaitingFile(Base):
     blob_key: Mapped[str] = mapped_column(String(64), primary_key=True)
     mod_id: Mapped[int] = mapped_column(Id, index=True)
     since: Mapped[datetime] = mapped_column(Timestamp)
-    rule: Mapped[str | None] = mapped_column(String(RULE))
+    rule: Mapped[str | None] = mapped_column(String(RULE_NAME))
     """What the scanner found in it later: it has to be replaced before the mod can be published."""
 
 
@@ -35,7 +35,7 @@ class ScanHit(Base):
     mod_id: Mapped[int | None] = mapped_column(Id, index=True)
     sha256: Mapped[str] = mapped_column(String(64), index=True)
     size: Mapped[int] = mapped_column(BigInteger)
-    rule: Mapped[str] = mapped_column(String(RULE))
+    rule: Mapped[str] = mapped_column(String(RULE_NAME))
     times: Mapped[int] = mapped_column(default=1)
     """How often the account has sent the file."""
     last_at: Mapped[datetime] = mapped_column(Timestamp, index=True)

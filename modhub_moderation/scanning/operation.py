@@ -11,7 +11,7 @@ from modhub_moderation.scanning import services
 from modhub_moderation.scanning.container import Scanning
 from modhub_moderation.scanning.interfaces import ScannerDown
 
-DOCTOR_SECONDS: Final = 60.0
+SCANNER_CHECK_SECONDS: Final = 60.0
 """The check makes the scanner look through more than a hundred megabytes."""
 MOST_HITS: Final = 1000
 
@@ -31,7 +31,7 @@ def count_scans(registry: Any) -> dict[Any, float]:
     return find_service(registry, Scanning).results.counts()
 
 
-def count_waiting(registry: Any) -> float:
+def count_waiting_scans(registry: Any) -> float:
     """How many files wait for the scanner."""
     with find_service(registry, Databases).readonly_session() as session:
         return services.count_waiting_files(session)

@@ -12,7 +12,7 @@ from modhub.web.views import page
 from modhub_moderation.moderators import ModerationPermission
 from modhub_moderation.scanning import services
 
-SHOWN: Final = 100
+HITS_SHOWN: Final = 100
 
 
 class IScans(IResource):
@@ -33,7 +33,7 @@ class ScansResource(Resource):
 def scans_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/moderation/scans``: the last files in which something was found, with the rule."""
     with request.databases.readonly_session() as session:
-        hits = services.list_hits(session, SHOWN)
+        hits = services.list_hits(session, HITS_SHOWN)
     profiles = find_optional_service(request.registry, IProfiles)
     accounts = {hit.account_id for hit in hits if hit.account_id is not None}
     return {"hits": hits, "names": {} if profiles is None else profiles.get_profiles(accounts)}

@@ -13,7 +13,7 @@ from modhub.blobs.models import StoredBlob
 from modhub.content import text
 from modhub.content.text import N_
 from modhub.db import now
-from modhub_moderation.scanning.models import RULE, ScanHit, WaitingFile
+from modhub_moderation.scanning.models import RULE_NAME, ScanHit, WaitingFile
 
 HIT_DAYS: Final = 180
 """What the scanner found is deleted so long after it was last sent."""
@@ -68,7 +68,7 @@ def record_hit(session: Session, upload: ScannedUpload, rule: str) -> None:
     if hit is None:
         hit = ScanHit(account_id=upload.account_id, sha256=upload.sha256, size=upload.size, times=0)
         session.add(hit)
-    hit.mod_id, hit.rule, hit.last_at, hit.times = upload.mod_id, text.line(rule, RULE), now(), hit.times + 1
+    hit.mod_id, hit.rule, hit.last_at, hit.times = upload.mod_id, text.line(rule, RULE_NAME), now(), hit.times + 1
 
 
 def list_hits(session: Session, size: int) -> list[ScanHit]:
@@ -96,16 +96,16 @@ def end_waiting(session: Session, blob_key: str) -> None:
 
 def refuse_waiting(session: Session, blob_key: str, rule: str) -> None:
     """The scanner has found something: the mod stays a draft until its owner replaces the file."""
-    session.execute(update(WaitingFile).where(WaitingFile.blob_key == blob_key).values(rule=text.line(rule, RULE)))
+    session.execute(update(WaitingFile).where(WaitingFile.blob_key == blob_key).values(rule=text.line(rule, RULE_NAME)))
 
 
-def forget_mods(session: Session, mod_ids: Collection[int]) -> None:
+def forget_scans_of_mods(session: Session, mod_ids: Collection[int]) -> None:
     """Forget what waits for mods that are being deleted."""
     session.execute(delete(WaitingFile).where(WaitingFile.mod_id.in_(mod_ids)))
     session.execute(update(ScanHit).where(ScanHit.mod_id.in_(mod_ids)).values(mod_id=None))
 
 
-def forget_account(session: Session, account_id: int) -> None:
+def forget_uploader(session: Session, account_id: int) -> None:
     """Forget who sent a file; its digest and what was found in it stay."""
     session.execute(update(ScanHit).where(ScanHit.account_id == account_id).values(account_id=None))
 

@@ -18,11 +18,11 @@ def keep_unscanned_from_public(event: ModChanged) -> None:
             raise scanner_down()
 
 
-def forget_mods(event: ModsDeleted) -> None:
+def forget_waiting_files(event: ModsDeleted) -> None:
     """Their files wait no longer."""
-    services.forget_mods(event.session, event.mod_ids)
+    services.forget_scans_of_mods(event.session, event.mod_ids)
 
 
-def forget_account(event: AccountDeleted) -> None:
+def forget_account_of_hits(event: AccountDeleted) -> None:
     """What was found stays without the account."""
-    services.forget_account(event.session, event.account_id)
+    services.forget_uploader(event.session, event.account_id)

@@ -12,11 +12,11 @@ from modhub.db import Databases, now
 from modhub.interfaces import IMods
 from modhub.workers import RoundFailed, raise_if_stopping
 from modhub_moderation.scanning import services
-from modhub_moderation.scanning.container import CLEAN, FOUND, Scanning
+from modhub_moderation.scanning.container import SCAN_CLEAN, SCAN_FOUND, Scanning
 from modhub_moderation.scanning.interfaces import ScannerDown
 from modhub_moderation.scanning.services import ScannedUpload
 
-LOOK_SECONDS: Final = 30.0
+SCAN_SECONDS: Final = 30.0
 _BATCH: Final = 100
 _CHUNK: Final = 256 * KB
 
@@ -28,8 +28,8 @@ def scan_waiting_files(registry: Any) -> None:
         services.delete_old_hits(session, now())
     while True:
         with databases.readonly_session() as session:
-            found = services.find_waiting_files(session, after, _BATCH)
-            rows = [(waiting.blob_key, waiting.mod_id, waiting.rule, blob) for waiting, blob in found]
+            batch = services.find_waiting_files(session, after, _BATCH)
+            rows = [(waiting.blob_key, waiting.mod_id, waiting.rule, blob) for waiting, blob in batch]
             session.expunge_all()
         if not rows:
             return
@@ -72,5 +72,5 @@ def _scan_blob(registry: Any, blob: StoredBlob) -> str | None:
     except ScannerDown as error:
         scanning.count_failure(error)
         raise RoundFailed(str(error)) from None
-    scanning.count_result(CLEAN if rule is None else FOUND)
+    scanning.count_result(SCAN_CLEAN if rule is None else SCAN_FOUND)
     return rule

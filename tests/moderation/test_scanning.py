@@ -381,5 +381,5 @@ def scans(site: Site) -> Any:
 
 
 def metric(site: Site, name: str) -> Any:
-    found = next(metric for metric in find_service(site.registry, Declarations).metrics if metric.name == name)
-    return found.read(site.registry)
+    metrics = find_service(site.registry, Declarations).metrics
+    return next(metric.read(site.registry) for metric in metrics if metric.name == name)
