@@ -233,7 +233,7 @@ class RemovablePart:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonalData:
+class AccountData:
     """What a feature has about an account, for the person whose account it is.
 
     ``document`` becomes JSON. ``files`` are ids of :class:`modhub.blobs.models.StoredBlob` by their path in the
@@ -298,7 +298,7 @@ class Declarations:
     blob_stores: dict[str, BlobStoreFactory | str] = field(default_factory=dict)
     """The factory of a store, by the scheme of its URL."""
     migrations: list[Migrations] = field(default_factory=list)
-    personal_data: dict[str, Callable[[Any, int], PersonalData | None]] = field(default_factory=dict)
+    personal_data: dict[str, Callable[[Any, int], AccountData | None]] = field(default_factory=dict)
     """What collects the data of an account, by the name of its document."""
     panels: list[Panel] = field(default_factory=list)
     upload_inspectors: dict[str, UploadInspector] = field(default_factory=dict)

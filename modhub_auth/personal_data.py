@@ -6,7 +6,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from modhub.db.row_documents import row_documents
-from modhub.declarations import PersonalData
+from modhub.declarations import AccountData
 from modhub_auth.models import (
     Account,
     Authenticator,
@@ -40,7 +40,7 @@ _EMAILS: Final = select(
 )
 
 
-def collect_account(session: Session, account_id: int) -> PersonalData | None:
+def collect_account(session: Session, account_id: int) -> AccountData | None:
     """The account, its ways to sign in, what is signed in, and the emails to its addresses."""
     account: dict[str, Any] = next(iter(row_documents(session, _ACCOUNT.where(Account.id == account_id))), {})
     if not account:
@@ -57,4 +57,4 @@ def collect_account(session: Session, account_id: int) -> PersonalData | None:
         "recoveryCodesLeft": session.scalar(codes),
         "emails": row_documents(session, _EMAILS.where(OutgoingEmail.recipient.in_(addresses))),
     }
-    return PersonalData(account)
+    return AccountData(account)

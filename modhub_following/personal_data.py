@@ -4,15 +4,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.db.row_documents import row_documents
-from modhub.declarations import PersonalData
+from modhub.declarations import AccountData
 from modhub_following.models import Follow, Reader
 
 _READER = Reader.frequency, Reader.language, Reader.sent_at, Reader.seen_at, Reader.feed_made_at
 
 
-def collect_following(session: Session, account_id: int) -> PersonalData | None:
+def collect_following(session: Session, account_id: int) -> AccountData | None:
     """What the account follows, and its choice of emails and feed."""
     follows = select(Follow.kind, Follow.key, Follow.name, Follow.created_at).where(Follow.account_id == account_id)
     followed = row_documents(session, follows.order_by(Follow.id))
     readers = row_documents(session, select(*_READER).where(Reader.account_id == account_id))
-    return PersonalData({"follows": followed, "emails": readers}) if followed or readers else None
+    return AccountData({"follows": followed, "emails": readers}) if followed or readers else None

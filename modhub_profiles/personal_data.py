@@ -8,12 +8,12 @@ from sqlalchemy.orm import Session
 from modhub.base.service_registry import find_service
 from modhub.db.bulk import batches
 from modhub.db.row_documents import row_documents
-from modhub.declarations import PersonalData
+from modhub.declarations import AccountData
 from modhub.interfaces import IMods
 from modhub_profiles.models import AuthorProfile, ModLinks
 
 
-def collect_profile(registry: Any, session: Session, account_id: int) -> PersonalData | None:
+def collect_profile(registry: Any, session: Session, account_id: int) -> AccountData | None:
     """The author's sentence, links and picture, and the links of their mods."""
     profile = session.get(AuthorProfile, account_id)
     mods = [mod.id for mod, _ in find_service(registry, IMods).get_mods_of_account(session, account_id)]
@@ -24,7 +24,7 @@ def collect_profile(registry: Any, session: Session, account_id: int) -> Persona
         for document in row_documents(session, stored.where(ModLinks.mod_id.in_(batch)))
     ]
     if profile is None:
-        return PersonalData({"modLinks": links}) if links else None
+        return AccountData({"modLinks": links}) if links else None
     document = {"sentence": profile.sentence, "links": profile.links.split(), "modLinks": links}
     files = {} if profile.picture_id is None else {"profile/picture.jpg": profile.picture_id}
-    return PersonalData(document, files)
+    return AccountData(document, files)

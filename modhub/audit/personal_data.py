@@ -7,12 +7,12 @@ from sqlalchemy.orm import Session
 
 from modhub.audit.models import AuditEntry, PersonalPart
 from modhub.db.row_documents import row_documents
-from modhub.declarations import PersonalData
+from modhub.declarations import AccountData
 
 _DEED = AuditEntry.at, AuditEntry.action, AuditEntry.target_kind, AuditEntry.target_id, AuditEntry.details
 
 
-def collect_deeds(session: Session, account_id: int) -> PersonalData | None:
+def collect_deeds(session: Session, account_id: int) -> AccountData | None:
     """All entries that still lead to the account, oldest first."""
     deeds = select(*_DEED, PersonalPart.address, PersonalPart.name).join(
         PersonalPart, PersonalPart.token == AuditEntry.token
@@ -20,4 +20,4 @@ def collect_deeds(session: Session, account_id: int) -> PersonalData | None:
     documents = row_documents(session, deeds.where(PersonalPart.account_id == account_id).order_by(AuditEntry.id))
     for document in documents:
         document["details"] = json.loads(document["details"]) if document["details"] else {}
-    return PersonalData(documents) if documents else None
+    return AccountData(documents) if documents else None

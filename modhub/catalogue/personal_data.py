@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, DescriptionSource, Mod, Note, NoteSource, Successor, Vote
 from modhub.db.row_documents import row_documents
-from modhub.declarations import PersonalData
+from modhub.declarations import AccountData
 
 _MOD = (
     Mod.id,
@@ -33,7 +33,7 @@ _FILE = Asset.id, Asset.mod_id, Asset.kind, Asset.name, Asset.content_type, Asse
 _STORED = StoredBlob.id.label("blob"), StoredBlob.size, StoredBlob.sha256
 
 
-def collect_mods(session: Session, account_id: int) -> PersonalData | None:
+def collect_mods(session: Session, account_id: int) -> AccountData | None:
     """The account's mods, drafts and hidden ones too, each with its changelog and files."""
     own = Mod.owner == account_id
     mods = row_documents(
@@ -54,7 +54,7 @@ def collect_mods(session: Session, account_id: int) -> PersonalData | None:
         for file in mod["files"]:
             file["path"] = f"mods/{mod['id']}/{file['id']}-{file['name']}"
             blobs[file["path"]] = file.pop("blob")
-    return PersonalData(mods, blobs) if mods else None
+    return AccountData(mods, blobs) if mods else None
 
 
 def _by_mod(session: Session, statement: Select[*tuple[Any, ...]]) -> dict[int, list[dict[str, Any]]]:
@@ -64,11 +64,11 @@ def _by_mod(session: Session, statement: Select[*tuple[Any, ...]]) -> dict[int, 
     return grouped
 
 
-def collect_votes(session: Session, account_id: int) -> PersonalData | None:
+def collect_votes(session: Session, account_id: int) -> AccountData | None:
     """The votes that the account has cast."""
     votes = select(Vote.mod_id, Vote.value, Vote.cast_at).where(Vote.account_id == account_id)
     documents = row_documents(session, votes.order_by(Vote.mod_id))
-    return PersonalData(documents) if documents else None
+    return AccountData(documents) if documents else None
 
 
 def includeme(config: Configurator) -> None:

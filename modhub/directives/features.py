@@ -12,10 +12,10 @@ from modhub.base.settings import Setting, StartRefused, read_settings
 from modhub.blobs.store import BlobStoreFactory
 from modhub.content.limits import CHANGE_KIND
 from modhub.declarations import (
+    AccountData,
     Declarations,
     Feature,
     Migrations,
-    PersonalData,
     RemovablePart,
     StartOptions,
 )
@@ -145,7 +145,7 @@ def add_removable_part(
     config.action(("modhub removable part", name), register)
 
 
-def add_personal_data(config: Configurator, name: str, collect: Callable[[Any, int], PersonalData | None]) -> None:
+def add_personal_data(config: Configurator, name: str, collect: Callable[[Any, int], AccountData | None]) -> None:
     """Give a person what ``collect(session, account_id)`` returns of their account, as ``{name}.json`` and files.
 
     Not what others wrote, and no secrets. None if there is nothing.

@@ -19,9 +19,9 @@ from modhub.db import bulk, iso, now
 from modhub.declarations import Declarations
 from modhub.interfaces import IPersonalArchives
 
-FILES: Final = "files"
+FILES_FOLDER: Final = "files"
 """The folder of the files in the archive."""
-ABOUT: Final = (
+ARCHIVE_ABOUT: Final = (
     "What this service stores about your account. Each document is JSON in UTF-8; times are UTC. Not in here: what "
     "others wrote, passwords, codes and keys, which are only stored hashed or sealed, and notes of the operator."
 )
@@ -58,7 +58,7 @@ class PersonalArchives:
                 if not self._write_file(archive, path, blob, skips_unreadable=skips_unreadable):
                     missing.append(path)
             about = {
-                "about": ABOUT,
+                "about": ARCHIVE_ABOUT,
                 "service": self._registry.settings["modhub.base_url"],
                 "accountId": account_id,
                 "madeAt": iso(now()),
@@ -88,14 +88,14 @@ class PersonalArchives:
 
 def _safe_path(path: str) -> str:
     """The path below the folder of files, each part a name that every system can unpack."""
-    return "/".join([FILES, *map(portable_name, path.split("/"))])
+    return "/".join([FILES_FOLDER, *map(portable_name, path.split("/"))])
 
 
 def _find_blobs(session: Session, files: dict[str, int]) -> Iterator[tuple[str, StoredBlob | None]]:
     for batch in bulk.batches(files.items()):
         ids = [blob_id for _, blob_id in batch]
-        found = {blob.id: blob for blob in session.scalars(select(StoredBlob).where(StoredBlob.id.in_(ids)))}
-        yield from ((path, found.get(blob_id)) for path, blob_id in batch)
+        blobs_by_id = {blob.id: blob for blob in session.scalars(select(StoredBlob).where(StoredBlob.id.in_(ids)))}
+        yield from ((path, blobs_by_id.get(blob_id)) for path, blob_id in batch)
 
 
 def _write_json(archive: zipfile.ZipFile, name: str, document: Any) -> None:

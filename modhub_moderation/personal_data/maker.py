@@ -29,13 +29,15 @@ from modhub_moderation.personal_data.models import DataArchive
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 20.0
-PATIENCE: Final = 3
+ARCHIVE_SECONDS: Final = 20.0
+FAILURES_BORNE: Final = 3
 """After this many failures an archive is made without the files that cannot be read, and names them."""
 EMAIL_KIND: Final = "own data"
 SUBJECT: Final = N_("Your data are ready")
 READY: Final = N_("The data of your account at %(site)s are ready. Sign in to download them:")
-DAYS: Final = N_("They are deleted after seven days. If you have not asked for them, choose a new password right away.")
+DELETED_AFTER: Final = N_(
+    "They are deleted after seven days. If you have not asked for them, choose a new password right away."
+)
 
 
 class _Outdated(Exception):
@@ -55,7 +57,7 @@ def make_archives(registry: Any) -> None:
     for account_id, asked_at, attempts in waiting:
         raise_if_stopping(registry)
         try:
-            make_archive(registry, account_id, asked_at, skips_unreadable=attempts >= PATIENCE)
+            make_archive(registry, account_id, asked_at, skips_unreadable=attempts >= FAILURES_BORNE)
         except (ApiError, OSError) as error:
             log.warning("the data of account %d could not be put together: %s", account_id, type(error).__name__)
             failed += 1
@@ -105,7 +107,7 @@ def _queue_email(registry: Any, session: Session, archive: DataArchive) -> None:
     messages = find_service(registry, Catalogs).choose(archive.language)
     link = f"{registry.settings['modhub.base_url']}/Modhub/account/data"
     ready = messages.gettext(READY, site=registry.settings["modhub.site_name"])
-    parts = [EmailEntry(lines=[ready], link=link), EmailEntry(lines=[messages.gettext(DAYS)])]
+    parts = [EmailEntry(lines=[ready], link=link), EmailEntry(lines=[messages.gettext(DELETED_AFTER)])]
     email = outbox.compose(messages.language, messages.gettext(SUBJECT), parts)
     for address in session.scalars(addresses.where(Login.account_id == archive.account_id)):
         outbox.queue(session, EMAIL_KIND, address, email)

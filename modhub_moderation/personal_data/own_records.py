@@ -4,7 +4,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.db.row_documents import row_documents
-from modhub.declarations import PersonalData
+from modhub.declarations import AccountData
 from modhub_moderation.cases.models import Appeal, Case, Decision, Notice
 from modhub_moderation.quotas.models import CountedUpload
 
@@ -26,7 +26,7 @@ _DECISION = (
 _APPEAL = Appeal.decision_id, Appeal.text, Appeal.created_at, Appeal.decided_at, Appeal.outcome, Appeal.reasons
 
 
-def collect_moderation(session: Session, account_id: int) -> PersonalData | None:
+def collect_moderation(session: Session, account_id: int) -> AccountData | None:
     """The notices that the account sent, the decisions about it and its mods, and its appeals.
 
     Neither who reported it nor what they wrote, and not who decided.
@@ -42,4 +42,4 @@ def collect_moderation(session: Session, account_id: int) -> PersonalData | None
         "appeals": row_documents(session, appeals.order_by(Appeal.id)),
         "countedUploads": row_documents(session, uploads.order_by(CountedUpload.id)),
     }
-    return PersonalData(document) if any(document.values()) else None
+    return AccountData(document) if any(document.values()) else None

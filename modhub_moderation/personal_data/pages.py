@@ -20,8 +20,8 @@ from modhub_auth.pages.fresh_proof import current_login, proven_account
 from modhub_auth.resources import AccountPermission
 from modhub_moderation.personal_data import services
 
-ADDRESS: Final = "/Modhub/account/data"
-PARTS: Final = "modhub_moderation:templates/personal_data/"
+DATA_ADDRESS: Final = "/Modhub/account/data"
+DATA_TEMPLATES: Final = "modhub_moderation:templates/personal_data/"
 
 
 def data_form(_context: Any, request: Request) -> FormPage:
@@ -40,7 +40,7 @@ def data_form(_context: Any, request: Request) -> FormPage:
             N_("It takes a few minutes. We send an email to your confirmed address when it is ready."),
         ],
         links=[("/Modhub/account", N_("Your account"))],
-        template_values={"archive": archive, "kept": services.KEPT, "done": request.GET.get("done", "")},
+        template_values={"archive": archive, "kept": services.ARCHIVE_KEPT, "done": request.GET.get("done", "")},
     )
 
 
@@ -49,7 +49,7 @@ def data_form(_context: Any, request: Request) -> FormPage:
     name="data",
     request_method=("GET", "POST"),
     permission=AccountPermission.CHANGE,
-    renderer=f"{PARTS}data.jinja2",
+    renderer=f"{DATA_TEMPLATES}data.jinja2",
     fresh_proof=data_form,
 )
 def data_page(_context: Any, request: Request) -> Any:
@@ -58,7 +58,7 @@ def data_page(_context: Any, request: Request) -> Any:
     if find_optional_service(request.registry, BlobStore) is None:
         raise storage_not_configured()
     services.ask_for_archive(request.dbsession, account.id, translations_for(request).language)
-    return never_stored(Redirect(f"{ADDRESS}?done=asked"))
+    return never_stored(Redirect(f"{DATA_ADDRESS}?done=asked"))
 
 
 @page(context=IAccount, name="data.zip", request_method="GET", permission=AccountPermission.READ)
@@ -76,6 +76,6 @@ def download_page(_context: Any, request: Request) -> Any:
     return file_response(request, request.store, file)
 
 
-def account_panel(_context: Any, request: Request) -> Markup:
+def own_data_panel(_context: Any, request: Request) -> Markup:
     """The way to the data on the account's page."""
-    return Markup(render(f"{PARTS}account.jinja2", {}, request=request))  # noqa: S704 - a template
+    return Markup(render(f"{DATA_TEMPLATES}account.jinja2", {}, request=request))  # noqa: S704 - a template

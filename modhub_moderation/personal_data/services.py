@@ -14,7 +14,7 @@ from modhub.db import now
 from modhub.db.bulk import execute_bulk
 from modhub_moderation.personal_data.models import DataArchive
 
-KEPT: Final = timedelta(days=7)
+ARCHIVE_KEPT: Final = timedelta(days=7)
 """How long a ready archive can be downloaded."""
 
 
@@ -40,7 +40,7 @@ def find_archive(session: Session, account_id: int) -> DataArchive | None:
     archive = session.scalars(
         select(DataArchive).where(DataArchive.account_id == account_id).options(joinedload(DataArchive.blob))
     ).one_or_none()
-    if archive is None or (archive.ready_at is not None and archive.ready_at <= now() - KEPT):
+    if archive is None or (archive.ready_at is not None and archive.ready_at <= now() - ARCHIVE_KEPT):
         return None
     return archive
 
@@ -53,7 +53,7 @@ def end_archives(session: Session, which: Any) -> int:
 
 def end_old_archives(session: Session) -> None:
     """Delete those whose days are over."""
-    end_archives(session, DataArchive.ready_at <= now() - KEPT)
+    end_archives(session, DataArchive.ready_at <= now() - ARCHIVE_KEPT)
 
 
 def postpone(session: Session, account_id: int, asked_at: datetime) -> None:

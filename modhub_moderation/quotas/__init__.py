@@ -19,6 +19,6 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(partial(subscribers.refuse_upload, keeper), UploadStarted)
     config.add_subscriber(partial(subscribers.refuse_storage, keeper), StorageRequested)
     config.add_subscriber(subscribers.forget_uploads, AccountDeleted)
-    config.add_worker("upload counts", subscribers.delete_old_uploads, every=3600, alone=True)
+    config.add_worker("upload counts", subscribers.purge_uploads, every=3600, alone=True)
     config.add_metric(LIMITS_HIT, LIMITS_HIT_HELP, subscribers.count_refusals, kind=COUNTER, labels=("limit",))
     config.add_panel("mine", "quotas", panel.quota_panel)

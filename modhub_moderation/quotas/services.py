@@ -11,7 +11,7 @@ from modhub.db import now
 from modhub.db.bulk import execute_bulk
 from modhub_moderation.quotas.models import CountedUpload
 
-WINDOW: Final = timedelta(hours=1)
+UPLOAD_WINDOW: Final = timedelta(hours=1)
 """The sliding window in which uploads count."""
 
 
@@ -28,14 +28,19 @@ def lock_quota(session: Session, account_id: int) -> None:
 def count_uploads(session: Session, account_id: int) -> int:
     """How many files the account has uploaded within the last hour."""
     counted = select(func.count(CountedUpload.id))
-    return session.scalar(counted.where(CountedUpload.account_id == account_id, CountedUpload.at > now() - WINDOW)) or 0
+    return (
+        session.scalar(counted.where(CountedUpload.account_id == account_id, CountedUpload.at > now() - UPLOAD_WINDOW))
+        or 0
+    )
 
 
 def next_upload_at(session: Session, account_id: int, most: int) -> datetime | None:
     """When the account may upload again, if it has used up its ``most`` uploads an hour; None if it has not."""
-    counted = select(CountedUpload.at).where(CountedUpload.account_id == account_id, CountedUpload.at > now() - WINDOW)
+    counted = select(CountedUpload.at).where(
+        CountedUpload.account_id == account_id, CountedUpload.at > now() - UPLOAD_WINDOW
+    )
     blocking: datetime | None = session.scalar(counted.order_by(CountedUpload.at.desc()).offset(most - 1).limit(1))
-    return None if blocking is None else blocking + WINDOW
+    return None if blocking is None else blocking + UPLOAD_WINDOW
 
 
 def count_upload(session: Session, account_id: int) -> None:
@@ -44,11 +49,11 @@ def count_upload(session: Session, account_id: int) -> None:
     session.flush()
 
 
-def forget_uploads(session: Session, account_id: int) -> None:
+def delete_uploads_of_account(session: Session, account_id: int) -> None:
     """Delete what is counted of a deleted account."""
     execute_bulk(session, delete(CountedUpload).where(CountedUpload.account_id == account_id))
 
 
 def delete_old_uploads(session: Session) -> None:
     """Delete what counts no more."""
-    execute_bulk(session, delete(CountedUpload).where(CountedUpload.at <= now() - WINDOW))
+    execute_bulk(session, delete(CountedUpload).where(CountedUpload.at <= now() - UPLOAD_WINDOW))

@@ -30,10 +30,10 @@ def refuse_storage(keeper: QuotaKeeper, event: StorageRequested) -> None:
 
 def forget_uploads(event: AccountDeleted) -> None:
     """A deleted account has no uploads."""
-    services.forget_uploads(event.session, event.account_id)
+    services.delete_uploads_of_account(event.session, event.account_id)
 
 
-def delete_old_uploads(registry: Any) -> None:
+def purge_uploads(registry: Any) -> None:
     """The worker that deletes what counts no more."""
     with find_service(registry, Databases).write_session.begin() as session:
         services.delete_old_uploads(session)

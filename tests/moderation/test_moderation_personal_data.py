@@ -207,7 +207,7 @@ def test_it_is_gone_after_seven_days_and_a_new_one_replaces_it(site: Site) -> No
     visitor.get(ARCHIVE, status=404)
     assert trashed(site) == 1
     make_archives(site.registry)
-    age(site, services.KEPT - timedelta(minutes=1))
+    age(site, services.ARCHIVE_KEPT - timedelta(minutes=1))
     visitor.get(ARCHIVE, status=200)
     age(site, timedelta(minutes=1))
     visitor.get(ARCHIVE, status=404)

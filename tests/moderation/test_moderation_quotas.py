@@ -323,14 +323,14 @@ def test_what_is_counted_goes_with_the_hour_and_the_account(begin: Begin) -> Non
     other_id, other = register(site, OTHER)
     for credential in (bearer, other):
         upload(site, credential, create(site, credential))
-    subscribers.delete_old_uploads(site.registry)
+    subscribers.purge_uploads(site.registry)
     assert (counted(site, account_id), counted(site, other_id)) == (1, 1)
     with site.databases.write_session.begin() as session:
         account = lock_account(session, account_id)
         assert account is not None
         delete_account(session, site.registry, account)
     assert (counted(site, account_id), counted(site, other_id)) == (0, 1)
-    age_uploads(site, services.WINDOW)
-    subscribers.delete_old_uploads(site.registry)
+    age_uploads(site, services.UPLOAD_WINDOW)
+    subscribers.purge_uploads(site.registry)
     with site.databases.readonly_session() as session:
         assert session.scalar(select(func.count(CountedUpload.id))) == 0
