@@ -35,8 +35,7 @@ SUBSETS = [subset for subset in CHOICES if all(REQUIRED.get(feature, feature) in
 EXTREMES = [
     subset
     for subset in SUBSETS
-    if len(subset) in {0, 1, len(FEATURES) - 1, len(FEATURES)}
-    or (len(subset) == 2 and subset[1] in REQUIRED)
+    if len(subset) in {0, 1, len(FEATURES) - 1, len(FEATURES)} or (len(subset) == 2 and subset[1] in REQUIRED)
 ]
 PLACES = {
     "modhub_auth": "/Modhub/account/login",
