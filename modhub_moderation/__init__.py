@@ -2,7 +2,7 @@
 
 from pyramid.config import Configurator
 
-PARTS = (
+PARTS_OF_MODERATION = (
     "moderators",
     "cases",
     "cases.queue",
@@ -21,5 +21,5 @@ def includeme(config: Configurator) -> None:
     config.add_feature("modhub_moderation", "Moderation", requires=("modhub_auth",))
     config.add_migrations("modhub_moderation", "modhub_moderation:migrations", "moderation_")
     config.add_translation_dirs("modhub_moderation:locale")
-    for part in PARTS:
+    for part in PARTS_OF_MODERATION:
         config.include(f"modhub_moderation.{part}")

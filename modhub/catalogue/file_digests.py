@@ -10,7 +10,7 @@ from modhub.blobs.models import StoredBlob
 from modhub.blobs.naming import BlobNames
 from modhub.catalogue.models import Asset, AssetKind, KeptFile, Note, ReservedVersion
 from modhub.db import bulk
-from modhub.interfaces import ModFile
+from modhub.interfaces import FileUse
 
 FORMER = "former"
 
@@ -21,16 +21,16 @@ class FileDigests:
     def __init__(self, sources: Mapping[str, BlobNames]) -> None:
         self._sources = sources
 
-    def of_mods(self, session: Session, mod_ids: Collection[int]) -> list[ModFile]:
+    def of_mods(self, session: Session, mod_ids: Collection[int]) -> list[FileUse]:
         """Four statements for five hundred mods."""
-        files: list[ModFile] = []
+        files: list[FileUse] = []
         for ids in bulk.batches(mod_ids):
             files += _select(session, ids)
         return files
 
-    def find(self, session: Session, digests: Collection[str]) -> list[ModFile]:
+    def find(self, session: Session, digests: Collection[str]) -> list[FileUse]:
         """Four statements for five hundred digests."""
-        files: list[ModFile] = []
+        files: list[FileUse] = []
         for batch in bulk.batches(digests):
             files += _select(session, digests=batch)
         return sorted(files, key=lambda file: file.mod_id)
@@ -51,21 +51,21 @@ class FileDigests:
 
 def _select(
     session: Session, mod_ids: Collection[int] | None = None, digests: Collection[str] | None = None
-) -> list[ModFile]:
+) -> list[FileUse]:
     """The files of these mods, or with these digests: those that mods have, those kept aside, and former ones."""
 
     def is_asked_for(holder: Any, digest: Any) -> ColumnElement[bool]:
         condition: ColumnElement[bool] = digest.in_(digests) if mod_ids is None else holder.mod_id.in_(mod_ids)
         return condition
 
-    present: list[ModFile] = []
+    present: list[FileUse] = []
     stored: tuple[tuple[Any, Any], ...] = ((Asset, Asset.id), (KeptFile, KeptFile.blob_id))
     for holder, order in stored:
         files = select(holder.mod_id, holder.kind, holder.name, StoredBlob.sha256).join(holder.blob)
         rows = session.execute(files.where(is_asked_for(holder, StoredBlob.sha256)).order_by(order))
-        present += [ModFile(mod_id, kind, name, sha256, holder is KeptFile) for mod_id, kind, name, sha256 in rows]
+        present += [FileUse(mod_id, kind, name, sha256, holder is KeptFile) for mod_id, kind, name, sha256 in rows]
     code = {(file.mod_id, file.sha256) for file in present if file.kind == AssetKind.CODE}
-    former: list[ModFile] = []
+    former: list[FileUse] = []
     named: tuple[tuple[Any, Any], ...] = ((Note, Note.id.desc()), (ReservedVersion, ReservedVersion.version))
     for holder, order in named:
         versions = select(holder.mod_id, holder.version, holder.sha256)
@@ -73,5 +73,5 @@ def _select(
             versions.where(is_asked_for(holder, holder.sha256)).order_by(order)
         ):
             if (mod_id, sha256) not in code:
-                former.append(ModFile(mod_id, FORMER, version, sha256))
+                former.append(FileUse(mod_id, FORMER, version, sha256))
     return present + former

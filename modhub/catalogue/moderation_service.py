@@ -58,25 +58,25 @@ class Moderation:
 
 
 def _stored_files(session: Session, mod_ids: Collection[int]) -> list[FileRecord]:
-    found: list[FileRecord] = []
+    records: list[FileRecord] = []
     holders: tuple[tuple[Any, Any, Any], ...] = ((Asset, Asset.id, Asset.id), (KeptFile, null(), KeptFile.blob_id))
     for holder, asset_id, order in holders:
         columns = (holder.mod_id, holder.kind, holder.name, StoredBlob.size, StoredBlob.sha256, asset_id)
         files = select(*columns).join(holder.blob).where(holder.mod_id.in_(mod_ids)).order_by(order)
         for mod_id, kind, name, size, sha256, number in session.execute(files):
-            found.append(FileRecord(mod_id, kind, name, "", size, sha256, number))
-    return found
+            records.append(FileRecord(mod_id, kind, name, "", size, sha256, number))
+    return records
 
 
 def _changelog_files(session: Session, mod_ids: Collection[int]) -> list[FileRecord]:
-    found: list[FileRecord] = []
+    records: list[FileRecord] = []
     holders: tuple[tuple[Any, Any], ...] = ((Note, Note.id.desc()), (ReservedVersion, ReservedVersion.version))
     for holder, order in holders:
         columns = (holder.mod_id, holder.version, holder.size, holder.sha256)
         versions = select(*columns).where(holder.mod_id.in_(mod_ids)).order_by(order)
         for mod_id, version, size, sha256 in session.execute(versions):
-            found.append(FileRecord(mod_id, AssetKind.CODE.value, "", version, size, sha256, None))
-    return found
+            records.append(FileRecord(mod_id, AssetKind.CODE.value, "", version, size, sha256, None))
+    return records
 
 
 def includeme(config: Configurator) -> None:

@@ -40,7 +40,7 @@ def _lock_mod(session: Session, mod_id: int) -> Mod | None:
     return session.scalars(select(Mod).where(Mod.id == mod_id).options(files).with_for_update()).one_or_none()
 
 
-def remove_image(session: Session, mod_id: int, key: str) -> dict[str, Any] | None:
+def take_image_out(session: Session, mod_id: int, key: str) -> dict[str, Any] | None:
     """Take out the image with the asset id ``key``. Its file is kept aside as long as the mod exists."""
     mod = _lock_mod(session, mod_id)
     images = [asset for asset in mod.assets if asset.kind == AssetKind.IMAGE] if mod else []
@@ -195,6 +195,6 @@ def _restore_source(
 
 def includeme(config: Configurator) -> None:
     """Declare the parts."""
-    config.add_removable_part("image", N_("Image"), remove_image, restore_image, discard=discard_image)
+    config.add_removable_part("image", N_("Image"), take_image_out, restore_image, discard=discard_image)
     config.add_removable_part("changelog", N_("Changelog entry"), remove_entry, restore_entry)
     config.add_removable_part("description", N_("Description"), remove_description, restore_description)

@@ -81,7 +81,7 @@ class IMods(Protocol):
         """Undo that for those of these mods that are still hidden since then; their ids."""
 
 
-class ModFile(NamedTuple):
+class FileUse(NamedTuple):
     """A file that a mod has or had, or that is kept aside of it because a moderator removed it."""
 
     mod_id: int
@@ -100,10 +100,10 @@ class IFileDigests(Protocol):
     It is for those who judge mods: what it returns is not for everybody.
     """
 
-    def of_mods(self, session: Any, mod_ids: Collection[int]) -> list[ModFile]:
+    def of_mods(self, session: Any, mod_ids: Collection[int]) -> list[FileUse]:
         """The files of these mods: those that they have, those that are kept aside, then former ones, newest first."""
 
-    def find(self, session: Any, digests: Collection[str]) -> list[ModFile]:
+    def find(self, session: Any, digests: Collection[str]) -> list[FileUse]:
         """The mods that have or had a file with one of these digests, by their ids."""
 
     def find_others(self, session: Any, digests: Collection[str]) -> dict[str, list[str]]:

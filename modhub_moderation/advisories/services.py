@@ -15,7 +15,7 @@ from modhub.base.errors import invalid
 from modhub.content import text
 from modhub.db import bulk, now
 from modhub.db.changes import What, mark_changed
-from modhub.interfaces import IFileDigests, IMods, ModFile, ModSummary
+from modhub.interfaces import FileUse, IFileDigests, IMods, ModSummary
 from modhub_moderation.advisories.limits import (
     ADVICE,
     ADVISORY_REASON,
@@ -38,7 +38,7 @@ class Occurrence(NamedTuple):
     sha256: str
     mod: ModSummary | None
     kind: str
-    """As :class:`ModFile` says it; ``other`` without a mod."""
+    """As :class:`FileUse` says it; ``other`` without a mod."""
     name: str
     """Of the file; its version if it was replaced; without a mod what it is, in the operator's words."""
 
@@ -46,7 +46,7 @@ class Occurrence(NamedTuple):
 class AdvisableFile(NamedTuple):
     """A file that a mod has or had, for the one who decides about the mod."""
 
-    file: ModFile
+    file: FileUse
     others: list[Occurrence]
     """Where else it is; an advisory is for all of them."""
     advisory: Advisory | None

@@ -4,14 +4,14 @@ from pyramid.config import Configurator
 
 from modhub.events import AccountDeleted, ModPublished, ModsDeleted
 from modhub_moderation.cases import queue_subscribers
-from modhub_moderation.cases.queue_titles import read_titles
+from modhub_moderation.cases.queue_titles import compare_titles
 
 
 def includeme(config: Configurator) -> None:
     """Register the pages, the worker, the subscribers and the metrics."""
     config.add_subscriber(queue_subscribers.note_first_publication, ModPublished)
-    config.add_subscriber(queue_subscribers.forget_mods, ModsDeleted)
-    config.add_subscriber(queue_subscribers.forget_account, AccountDeleted)
-    config.add_worker("titles that look alike", read_titles, alone=True)
+    config.add_subscriber(queue_subscribers.forget_mods_in_queue, ModsDeleted)
+    config.add_subscriber(queue_subscribers.forget_account_in_queue, AccountDeleted)
+    config.add_worker("titles that look alike", compare_titles, alone=True)
     config.include("modhub_moderation.cases.queue_metrics")
     config.include("modhub_moderation.cases.queue_pages")

@@ -15,7 +15,7 @@ from modhub_moderation.cases.models import Case, DecisionKind, Origin, SubjectKi
 from modhub_moderation.cases.rulings import Ruling, SubjectState, clean_ruling
 from modhub_moderation.cases.services import CaseSubject, find_last_decision, open_case
 
-MOST: Final = 300
+MOST_AT_A_TIME: Final = 300
 """What can be decided about at once."""
 BULK_KINDS: Final = (DecisionKind.HIDE, DecisionKind.DELETE, DecisionKind.BLOCK, DecisionKind.DISMISS)
 """What can be decided about many at once."""
@@ -82,15 +82,15 @@ def read_items(values: Iterable[str]) -> list[BulkItem]:
 def _checked(items: list[BulkItem]) -> list[BulkItem]:
     if not items:
         raise invalid("Choose at least one case, mod or account.")
-    if len(items) > MOST:
-        raise invalid("At most %(most)s can be decided at once.", most=MOST)
+    if len(items) > MOST_AT_A_TIME:
+        raise invalid("At most %(most)s can be decided at once.", most=MOST_AT_A_TIME)
     return items
 
 
 def find_items(session: Session, registry: Any, chosen: BulkSelection, kind: DecisionKind) -> list[BulkItem]:
     """What is decided about: an account is blocked itself, else all of its mods are meant."""
     items: dict[tuple[SubjectKind, int], BulkItem] = {}
-    for case_id in chosen.case_ids[: MOST + 1]:
+    for case_id in chosen.case_ids[: MOST_AT_A_TIME + 1]:
         case = session.get(Case, case_id)
         if case is not None and case.decided_at is None:
             last = find_last_decision(session, case.id)
@@ -99,16 +99,16 @@ def find_items(session: Session, registry: Any, chosen: BulkSelection, kind: Dec
     mod_ids, account_ids = list(chosen.mod_ids), list(chosen.account_ids)
     mods = find_service(registry, IMods)
     if kind is DecisionKind.BLOCK:
-        found = _get_mods(session, mods, mod_ids)
-        account_ids += [mod.owner for mod in found.values()]
+        mods_by_id = _get_mods(session, mods, mod_ids)
+        account_ids += [mod.owner for mod in mods_by_id.values()]
         mod_ids = []
     else:
-        for account_id in account_ids[: MOST + 1]:
+        for account_id in account_ids[: MOST_AT_A_TIME + 1]:
             owned = [mod for mod, _ in mods.get_mods_of_account(session, account_id)]
             mod_ids += [mod.id for mod in owned if kind is not DecisionKind.HIDE or not mod.hidden]
         account_ids = []
     named = [(SubjectKind.MOD, number) for number in mod_ids] + [(SubjectKind.ACCOUNT, n) for n in account_ids]
-    for subject, number in named[: MOST + 1]:
+    for subject, number in named[: MOST_AT_A_TIME + 1]:
         items.setdefault((subject, number), BulkItem(subject, number, 0, 0))
     return _checked(list(items.values()))
 
@@ -174,15 +174,15 @@ def _count_shown(session: Session, registry: Any, account_id: int) -> int:
 def _names(registry: Any, account_ids: Iterable[int]) -> dict[int, str]:
     service = find_optional_service(registry, IProfiles)
     batches = bulk.batches(sorted(account_ids), 100)
-    found = [service.get_profiles(set(batch)) for batch in batches] if service is not None else []
-    return {number: profile.name for profiles in found for number, profile in profiles.items()}
+    profiles_of_batches = [service.get_profiles(set(batch)) for batch in batches] if service is not None else []
+    return {number: profile.name for profiles in profiles_of_batches for number, profile in profiles.items()}
 
 
 def _get_mods(session: Session, mods: IMods, mod_ids: Iterable[int]) -> dict[int, ModSummary]:
-    found: dict[int, ModSummary] = {}
+    mods_by_id: dict[int, ModSummary] = {}
     for batch in bulk.batches(mod_ids, 100):
-        found |= mods.get_mods(session, batch)
-    return found
+        mods_by_id |= mods.get_mods(session, batch)
+    return mods_by_id
 
 
 def decide_item(session: Session, registry: Any, item: BulkItem, ruling: Ruling, moderator_id: int) -> None:

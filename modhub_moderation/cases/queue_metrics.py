@@ -33,8 +33,8 @@ def count_open_notices(registry: Any) -> dict[LabelValues, float]:
     counts = select(Notice.ground, func.count()).join(Case, Case.id == Notice.case_id)
     counts = counts.where(Case.decided_at.is_(None)).group_by(Notice.ground)
     with find_service(registry, Databases).readonly_session() as session:
-        found: dict[str, int] = {row[0]: row[1] for row in session.execute(counts)}
-    return {ground.value: found.get(ground.value, 0) for ground in Ground}
+        count_by_ground: dict[str, int] = {row[0]: row[1] for row in session.execute(counts)}
+    return {ground.value: count_by_ground.get(ground.value, 0) for ground in Ground}
 
 
 def includeme(config: Configurator) -> None:

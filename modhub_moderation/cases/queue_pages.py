@@ -22,7 +22,7 @@ from modhub_moderation.cases.models import DecisionKind, SubjectKind
 from modhub_moderation.cases.pages import RULING_FIELDS, read_ruling
 from modhub_moderation.cases.queue_bulk import (
     BULK_KINDS,
-    MOST,
+    MOST_AT_A_TIME,
     BulkItem,
     BulkSelection,
     PlannedItem,
@@ -92,15 +92,17 @@ def desk_page(_context: Any, _request: Request) -> Redirect:
 )
 def queue_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/moderation/queue``"""
-    given = query(request, "page") or ""
-    number = int(given) if given.isascii() and given.isdigit() and len(given) <= len(str(MAX_PAGE)) else 1
+    page_text = query(request, "page") or ""
+    number = (
+        int(page_text) if page_text.isascii() and page_text.isdigit() and len(page_text) <= len(str(MAX_PAGE)) else 1
+    )
     number = min(max(number, 1), MAX_PAGE)
     with request.databases.readonly_session() as session:
         view = read_queue(session, request.registry, number)
     return {"view": view, "words": words, "number": number, "pages": max(1, -(-view.total // CASES_SHOWN))}
 
 
-class Outcome(NamedTuple):
+class BulkOutcome(NamedTuple):
     """What became of one item after the confirmation."""
 
     planned: PlannedItem
@@ -115,7 +117,7 @@ def bulk_page(_context: Any, _request: Request) -> dict[str, Any]:
 
 def _values(**more: Any) -> dict[str, Any]:
     kinds = {kind: words.DECISION_KINDS[kind] for kind in BULK_KINDS}
-    shown = {"words": words, "kinds": kinds, "will": WILL, "most": MOST, "kind_of_mod": SubjectKind.MOD}
+    shown = {"words": words, "kinds": kinds, "will": WILL, "most": MOST_AT_A_TIME, "kind_of_mod": SubjectKind.MOD}
     state: dict[str, Any] = {
         "typed": dict.fromkeys(BULK_FIELDS, ""),
         "cases": [],
@@ -173,7 +175,7 @@ def _plan(request: Request, items: Sequence[BulkItem], ruling: Ruling) -> list[P
         return plan(session, request.registry, items, ruling, moderator_id)
 
 
-def _decide(request: Request, planned: Sequence[PlannedItem], ruling: Ruling) -> list[Outcome]:
+def _decide(request: Request, planned: Sequence[PlannedItem], ruling: Ruling) -> list[BulkOutcome]:
     """Each in its own transaction: others need not wait for all, and what is refused stops none of the rest."""
     moderator_id: int = request.authenticated_userid
     outcomes = []
@@ -186,7 +188,7 @@ def _decide(request: Request, planned: Sequence[PlannedItem], ruling: Ruling) ->
                     decide_item(session, request.registry, entry.item, ruling, moderator_id)
             except ApiError as refused:
                 problem = refused
-        outcomes.append(Outcome(entry, problem))
+        outcomes.append(BulkOutcome(entry, problem))
     return outcomes
 
 

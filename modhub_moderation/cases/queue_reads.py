@@ -156,8 +156,8 @@ def _read_files(session: Session, registry: Any, mod_ids: Collection[int]) -> di
     shown = {mod_id: files[:FILES_SHOWN] for mod_id, files in records.items()}
     digests = {file.sha256 for files in shown.values() for file in files}
     holders: dict[str, set[int]] = defaultdict(set)
-    for found in find_service(registry, IFileDigests).find(session, digests):
-        holders[found.sha256].add(found.mod_id)
+    for use in find_service(registry, IFileDigests).find(session, digests):
+        holders[use.sha256].add(use.mod_id)
     return {
         mod_id: [ShownFile(file, sorted(holders[file.sha256] - {mod_id})) for file in files]
         for mod_id, files in shown.items()
@@ -176,22 +176,22 @@ def _decided_before(session: Session, cases: Sequence[Case]) -> Counter[tuple[st
 def read_people(session: Session, registry: Any, account_ids: Collection[int]) -> dict[int, Person]:
     """These accounts, those that were deleted too."""
     profiles: dict[int, Profile] = {}
-    service, wanted = find_optional_service(registry, IProfiles), sorted(account_ids)
-    for start in range(0, len(wanted) if service is not None else 0, 100):
+    service, account_numbers = find_optional_service(registry, IProfiles), sorted(account_ids)
+    for start in range(0, len(account_numbers) if service is not None else 0, 100):
         assert service is not None
-        profiles |= service.get_profiles(set(wanted[start : start + 100]))
+        profiles |= service.get_profiles(set(account_numbers[start : start + 100]))
     blocking = find_optional_service(registry, IAccountBlocking)
-    blocked = blocking.get_blocked(session, wanted) if blocking is not None else {}
+    blocked = blocking.get_blocked(session, account_numbers) if blocking is not None else {}
     restricted = select(Case.owner_id, func.count()).join(Decision, Decision.case_id == Case.id)
-    restricted = restricted.where(Case.owner_id.in_(wanted), Decision.kind.in_(_KINDS)).group_by(Case.owner_id)
+    restricted = restricted.where(Case.owner_id.in_(account_numbers), Decision.kind.in_(_KINDS)).group_by(Case.owner_id)
     taken = Counter({row[0]: row[1] for row in session.execute(restricted)})
     acted_on = exists().where(Decision.case_id == Notice.case_id, Decision.kind.in_(_KINDS))
     sent = select(Notice.account_id, func.count(), func.count().filter(acted_on))
-    rows = session.execute(sent.where(Notice.account_id.in_(wanted)).group_by(Notice.account_id))
+    rows = session.execute(sent.where(Notice.account_id.in_(account_numbers)).group_by(Notice.account_id))
     records: dict[int, tuple[int, int]] = {number: (count, acted) for number, count, acted in rows if number}
     return {
         number: Person(number, profiles.get(number), number in blocked, taken[number], *records.get(number, (0, 0)))
-        for number in wanted
+        for number in account_numbers
     }
 
 

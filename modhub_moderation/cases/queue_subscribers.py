@@ -21,12 +21,12 @@ def note_first_publication(event: ModPublished) -> None:
         session.flush()
 
 
-def forget_mods(event: ModsDeleted) -> None:
+def forget_mods_in_queue(event: ModsDeleted) -> None:
     """Nothing is known of deleted mods."""
     for model in (FirstPublication, TitleShape):
         bulk.execute_bulk(event.session, delete(model).where(model.mod_id.in_(event.mod_ids)))
 
 
-def forget_account(event: AccountDeleted) -> None:
+def forget_account_in_queue(event: AccountDeleted) -> None:
     """Nor of deleted accounts."""
     bulk.execute_bulk(event.session, delete(FirstPublication).where(FirstPublication.account_id == event.account_id))

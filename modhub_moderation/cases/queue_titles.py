@@ -16,7 +16,7 @@ from modhub.interfaces import IMods, IPublicMods
 from modhub.workers import raise_if_stopping
 from modhub_moderation.cases.queue_models import TitleShape
 
-PAGE: Final = 100
+TITLES_AT_A_TIME: Final = 100
 """Mods that one transaction reads."""
 GROUPS_SHOWN: Final = 20
 SAME_SHOWN: Final = 5
@@ -50,7 +50,7 @@ def shape_of(title: str) -> str:
     return shape.replace("rn", "m").replace("vv", "w")
 
 
-def read_titles(registry: Any) -> None:
+def compare_titles(registry: Any) -> None:
     """The worker that reads the titles of mods that were published or changed since its last round."""
     databases, reader = find_service(registry, Databases), find_service(registry, ChangeReader)
     with databases.readonly_session() as session:
@@ -58,7 +58,7 @@ def read_titles(registry: Any) -> None:
     head, _ = reader.generation()
     # After a restore, serials begin again.
     last = 0 if last > head else last
-    while page := find_service(registry, IPublicMods).get_page(last, head, PAGE):
+    while page := find_service(registry, IPublicMods).get_page(last, head, TITLES_AT_A_TIME):
         raise_if_stopping(registry)
         titles = {serial: msgspec.json.decode(document, type=_Titled) for serial, document in page}
         with databases.write_session.begin() as session:

@@ -100,7 +100,13 @@ def includeme(config: Configurator) -> None:
     config.add_child(IModerationDesk, "scans", ScansResource)
     config.scan("modhub_moderation.scanning.pages")
     config.add_command(
-        AdminCommand("scan", "what the malware scanner found", operation.scan_arguments, operation.run_scan)
+        AdminCommand(
+            "scan",
+            "what the malware scanner found",
+            operation.scan_arguments,
+            operation.run_scan,
+            examples="scan list\nscan list --json",
+        )
     )
     if url := config.registry.settings["modhub_moderation.scanner"]:
         _scan_uploads(config, url)

@@ -22,7 +22,7 @@ from modhub_moderation.transparency.report import FEW, TransparencyReport, read_
 
 TRANSPARENCY: Final = "/Modhub/transparency"
 _TEMPLATE: Final = "modhub_moderation:templates/transparency.jinja2"
-TITLE: Final = N_("Transparency")
+REPORT_TITLE: Final = N_("Transparency")
 DECISIONS: Final = {
     DecisionKind.HIDE.value: N_("Mods hidden"),
     DecisionKind.REMOVE.value: N_("Parts removed"),
@@ -74,7 +74,7 @@ def _read(registry: Any) -> TransparencyReport:
 
 def footer_link(_context: Any, request: Request) -> Any:
     """The entry in the footer."""
-    return nav_link(request, TRANSPARENCY, TITLE)
+    return nav_link(request, TRANSPARENCY, REPORT_TITLE)
 
 
 def in_sitemap(_registry: Any, _part: int) -> list[tuple[str, str | None]]:

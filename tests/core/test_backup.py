@@ -37,7 +37,10 @@ from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_wiki modhub_sync modhub_downloads modhub_profiles modhub_tags modhub_moderation"
+FEATURES = (
+    "modhub_auth modhub_following modhub_builds modhub_wiki "
+    "modhub_sync modhub_downloads modhub_profiles modhub_tags modhub_moderation"
+)
 TEXT = 'Zeile 1\nZeile 2\t"«Ü» 🎮'
 PREFIXES = ("core_", "auth_", "builds_", "wiki_", "sync_", "following_", "downloads_", "profiles_", "tags_")
 QUIET = ProgressDisplay()

@@ -1,11 +1,13 @@
 """Migrations match the models and run once; a service whose database is behind does not start."""
 
+import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from alembic import command
+from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, select, text
 
@@ -294,7 +296,7 @@ def test_what_search_used_goes_in_the_second_run(site: Site, before: str) -> Non
     assert left_of_old_searches(site) == set()
     with site.databases.write_engine.begin() as connection:
         command.downgrade(migrate._config(package, connection), before)
-    steps: dict[str, set[str]] = {"core_0022": old, "core_0021": set()}
+    steps: dict[str, set[str]] = {"core_0022": old, "core_0023": set()}
     for number, (revision, left) in enumerate(steps.items(), 1):
         assert migrate.upgrade(site.databases, [package]) == ["modhub"]
         with site.databases.readonly_engine.connect() as connection:
@@ -304,6 +306,20 @@ def test_what_search_used_goes_in_the_second_run(site: Site, before: str) -> Non
         for query in ("wizard", "iz", "a wiz"):
             assert site.get(f"/api/modhub?q={query}").json["total"] == number, query
     assert migrate.upgrade(site.databases, [package]) == []
+
+
+def test_a_database_without_it_goes_on(site: Site) -> None:
+    """One that took core_0021 before its drops were moved behind core_0022."""
+    package = site.declarations.migrations[0]
+    with site.databases.write_engine.begin() as connection:
+        command.downgrade(migrate._config(package, connection), "core_0021")
+        for name in ("core_0013_bitmaps", "core_0012_parts"):
+            revision = importlib.import_module(f"modhub.migrations.versions.{name}")
+            with Operations.context(MigrationContext.configure(connection)):
+                revision.downgrade()
+    for left in (["modhub"], ["modhub"], []):
+        assert migrate.upgrade(site.databases, [package]) == left
+    assert migrate.schema_differences(site.databases, package) == []
 
 
 def test_going_back_makes_what_older_code_searches_in(site: Site) -> None:

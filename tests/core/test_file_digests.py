@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from modhub.interfaces import IFileDigests, ModFile
+from modhub.interfaces import FileUse, IFileDigests
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, new_mod, published_mod, upload_asset
 
@@ -28,9 +28,9 @@ def test_a_mod_has_its_files_and_those_of_former_versions(site: Site) -> None:
         assert digests.of_mods(session, []) == []
         assert {file.mod_id for file in digests.of_mods(session, [mod["id"], other["id"]])} == {mod["id"], other["id"]}
     assert files == [
-        ModFile(mod["id"], "code", "hud.zip", digest(NEW)),
-        ModFile(mod["id"], "image", "hud.png", digest(PICTURE)),
-        ModFile(mod["id"], "former", "1", digest(OLD)),
+        FileUse(mod["id"], "code", "hud.zip", digest(NEW)),
+        FileUse(mod["id"], "image", "hud.png", digest(PICTURE)),
+        FileUse(mod["id"], "former", "1", digest(OLD)),
     ]
 
 

@@ -10,7 +10,10 @@ from modhub_testing.shapes import Shape, make_shapes
 
 pytestmark = pytest.mark.long
 
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_moderation"
+FEATURES = (
+    "modhub_auth modhub_following modhub_builds modhub_sync "
+    "modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_moderation"
+)
 WARM_UP = 1_000
 SHAPES = 5_000
 MB = 1024 * 1024

@@ -23,7 +23,10 @@ from modhub_testing.described import DescribedApi, check_body, check_refusal
 from modhub_testing.reference import Call, calls, for_programs
 
 ADDRESS = "/api/openapi.json"
-FEATURES = "modhub_auth modhub_builds modhub_downloads modhub_following modhub_moderation modhub_profiles modhub_sync modhub_tags modhub_wiki"
+FEATURES = (
+    "modhub_auth modhub_builds modhub_downloads modhub_following "
+    "modhub_moderation modhub_profiles modhub_sync modhub_tags modhub_wiki"
+)
 SUBSETS = ["", "modhub_auth", "modhub_builds", "modhub_sync", "modhub_wiki", FEATURES]
 CONTRACT = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "write_clauses.py"))["contract"]()
 VARIABLE = re.compile(r"\{[^}]*\}")

@@ -27,7 +27,7 @@ FEATURES = (
     "modhub_wiki",
 )
 REQUIRED = {"modhub_following": "modhub_auth", "modhub_moderation": "modhub_auth"}
-# What breaks without a feature is that feature's neighbour, so pairs show it: each pair is alone once, and missing once.
+# What breaks without a feature is its neighbour, so pairs show it: each pair is alone once, and missing once.
 SIZES = (0, 1, 2, len(FEATURES) - 2, len(FEATURES) - 1, len(FEATURES))
 CHOICES = chain.from_iterable(combinations(FEATURES, size) for size in SIZES)
 SUBSETS = [subset for subset in CHOICES if all(REQUIRED.get(feature, feature) in subset for feature in subset)]

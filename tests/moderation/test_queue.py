@@ -10,7 +10,7 @@ from modhub.db import now
 from modhub_moderation.cases import queue_metrics
 from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Notice
 from modhub_moderation.cases.queue_models import FirstPublication, TitleShape
-from modhub_moderation.cases.queue_titles import read_titles, shape_of
+from modhub_moderation.cases.queue_titles import compare_titles, shape_of
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on
 
@@ -123,13 +123,13 @@ def test_first_publications_and_look_alike_titles(site: Site, ada: Person, bob: 
     with site.databases.readonly_session() as session:
         rows = {row.account_id: row.mod_id for row in session.scalars(select(FirstPublication))}
     assert rows == {ada.id: first["id"], bob.id: copy["id"]}
-    read_titles(site.registry)
+    compare_titles(site.registry)
     page = mo.pages.get(QUEUE)
     alike = page.html.find(id="alike").find_parent("section")
     assert {link["href"] for link in alike.select("a")} == {f"/Modhub/{mod['id']}" for mod in (first, copy)}
     assert "Calm HUD" in page.html.find(id="first").find_parent("section").text
     bob.call("put_json", f"/api/modhub/{copy['id']}", params={"title": "Loud HUD"})
-    read_titles(site.registry)
+    compare_titles(site.registry)
     assert mo.pages.get(QUEUE).html.find(id="alike") is None
     bob.call("delete", f"/api/modhub/{copy['id']}", status=204)
     assert counts(site, FirstPublication, TitleShape) == [1, 2]

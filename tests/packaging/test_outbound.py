@@ -95,13 +95,18 @@ def test_only_one_module_makes_a_connection_by_hand() -> None:
         if "modhub_testing" not in path.parts
         if "create_connection" in (text := path.read_text("utf-8")) or ".connect((" in text
     }
-    # The second asks modhub.base_url for its certificate and sends nothing (tests/core/test_operator_metrics.py).
-    assert makers <= {"modhub_auth/platform/openid.py", "modhub/ops/certificate.py"}
+    # The second asks modhub.base_url for its certificate and sends nothing (tests/core/test_operator_metrics.py), the
+    # third the scanner that the ini names (tests/moderation/test_scanning.py).
+    assert makers <= {
+        "modhub_auth/platform/openid.py",
+        "modhub/ops/certificate.py",
+        "modhub_moderation/scanning/clamd.py",
+    }
 
 
 DECODERS = {"PIL", "zlib", "gzip", "bz2", "lzma", "zipfile", "tarfile", "brotli", "zstandard", "imageio", "cv2", "wand"}
-SAMPLES = {"modhub/catalogue/demo.py", "modhub_builds/commands.py"}
-"""What the command ``demo`` packs: nothing that anybody has sent."""
+SAMPLES = {"modhub/catalogue/demo.py", "modhub_builds/commands.py", "modhub_moderation/scanning/probe.py"}
+"""What the commands ``demo`` and ``doctor`` pack: nothing that anybody has sent."""
 CHILDREN = {"modhub/catalogue/pictures/decoder.py"}
 """Programs that run in a process of their own, which no module of the service imports."""
 COMPRESSING = {

@@ -1,13 +1,10 @@
-"""What moderators removed: files kept aside, versions that stay used, what deleted mods were; files by digest.
-
-Before core_0021, which is left to a second run of `migrate` and so has to be the last.
-"""
+"""What moderators removed: files kept aside, versions that stay used, what deleted mods were; files by digest."""
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "core_0022"
-down_revision = "core_0020"
+down_revision = "core_0021"
 branch_labels = None
 depends_on = None
 expands = True

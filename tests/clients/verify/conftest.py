@@ -21,7 +21,10 @@ from modhub_verify.parts import find_features
 from modhub_verify.run import Run
 from modhub_verify.service import VerifiedService
 
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_moderation"
+FEATURES = (
+    "modhub_auth modhub_following modhub_builds modhub_sync "
+    "modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_moderation"
+)
 SIGNING_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 

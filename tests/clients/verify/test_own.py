@@ -33,7 +33,10 @@ from modhub_verify.service import VerifiedService
 
 pytestmark = pytest.mark.long
 
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_moderation"
+FEATURES = (
+    "modhub_auth modhub_following modhub_builds modhub_sync "
+    "modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_moderation"
+)
 PASSWORD = "correct horse battery"
 OWN = [check for check in CHECKS if check.part == "own"]
 MOD = r"/api/modhub/\d+"
