@@ -96,6 +96,7 @@ FEATURE_SIGNS: Final = {
     "modhub_downloads": FeatureSign("/api/modhub/{id}/downloads", "/api/modhub/{id}/downloads"),
     "modhub_profiles": FeatureSign("/api/modhub/{id}/links", "/api/modhub/{id}/links"),
     "modhub_tags": FeatureSign("/api/modhub/tags", "/api/modhub/tags"),
+    "modhub_moderation": FeatureSign("/api/modhub/advisories", "/api/modhub/advisories"),
     "modhub_following": FeatureSign("", "/Modhub/following"),
 }
 

@@ -49,6 +49,9 @@ NO_FURTHER_MOD: Final = Refusal(
 NO_FURTHER_UPLOAD: Final = Refusal(
     429, "quota", "Where the operator has set quotas: the account has uploaded as many files in an hour as it may."
 )
+FOUND_BY_SCAN: Final = Refusal(
+    400, "rejected_by_scan", "Where the operator has a scanner: it found something in the file."
+)
 OF_THE_MOD: Final = tuple(
     Lead(name, {"id": "$response.body#/id"})
     for name in (
@@ -200,7 +203,11 @@ PUBLISH_MOD: Final = Operation(
     id="publish_mod",
     about="Publish a mod. There is no way back. A published one stays as it is.",
     returns=ModDocument,
-    refusals=(Refusal(409, "no_code", "No code file has been uploaded."),),
+    refusals=(
+        Refusal(409, "no_code", "No code file has been uploaded."),
+        Refusal(409, "not_scanned", "Where the operator has a scanner: a file still waits for it."),
+        Refusal(409, "rejected_by_scan", "Where the operator has a scanner: it found something in a file that waited."),
+    ),
     leads_to=tuple(Lead(name, {"id": "$response.body#/id"}) for name in ("read_mod", "download_mod", "vote")),
     clauses=("C-OWN-8", "C-OWN-9", "C-OWN-15"),
 )
@@ -228,6 +235,7 @@ UPLOAD_CODE: Final = Operation(
     ),
     refusals=(
         Refusal(400, "invalid_input", "No `version`, an empty body, a multipart form, or a `Content-Encoding`."),
+        FOUND_BY_SCAN,
         Refusal(
             409,
             "version_used",
@@ -250,7 +258,7 @@ UPLOAD_CSS: Final = Operation(
     returns=ModDocument,
     status=201,
     parameters=(upload_name("mod.css"),),
-    refusals=(NO_FILE, upload_over(limits.CSS), NO_FURTHER_UPLOAD),
+    refusals=(NO_FILE, FOUND_BY_SCAN, upload_over(limits.CSS), NO_FURTHER_UPLOAD),
     clauses=("C-UP-1", "C-UP-2", "C-UP-6", "C-UP-7", "C-UP-11", "C-UP-15"),
 )
 UPLOAD_IMAGE: Final = Operation(
@@ -267,6 +275,7 @@ UPLOAD_IMAGE: Final = Operation(
             "invalid_input",
             "An empty body, a multipart form, a `Content-Encoding`, or a malformed `Idempotency-Key`.",
         ),
+        FOUND_BY_SCAN,
         KEY_USED,
         Refusal(
             413,

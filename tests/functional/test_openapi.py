@@ -285,9 +285,11 @@ def test_the_reference_tells_the_refusals_of_each_call_and_no_others(start: Star
     assert sum(map(len, declared.values())) > 110
     assert declared["POST", "/api/modhub/{}/code"] == {
         ("400", "invalid_input"),
+        ("400", "rejected_by_scan"),
         ("401", "unauthorized"),
         ("409", "version_used"),
         ("413", "too_large"),
+        ("429", "quota"),
     }
 
 

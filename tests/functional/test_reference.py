@@ -5,7 +5,7 @@ import json
 import re
 from base64 import b64encode
 from io import BytesIO
-from itertools import chain, combinations
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,24 +26,31 @@ from modhub_auth.publisher_keys import create_key
 from modhub_auth.signin import totp
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_downloads.worker import DownloadWriter
+from modhub_moderation.advisories.limits import AdvisoryKind
+from modhub_moderation.advisories.services import create_advisories
 from modhub_sync.snapshots import SnapshotMaker
 from modhub_testing import Site, Start
 from modhub_testing.reference import Example, calls, described, example_differences, examples, for_programs, sent_bodies
 
 PAGE = "/Modhub/doc"
 FEATURES = {
-    "modhub_auth": "accounts",
-    "modhub_builds": "builds",
-    "modhub_downloads": "downloads",
-    "modhub_profiles": "links",
-    "modhub_sync": "sync",
-    "modhub_tags": "tags",
-    "modhub_wiki": "wiki",
+    "modhub_auth": {"accounts"},
+    "modhub_builds": {"builds"},
+    "modhub_downloads": {"downloads"},
+    "modhub_moderation": {"advisories", "reports"},
+    "modhub_profiles": {"links"},
+    "modhub_sync": {"sync"},
+    "modhub_tags": {"tags"},
+    "modhub_wiki": {"wiki"},
 }
-# A section depends on its own feature alone: each is added to none, and taken from all.
-SIZES = (0, 1, len(FEATURES) - 1, len(FEATURES))
-SUBSETS = [*chain.from_iterable(combinations(FEATURES, size) for size in SIZES)]
+REQUIRED = {"modhub_moderation": "modhub_auth"}
+# A section depends on its own feature alone: each is added to none, and taken from all, with what it requires.
+ADDED = [{feature, REQUIRED.get(feature, feature)} for feature in FEATURES]
+TAKEN = [{other for other in FEATURES if feature not in {other, REQUIRED.get(other)}} for feature in FEATURES]
+SUBSETS = [tuple(sorted(subset)) for subset in (set(), *ADDED, *TAKEN, set(FEATURES))]
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
+ADVISED = "9b6f0".ljust(64, "0")
+"""The SHA-256 of a file of which something is known."""
 KEYS = {
     "ApiPrivateKeys": "agent Modhub:app Modhub:wiki",
     "modhub__storage_address_key": "storage",
@@ -71,29 +78,46 @@ FILES = {
     "manifest.md": b"# The manifest\n",
 }
 PAGES_ONLY = {
+    "appealed",
+    "appealed_already",
     "archive_too_large",
+    "archive_waits",
     "authenticator_present",
     "changed_meanwhile",
     "dead_link",
-    "too_many_follows",
-    "too_many_keys",
+    "decided_already",
+    "deleted",
+    "factor_missing",
     "foreign_form",
     "form_lapsed",
+    "gone",
+    "hidden_already",
     "last_login",
     "login_not_yours",
     "login_taken",
+    "must_undo",
+    "no_account",
+    "no_moderator",
     "no_password",
-    "proposal_expired",
-    "required_mods_missing",
-    "same_address",
-    "sign_in_expired",
+    "no_such_part",
+    "nothing_to_undo",
+    "own_case",
     "password_present",
     "password_warning",
     "platform_refused",
     "platform_unreachable",
     "proof_needed",
+    "proposal_expired",
     "refused",
+    "replaced",
+    "required_mods_missing",
+    "same_address",
+    "same_moderator",
+    "sign_in_expired",
     "signed_out",
+    "too_late",
+    "too_many_follows",
+    "too_many_keys",
     "too_many_mods",
     "wrong_password",
 }
@@ -112,7 +136,7 @@ def test_a_subset_describes_what_is_there_and_nothing_else(
     assert for_programs(site, existing) - documented == set()
     assert documented - existing == set()
     sections = {section["aria-labelledby"] for section in page.select(".reference")}
-    assert sections == {"general", "mods", "operation", *(FEATURES[feature] for feature in subset)}
+    assert sections == {"general", "mods", "operation", *chain.from_iterable(FEATURES[feature] for feature in subset)}
     ids = [element["id"] for element in page.find_all(id=True)]
     assert len(ids) == len(set(ids))
     assert {link["href"][1:] for link in page.select('.reference a[href^="#"]')} <= set(ids)
@@ -136,6 +160,9 @@ class World:
             self.publisher_key = create_key(session, owner["accountId"], "docs", None, 1).key
         self.voter = self.register("voter")["accessToken"]
         self.protect(self.register("grace")["accountId"])
+        with site.databases.write_session.begin() as session:
+            texts = {"reason": "It sends saved passwords.", "advice": "Delete the file."}
+            create_advisories(session, [ADVISED], kind=AdvisoryKind.MALWARE, **texts)
         self.known: dict[str, str] = {}
 
     def register(self, name: str) -> Any:
