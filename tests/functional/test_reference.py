@@ -37,7 +37,7 @@ FEATURES = {
     "modhub_auth": {"accounts"},
     "modhub_builds": {"builds"},
     "modhub_downloads": {"downloads"},
-    "modhub_moderation": {"advisories", "reports"},
+    "modhub_moderation": {"advisories", "reports", "transparency"},
     "modhub_profiles": {"links"},
     "modhub_sync": {"sync"},
     "modhub_tags": {"tags"},
