@@ -117,11 +117,16 @@ def case_values(case_id: int | None, request: Request, **more: Any) -> dict[str,
     with request.databases.readonly_session() as session:
         view = read_case(session, request.registry, case_id)
         open_appeal = next((row for row in view.appeals.values() if row.decided_at is None), None)
+        is_own = moderator_id == view.case.owner_id
+        if is_own:
+            # Nobody learns who reported them, moderators neither (C-CAS-7).
+            view = view._replace(notices=())
         refusal = _refusal(session, view, open_appeal, moderator_id)
     last = view.decisions[0] if view.decisions else None
     known = {"ground": view.notices[0].ground if view.notices else "", "after": "" if last is None else str(last.id)}
     typed = {**dict.fromkeys(RULING_FIELDS, ""), **known}
     values = {"view": view, "words": words, "last": last, "open_appeal": open_appeal, "refusal": refusal}
+    values["is_own"] = is_own
     chosen = {"typed": typed, "reasons": "", "error": None, "error_code": "", "done": query(request, "done") or ""}
     return {**values, **chosen, "say_done": _say_done(request), **more}
 

@@ -99,7 +99,10 @@ def queue_page(_context: Any, request: Request) -> dict[str, Any]:
     number = min(max(number, 1), MAX_PAGE)
     with request.databases.readonly_session() as session:
         view = read_queue(session, request.registry, number)
-    return {"view": view, "words": words, "number": number, "pages": max(1, -(-view.total // CASES_SHOWN))}
+    pages = max(1, -(-view.total // CASES_SHOWN))
+    # Nobody learns who reported them, moderators neither (C-CAS-7).
+    reader = {"reader_id": request.authenticated_userid}
+    return {"view": view, "words": words, "number": number, "pages": pages, **reader}
 
 
 class BulkOutcome(NamedTuple):

@@ -101,6 +101,17 @@ def test_nobody_decides_about_their_own(site: Site, mo: Person) -> None:
     assert case not in {form.action for form in page.forms.values()}
 
 
+def test_a_moderator_is_not_told_who_reported_them(site: Site, bob: Person, mo: Person) -> None:
+    # C-CAS-7
+    case_id = make_case(site, mo, mo.publish("Mine"), reporter=bob, stranger=True)
+    other = make_moderator(site, "Otto")
+    for path in (f"{CASES}/{case_id}", "/Modhub/moderation/queue"):
+        shown = mo.pages.get(path).text
+        for words in (NOTICE, "Bob", STRANGER, f"/Modhub/by/{bob.id}", "without an account"):
+            assert words not in shown
+        assert "Bob" in other.pages.get(path)
+
+
 def test_the_owner_reads_the_statement_and_appeals(site: Site, ada: Person, bob: Person, mo: Person) -> None:
     # C-CAS-6, C-APL-1
     mod = ada.publish("Tool")
