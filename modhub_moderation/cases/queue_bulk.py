@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from modhub.base.errors import ApiError, conflict, invalid
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.db import bulk
-from modhub.interfaces import IAccountBlocking, IAccounts, IModeration, IMods, IProfiles, ModSummary
+from modhub.interfaces import IAccountBlocking, IModeration, IMods, IProfiles, ModSummary
 from modhub_moderation.cases.decisions import Decider, decide, own_case
 from modhub_moderation.cases.models import Case, DecisionKind, Origin, SubjectKind
 from modhub_moderation.cases.rulings import Ruling, SubjectState, clean_ruling
@@ -191,24 +191,20 @@ def decide_item(session: Session, registry: Any, item: BulkItem, ruling: Ruling,
     if item.case_id:
         decide(session, registry, item.case_id, ruling, decider, after=item.after or None)
         return
-    subject = _lock_subject(session, registry, item)
+    subject = _find_subject(session, registry, item)
     if subject is None:
         raise conflict("gone", "It does not exist any more.")
     if subject.owner_id == moderator_id:
         raise own_case()
+    # The case first: notices and other decisions lock it before the account and the mod.
     case = open_case(session, subject, Origin.OWN)
     decide(session, registry, case.id, ruling, decider, after=None)
 
 
-def _lock_subject(session: Session, registry: Any, item: BulkItem) -> CaseSubject | None:
-    """The mod or the account; locked in the order accounts, mods."""
-    mods, accounts = find_service(registry, IMods), find_service(registry, IAccounts)
-    mod = None
+def _find_subject(session: Session, registry: Any, item: BulkItem) -> CaseSubject | None:
+    """The mod or the account, if it exists. It may be deleted until its case is locked: that is checked again then."""
     if item.kind is SubjectKind.MOD:
-        mod = mods.get_mods(session, [item.number]).get(item.number)
-        if mod is None or not accounts.lock(session, mod.owner) or not mods.lock(session, mod.id):
-            return None
-        return CaseSubject(item.kind, mod.id, mod.owner, mod.title)
-    if not accounts.lock(session, item.number):
-        return None
-    return CaseSubject(item.kind, item.number, item.number, _names(registry, [item.number]).get(item.number, ""))
+        mod = find_service(registry, IMods).get_mods(session, [item.number]).get(item.number)
+        return None if mod is None else CaseSubject(item.kind, mod.id, mod.owner, mod.title)
+    names = _names(registry, [item.number])
+    return CaseSubject(item.kind, item.number, item.number, names[item.number]) if item.number in names else None

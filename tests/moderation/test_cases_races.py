@@ -1,17 +1,21 @@
 """Two at once: of two moderators one decides; a notice joins a case that is being decided, or opens the next one."""
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from modhub.base.errors import ApiError
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
-from modhub_moderation.cases.models import AppealOutcome, Case, Decision, DecisionKind
+from modhub_moderation.cases.decisions import Decider, decide
+from modhub_moderation.cases.models import AppealOutcome, Case, Decision, DecisionKind, SubjectKind
+from modhub_moderation.cases.queue_bulk import BulkItem, decide_item
+from modhub_moderation.cases.services import lock_case
 from modhub_testing import Site
 
 from .cases_kit import make_case, rule, ruling_of
@@ -80,3 +84,37 @@ def test_one_case_is_open(site: Site, ada: Person, bob: Person) -> None:
     assert len(set(cases)) == 1
     with site.databases.readonly_session() as session:
         assert session.scalar(select(func.count(Case.id))) == 1
+
+
+def test_decisions_about_many_wait_for_the_case_first(site: Site, ada: Person, mo: Person) -> None:
+    # C-QUE-5: in the order of all others, so that no two wait for each other.
+    mod = ada.publish("Tool")
+    case_id = make_case(site, ada, mod, stranger=True)
+
+    def decide_many() -> None:
+        with site.databases.write_session.begin() as session:
+            item = BulkItem(SubjectKind.MOD, mod["id"], 0, 0)
+            decide_item(session, site.registry, item, ruling_of(DecisionKind.HIDE), mo.id)
+
+    with ThreadPoolExecutor(1) as pool:
+        with site.databases.write_session.begin() as session:
+            lock_case(session, case_id)
+            waiting = pool.submit(decide_many)
+            if site.databases.write_engine.dialect.name == "postgresql":
+                _wait_for_a_waiting_transaction(site)
+            decider = Decider(mo.id)
+            decide(session, site.registry, case_id, ruling_of(DecisionKind.HIDE), decider, after=None)
+        waiting.result(60)
+
+
+def _wait_for_a_waiting_transaction(site: Site) -> None:
+    waits = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with site.databases.readonly_session() as reading:
+            if reading.scalar(waits):
+                return
+        time.sleep(0.02)
+    raise AssertionError("nothing waits")
