@@ -20,6 +20,7 @@ from modhub.web.views import OPEN, page
 from modhub_moderation.advisories.read_service import AdvisoryReader
 from modhub_moderation.advisories.resources import IAdvisoriesPage
 from modhub_moderation.advisories.schemas import AdvisoryDocument
+from modhub_moderation.advisories.services import find_standing
 
 ADVISORIES_PATH: Final = "/Modhub/advisories"
 FEED_PATH: Final = f"{ADVISORIES_PATH}/feed"
@@ -93,9 +94,9 @@ def advised_notice(context: Any, request: Request) -> Markup | None:
         if mod is None or not mod.published:
             return None
         files = request.find_service(IFileDigests).of_mods(session, [context.id])
-    shown = [file for file in files if file.kind != "former" and not file.is_kept]
-    known = ((file.name, reader.find(file.sha256)) for file in shown)
-    advised = [{"name": name, "advisory": told} for name, told in known if told and told.withdrawn_at is None]
+        shown = [file for file in files if file.kind != "former" and not file.is_kept]
+        standing = find_standing(session, {file.sha256 for file in shown})
+    advised = [{"name": file.name, "advisory": standing[file.sha256]} for file in shown if file.sha256 in standing]
     if not advised:
         return None
     values = {"advised": advised, "labels": KIND_LABELS, "page": ADVISORIES_PATH}

@@ -8,7 +8,7 @@ from modhub.db import from_micros, iso
 from modhub.db.raw_queries import RawQueryExecutor, Row
 from modhub.http.payload import encode
 from modhub.interfaces import ISigner
-from modhub_moderation.advisories.limits import NEWEST_ADVISORIES, PREFIX_DIGITS
+from modhub_moderation.advisories.limits import NEWEST_ADVISORIES
 from modhub_moderation.advisories.models import Advisory
 from modhub_moderation.advisories.schemas import AdvisoryDocument, in_canonical_order
 
@@ -38,11 +38,6 @@ class AdvisoryReader:
     def with_prefix(self, prefix: str) -> list[AdvisoryDocument]:
         """Those of the digests that begin so, in lower case; by digest."""
         return [_document(row) for row in self._reader.rows(self._with_prefix, prefix=prefix)]
-
-    def find(self, sha256: str) -> AdvisoryDocument | None:
-        """That of the file with this digest, withdrawn or not."""
-        documents = self.with_prefix(sha256[:PREFIX_DIGITS])
-        return next((document for document in documents if document.sha256 == sha256), None)
 
     def all(self) -> list[AdvisoryDocument]:
         """All, by digest."""

@@ -159,12 +159,17 @@ def find_occurrences(
     return occurrences
 
 
+def find_standing(session: Session, digests: Collection[str]) -> dict[str, Advisory]:
+    """The advisories that stand about files with these digests, by digest."""
+    standing = select(Advisory).where(Advisory.sha256.in_(digests), Advisory.withdrawn_at.is_(None))
+    return {advisory.sha256: advisory for advisory in session.scalars(standing)}
+
+
 def list_advisable(session: Session, mods: IMods, files: IFileDigests, mod_id: int) -> list[AdvisableFile]:
     """The files that a mod has and had, each digest once, with where else they are and what is known already."""
     own = {file.sha256: file for file in reversed(files.of_mods(session, [mod_id]))}
     places = find_occurrences(session, mods, files, list(own))
-    standing = select(Advisory).where(Advisory.sha256.in_(own), Advisory.withdrawn_at.is_(None))
-    advisories = {advisory.sha256: advisory for advisory in session.scalars(standing)}
+    advisories = find_standing(session, own)
     return [
         AdvisableFile(
             file,

@@ -59,7 +59,7 @@ APPEALED: Final = N_(
     "You sent us a report. The person concerned appealed, and what we decided first no longer applies."
 )
 REPORTER_REDRESS: Final = N_(
-    "If you disagree, you can answer to the operator's contact address, turn to a certified body for out-of-court "
+    "If you disagree, you can write to the operator's contact address, turn to a certified body for out-of-court "
     "dispute settlement, or to a court."
 )
 

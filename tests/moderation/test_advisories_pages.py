@@ -138,6 +138,20 @@ def test_a_published_mod_with_an_advised_file_warns(site: Site, owner: Site) -> 
     assert "advised" not in messages_on(site.get(page))
 
 
+def test_the_warning_costs_the_same_for_many_files(site: Site, owner: Site) -> None:
+    # C-ADV-6
+    few, many = (with_code(owner, b"malware") for _ in range(2))
+    for number in range(5):
+        upload_asset(owner, many, "images", b"%d" % number, name=f"{number}.png", content_type="image/png")
+    advise(site, DIGEST)
+    counted = []
+    for mod in (few, many):
+        with site.counted() as statements:
+            site.get(f"/Modhub/{mod['id']}")
+        counted.append(len(statements))
+    assert counted[0] == counted[1]
+
+
 def test_nothing_of_a_hidden_mod_is_in_its_404(site: Site, owner: Site) -> None:
     # C-ADV-6, C-PRO-2
     hidden, draft = with_code(owner, b"malware"), with_code(owner, b"malware", publish=False)
