@@ -39,7 +39,7 @@ BASIS_LINES: Final = {
     Basis.TERMS: N_("It rests on our terms: %(clause)s"),
 }
 ORIGIN_LINES: Final = {
-    Origin.NOTICE: N_("The case began with a report that we got."),
+    Origin.NOTICE: N_("The case began with a report that we received."),
     Origin.OWN: N_("We looked into this on our own initiative."),
 }
 AUTOMATIC: Final = N_("The decision was made automatically.")

@@ -92,7 +92,7 @@ def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
     decision_id = rule(site, case_id, ruling_of(kind, **choice), None if origin == "automatic" else mo)
     assert state_of(site, mod, ada) == expected
     (statement,) = [text_of(message) for message in ada.emails() if "decision about" in message["Subject"]]
-    for words in (FACTS, "our terms: § 4", "Malware", "report that we got" if reported else "own initiative"):
+    for words in (FACTS, "our terms: § 4", "Malware", "report that we received" if reported else "own initiative"):
         assert words in statement
     assert ("automatically" in statement) == (origin == "automatic")
     assert NOTICE not in statement
