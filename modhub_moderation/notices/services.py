@@ -58,10 +58,13 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Che
 def _lock(registry: Any, session: Session, subject: Subject, reporter_id: int | None) -> None:
     """Keep everybody and everything concerned until the transaction ends; 404 for what is not public any more."""
     accounts, mods = find_service(registry, IAccounts), find_service(registry, IMods)
-    if reporter_id is not None and not accounts.lock(session, reporter_id):
+    # Accounts before mods, by their numbers, as everywhere. A quarantine needs that of the owner, too.
+    wanted = {subject.owner_id} | ({reporter_id} if reporter_id is not None else set())
+    there = {number for number in sorted(wanted) if accounts.lock(session, number)}
+    if reporter_id is not None and reporter_id not in there:
         raise OwnershipLost
     if subject.kind is SubjectKind.ACCOUNT:
-        if not accounts.lock(session, subject.id):
+        if subject.id not in there:
             raise not_found()
     elif not mods.lock(session, subject.id) or not mods.get_mods(session, [subject.id])[subject.id].published:
         raise not_found()

@@ -104,6 +104,20 @@ def test_the_audit_trail_does_not_name_the_reporter(site: Site) -> None:
     assert [entry.actor_kind for entry in entries if entry.action == "case decided"] == ["service"]
 
 
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_accounts_are_locked_before_the_mod(site: Site) -> None:
+    # C-NTC-10: as everywhere, so that a deletion or a block of the owner at the same moment waits and ends.
+    ada, rita = (register(site, name) for name in ("Ada", "Rita"))
+    trust(site, rita)
+    mod = ada.publish()
+    with site.counted() as statements:
+        report(site, mod, by=rita)
+    assert not is_shown(site, mod)
+    locks = [statement for statement in statements if statement.rstrip().endswith("FOR SHARE")]
+    tables = ["account" if "FROM auth_account" in lock else "mod" for lock in locks]
+    assert tables[:3] == ["account", "account", "mod"]
+
+
 def test_nothing_is_hidden_as_shipped(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-NTC-10
     site = start_moderated(start, monkeypatch)
