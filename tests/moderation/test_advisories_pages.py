@@ -200,6 +200,6 @@ def test_the_page_lists_the_newest(site: Site) -> None:
     assert (len(sections), sections[0]["id"]) == (100, f"file-{digests[100]}")
     assert "all are in the JSON file" in page.text
     german = site.get("/Modhub/advisories", headers={"Accept-Language": "de"})
-    assert "Schadprogramm" in german.text
+    assert "Schadsoftware" in german.text
     assert len(site.get(API).json["advisories"]) == 101
     assert "/Modhub/advisories" in site.get("/sitemap.xml").text
