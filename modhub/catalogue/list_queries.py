@@ -18,6 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.expression import ColumnElement
 
+from modhub.base.page_declarations import FrontExclusion, PageFilter, PageOrder
 from modhub.catalogue.models import (
     PublicCounter,
     PublicGame,
@@ -26,7 +27,6 @@ from modhub.catalogue.models import (
 )
 from modhub.catalogue.public_copies import PUBLISHED
 from modhub.catalogue.queries import AnySelect
-from modhub.declarations import FrontExclusion, PageFilter, PageOrder
 
 _FTS = table("fts_core_text", column("rowid"))
 _MATCHES: ColumnElement[bool] = literal_column("fts_core_text").op("MATCH")(bindparam("match"))

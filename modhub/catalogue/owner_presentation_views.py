@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from modhub.base.errors import invalid
 from modhub.base.identity import CredentialKind
-from modhub.catalogue import images, operations
+from modhub.catalogue import images, presentation_operations
 from modhub.catalogue.models import Mod, Note
 from modhub.catalogue.owner_queries import read_mod
 from modhub.catalogue.owner_response_schemas import FilesDocument, files_document
@@ -42,7 +42,7 @@ _PATH: Final = re.compile(r"/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?")
     name="files",
     request_method="GET",
     permission=ModPermission.EDIT,
-    operation=operations.LIST_OWN_FILES,
+    operation=presentation_operations.LIST_OWN_FILES,
 )
 def list_own_files_view(context: ModResource, request: Request) -> FilesDocument:
     """``GET /api/modhub/{id}/files``: with digests, of a draft too, whose files nobody can fetch to compare them."""
@@ -54,7 +54,7 @@ def list_own_files_view(context: ModResource, request: Request) -> FilesDocument
     name="captions",
     request_method="PUT",
     permission=ModPermission.EDIT,
-    operation=operations.CHANGE_CAPTIONS,
+    operation=presentation_operations.CHANGE_CAPTIONS,
 )
 def change_captions_view(context: ModResource, request: Request) -> CaptionsDocument:
     """``PUT /api/modhub/{id}/captions``"""
@@ -62,7 +62,13 @@ def change_captions_view(context: ModResource, request: Request) -> CaptionsDocu
     return captions_document(images.caption_images(request.dbsession, context.id, account_id_of(request), captions))
 
 
-@api(context=IMod, name="order", request_method="PUT", permission=ModPermission.EDIT, operation=operations.ORDER_IMAGES)
+@api(
+    context=IMod,
+    name="order",
+    request_method="PUT",
+    permission=ModPermission.EDIT,
+    operation=presentation_operations.ORDER_IMAGES,
+)
 def order_images_view(context: ModResource, request: Request) -> ModDocument:
     """``PUT /api/modhub/{id}/order``"""
     asset_ids = read_json(request, OrderChange).asset_ids
@@ -74,7 +80,7 @@ def order_images_view(context: ModResource, request: Request) -> ModDocument:
     name="superseded",
     request_method="PUT",
     permission=ModPermission.EDIT,
-    operation=operations.CHANGE_SUCCESSOR,
+    operation=presentation_operations.CHANGE_SUCCESSOR,
 )
 def change_successor_view(context: ModResource, request: Request) -> SupersededDocument:
     """``PUT /api/modhub/{id}/superseded``"""
@@ -111,7 +117,7 @@ def _may_know(request: Request, mod: ModSummary) -> bool:
     name="notes",
     request_method="GET",
     permission=ModPermission.EDIT,
-    operation=operations.LIST_OWN_ENTRIES,
+    operation=presentation_operations.LIST_OWN_ENTRIES,
 )
 def list_own_notes_view(context: ModResource, request: Request) -> NotesDocument:
     """``GET /api/modhub/{id}/notes``: the changelog, of a draft too."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from modhub.catalogue import operations
+from modhub.catalogue import presentation_operations
 from modhub.catalogue.owner_response_schemas import PreviewDocument, RemovedDocument
 from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
 from modhub.catalogue.pages.presenters.truncation import is_html_truncated
@@ -24,7 +24,7 @@ _LIMITS: Final = {"description": limits.DESCRIPTION, "changelog": limits.NOTE}
     name="preview",
     request_method="POST",
     permission=ModPermission.EDIT,
-    operation=operations.PREVIEW_TEXT,
+    operation=presentation_operations.PREVIEW_TEXT,
 )
 def preview_view(_context: ModResource, request: Request) -> PreviewDocument:
     """``POST /api/modhub/{id}/preview``: changes nothing."""

@@ -6,18 +6,9 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
+from modhub.base.page_declarations import CardFigure, FrontExclusion, ImageLink, PageFilter, PageOrder
 from modhub.base.settings import StartRefused
-from modhub.declarations import (
-    API_SORTS,
-    LIST_PARAMETERS,
-    PANEL_PLACES,
-    CardFigure,
-    FrontExclusion,
-    ImageLink,
-    PageFilter,
-    PageOrder,
-    Panel,
-)
+from modhub.declarations import API_SORTS, LIST_PARAMETERS, PANEL_PLACES, Panel
 from modhub.directives.features import find_declarations
 from modhub.server.rules import IBodyRules
 

@@ -1,6 +1,23 @@
 """All that a feature may rely on: the resources of the tree, the services and credentials of the core."""
 
 from modhub.blobs.store import BlobStore
+from modhub.interfaces.cards import (
+    CardPage,
+    ChangeWatch,
+    FeedHead,
+    IModCards,
+    ModSelection,
+)
+from modhub.interfaces.moderation import (
+    BlockOutcome,
+    FileRecord,
+    FileUse,
+    IAccountBlocking,
+    IFileDigests,
+    IModeration,
+    IPersonalArchives,
+    IUploadInspection,
+)
 from modhub.interfaces.resources import (
     IApi,
     IAsset,
@@ -25,28 +42,15 @@ from modhub.interfaces.resources import (
 )
 from modhub.interfaces.services import (
     AccountUse,
-    BlockOutcome,
-    CardPage,
-    ChangeWatch,
-    FeedHead,
-    FileRecord,
-    FileUse,
-    IAccountBlocking,
     IAccounts,
     IAuthorPictures,
     IDemoAccounts,
-    IFileDigests,
-    IModCards,
-    IModeration,
     IMods,
-    IPersonalArchives,
     IProfiles,
     IPublicMods,
     ISigner,
     ISquarePictures,
     IStorageAddress,
-    IUploadInspection,
-    ModSelection,
     ModSummary,
     Profile,
     ProfileColumns,

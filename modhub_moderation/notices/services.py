@@ -59,8 +59,8 @@ def _lock(registry: Any, session: Session, subject: Subject, reporter_id: int | 
     """Keep everybody and everything concerned until the transaction ends; 404 for what is not public any more."""
     accounts, mods = find_service(registry, IAccounts), find_service(registry, IMods)
     # Accounts before mods, by their numbers, as everywhere. A quarantine needs that of the owner, too.
-    wanted = {subject.owner_id} | ({reporter_id} if reporter_id is not None else set())
-    there = {number for number in sorted(wanted) if accounts.lock(session, number)}
+    account_numbers = {subject.owner_id} | ({reporter_id} if reporter_id is not None else set())
+    there = {number for number in sorted(account_numbers) if accounts.lock(session, number)}
     if reporter_id is not None and reporter_id not in there:
         raise OwnershipLost
     if subject.kind is SubjectKind.ACCOUNT:

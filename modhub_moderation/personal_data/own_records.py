@@ -5,7 +5,7 @@ from sqlalchemy.orm import Session
 
 from modhub.db.row_documents import row_documents
 from modhub.declarations import AccountData
-from modhub_moderation.cases.models import Appeal, Case, Decision, Notice
+from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Notice
 from modhub_moderation.quotas.models import CountedUpload
 
 _NOTICE = Notice.ground, Notice.text, Notice.asset_id, Notice.locale, Notice.created_at
@@ -35,10 +35,12 @@ def collect_moderation(session: Session, account_id: int) -> AccountData | None:
     decisions = select(*_DECISION, *_SUBJECT).join(Case, Case.id == Decision.case_id)
     appeals = select(*_APPEAL).join(Decision, Decision.id == Appeal.decision_id)
     appeals = appeals.join(Case, Case.id == Decision.case_id).where(Case.owner_id == account_id)
+    # That somebody reported it and nothing was done is told to nobody but the reporter.
+    about_owner = Case.owner_id == account_id, Decision.kind != DecisionKind.DISMISS
     uploads = select(CountedUpload.at).where(CountedUpload.account_id == account_id)
     document = {
         "notices": row_documents(session, notices.order_by(Notice.id)),
-        "decisions": row_documents(session, decisions.where(Case.owner_id == account_id).order_by(Decision.id)),
+        "decisions": row_documents(session, decisions.where(*about_owner).order_by(Decision.id)),
         "appeals": row_documents(session, appeals.order_by(Appeal.id)),
         "countedUploads": row_documents(session, uploads.order_by(CountedUpload.id)),
     }

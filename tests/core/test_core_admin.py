@@ -199,7 +199,8 @@ def test_every_command_has_examples_in_its_help(start: Start, capsys: pytest.Cap
         assert end.value.code == 0
         assert f"examples (after modhub-admin -c my.ini):\n  {name}" in output
         for example in command.examples.partition("\n\n")[0].splitlines():
-            words = shlex.split(re.split(r"  | > | \| ", example)[0].replace("HEX", "0" * 64).replace("9f86d0...", "0" * 64))
+            command_line = re.split(r"  | > | \| ", example)[0]
+            words = shlex.split(command_line.replace("HEX", "0" * 64).replace("9f86d0...", "0" * 64))
             # The paths and numbers in it need not exist, but it must be a right call.
             assert parser.parse_args(["-c", "my.ini", *words]).command == name
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, exists, func, select
 
+from modhub.base.page_declarations import CardFigure
 from modhub.catalogue.lookup_queries import json_items
 from modhub.catalogue.models import Mod, PublicMod
 from modhub.catalogue.pages.queries.statements import figure_of, of_mod
 from modhub.catalogue.queries import AnySelect
-from modhub.declarations import CardFigure
 from modhub.interfaces import ProfileColumns
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final, NamedTuple
 
+from modhub.base.page_declarations import FrontExclusion
 from modhub.catalogue.pages.presenters.mod import Figure, ModPresenter
 from modhub.catalogue.pages.queries import author_queries, selections, statements
 from modhub.catalogue.pages.queries.updates import card_of
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ListStatement
 from modhub.db.raw_queries import PreparedQuery, Row
-from modhub.declarations import FrontExclusion
 from modhub.http.payload import encode
 from modhub.interfaces import ModSelection
 

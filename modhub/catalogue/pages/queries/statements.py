@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, Text, and_, bindparam, func, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+from modhub.base.page_declarations import CardFigure, FrontExclusion
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.list_queries import ListVariant, are_on_front, page_statement
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod, PublicRequirement
@@ -15,7 +16,6 @@ from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
 from modhub.content.limits import GUIDS
 from modhub.content.markup import SUMMARIZED
 from modhub.db.changes import MOD, PublicChange, What
-from modhub.declarations import CardFigure, FrontExclusion
 
 VERSIONS_IN_FEED: Final = 5
 """Versions of one mod in the feed of a list: as many as an author releases between two visits of a feed reader."""

@@ -15,6 +15,7 @@ from pyramid.response import Response
 
 from modhub.base.errors import invalid, not_found
 from modhub.base.identity import CredentialKind
+from modhub.base.page_declarations import ImageLink
 from modhub.catalogue import voting
 from modhub.catalogue.owner_views import locked_account_id
 from modhub.catalogue.pages.presenters.changelog import AgedNote, fold_bare
@@ -26,7 +27,7 @@ from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
 from modhub.content.folding import fold_game
 from modhub.content.outline import Outline
-from modhub.declarations import Declarations, ImageLink
+from modhub.declarations import Declarations
 from modhub.http.payload import query
 from modhub.http.request import Request
 from modhub.interfaces import IMod, IVotes, Profile
