@@ -20,7 +20,7 @@ from modhub.http.request import Request
 from modhub.interfaces import IResource, ISite
 from modhub.ui.template_helpers import nav_link
 from modhub.web.traversal import Acl, Resource
-from modhub_auth.models import Authenticator
+from modhub_auth.models import Account, Authenticator
 from modhub_auth.signin.totp import has_authenticator
 from modhub_moderation.models import Moderator
 
@@ -111,9 +111,12 @@ def require_moderator(session: Session, registry: Any, account_id: int) -> None:
         raise factor_missing()
 
 
-def count_other_moderators(session: Session, account_ids: set[int]) -> int:
-    """How many moderators there are besides these."""
-    others = select(func.count()).select_from(Moderator).where(Moderator.account_id.not_in(account_ids))
+def count_other_moderators(session: Session, registry: Any, account_ids: set[int]) -> int:
+    """How many moderators can decide besides these: not blocked, and with the authenticator that they need."""
+    others = select(func.count()).select_from(Moderator).join(Account, Account.id == Moderator.account_id)
+    others = others.where(Moderator.account_id.not_in(account_ids), Account.blocked_at.is_(None))
+    if registry.settings[NEEDS_FACTOR]:
+        others = others.where(exists().where(Authenticator.account_id == Moderator.account_id))
     return session.scalar(others) or 0
 
 

@@ -77,11 +77,12 @@ def create_appeal(session: Session, decision_id: int, words: str) -> Appeal:
     return appeal
 
 
-def may_decide(session: Session, case: Case, decision: Decision, moderator_id: int) -> ApiError | None:
+def may_decide(session: Session, registry: Any, case: Case, decision: Decision, moderator_id: int) -> ApiError | None:
     """Why this moderator may not decide the appeal; None if they may (C-APL-2)."""
     if moderator_id == case.owner_id:
         return own_case()
-    if decision.moderator_id != moderator_id or not count_other_moderators(session, {moderator_id, case.owner_id}):
+    concerned = {moderator_id, case.owner_id}
+    if decision.moderator_id != moderator_id or not count_other_moderators(session, registry, concerned):
         return None
     return ApiError(403, "same_moderator", "You made this decision: another moderator decides the appeal.")
 
@@ -111,7 +112,7 @@ def decide_appeal(session: Session, registry: Any, appeal_id: int, verdict: Verd
     appeal = session.get_one(Appeal, appeal_id, populate_existing=True, with_for_update=True)
     if appeal.decided_at is not None:
         raise decided_already()
-    if refused := may_decide(session, case, decision, moderator_id):
+    if refused := may_decide(session, registry, case, decision, moderator_id):
         raise refused
     appeal.decided_at, appeal.outcome, appeal.reasons = moment, verdict.outcome.value, cleaned
     appeal.moderator_id = moderator_id

@@ -121,7 +121,7 @@ def case_values(case_id: int | None, request: Request, **more: Any) -> dict[str,
         if is_own:
             # Nobody learns who reported them, moderators neither (C-CAS-7).
             view = view._replace(notices=())
-        refusal = _refusal(session, view, open_appeal, moderator_id)
+        refusal = _refusal(session, request.registry, view, open_appeal, moderator_id)
     last = view.decisions[0] if view.decisions else None
     known = {"ground": view.notices[0].ground if view.notices else "", "after": "" if last is None else str(last.id)}
     typed = {**dict.fromkeys(RULING_FIELDS, ""), **known}
@@ -131,14 +131,16 @@ def case_values(case_id: int | None, request: Request, **more: Any) -> dict[str,
     return {**values, **chosen, "say_done": _say_done(request), **more}
 
 
-def _refusal(session: Any, view: CaseView, open_appeal: Appeal | None, moderator_id: int) -> ApiError | None:
+def _refusal(
+    session: Any, registry: Any, view: CaseView, open_appeal: Appeal | None, moderator_id: int
+) -> ApiError | None:
     """Why this moderator cannot decide here."""
     if moderator_id == view.case.owner_id:
         return own_case()
     if open_appeal is None:
         return None
     appealed = next(decision for decision in view.decisions if decision.id == open_appeal.decision_id)
-    return may_decide(session, view.case, appealed, moderator_id)
+    return may_decide(session, registry, view.case, appealed, moderator_id)
 
 
 def _say_done(request: Request) -> Any:

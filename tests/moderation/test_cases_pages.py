@@ -4,8 +4,10 @@ import hashlib
 from typing import Any
 
 import pytest
+from sqlalchemy import delete, insert, update
 
-from modhub_auth.models import Account
+from modhub.db import now
+from modhub_auth.models import Account, Authenticator
 from modhub_moderation.cases.models import Decision, DecisionKind
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on, new_visitor
@@ -141,6 +143,18 @@ def test_the_owner_reads_the_statement_and_appeals(site: Site, ada: Person, bob:
     other = make_moderator(site, "Otto")
     case = f"{CASES}/{case_id}"
     assert messages_on(mo.pages.get(case)) == ["same_moderator"]
+    # Otto counts only while he could decide.
+    account, factor = Account.id == other.id, Authenticator.account_id == other.id
+    again = {"account_id": other.id, "sealed": "x", "last_step": 0, "created_at": now()}
+    for statement, shown in (
+        (update(Account).where(account).values(blocked_at=now()), []),
+        (update(Account).where(account).values(blocked_at=None), ["same_moderator"]),
+        (delete(Authenticator).where(factor), []),
+        (insert(Authenticator).values(again), ["same_moderator"]),
+    ):
+        with site.databases.write_session.begin() as session:
+            session.execute(statement)
+        assert messages_on(mo.pages.get(case)) == shown
     shown = other.pages.get(case)
     assert "It is a test of keyboards." in shown
     form = next(form for form in shown.forms.values() if "/appeals/" in form.action)
