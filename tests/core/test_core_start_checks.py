@@ -9,6 +9,7 @@ import modhub
 from modhub.admin import program as admin
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
+from modhub.events import ApplicationStopped
 from modhub.ops.start_checks import is_guessable, is_public
 from modhub_testing import TEST_SECRET, Start
 
@@ -26,6 +27,8 @@ def warned(new_database: Any, caplog: pytest.LogCaptureFixture) -> Any:
         overrides = {name.replace("__", "."): value for name, value in settings.items()}
         base = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_builds"}
         app = modhub.main({}, **(base | overrides))
+        # Its workers would go on without their database, in the logs of other tests.
+        app.registry.notify(ApplicationStopped(app.registry))
         find_service(app.registry, Databases).dispose()
         assert {record.levelno for record in caplog.records if record.name == "modhub"} <= {logging.WARNING}
         assert SHORT not in caplog.text

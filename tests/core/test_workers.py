@@ -121,7 +121,9 @@ def test_the_first_of_several_failures_is_logged_and_each_is_counted(
     assert workers.run_round(site.registry, deeds)
     fails = True
     assert not workers.run_round(site.registry, deeds)
-    logged = [(record.getMessage(), bool(record.exc_info)) for record in caplog.records]
+    logged = [
+        (record.getMessage(), bool(record.exc_info)) for record in caplog.records if "deeds" in record.getMessage()
+    ]
     assert logged == [failure, ("deeds go on", False), failure]
     state = workers.states["deeds"]
     assert (state.rounds, state.failures, state.failed_rounds, state.succeeded_at > 0) == (5, 4, 1, True)
