@@ -261,12 +261,12 @@ def test_what_is_made_while_its_maker_is_deleted_is_not_there(
     class DeletedMeanwhile:
         """The account goes between the check of its token and the first statement of its request."""
 
-        def lock(self, session: Any, account_id: int) -> bool:
+        def lock_active(self, session: Any, account_id: int) -> bool:
             with app.databases.write_session.begin() as other:
                 account = services.lock_account(other, account_id)
                 assert account is not None
                 delete_account(other, app.registry, account)
-            return bool(held.lock(session, account_id))
+            return bool(held.lock_active(session, account_id))
 
     monkeypatch.setitem(app.registry, IAccounts, DeletedMeanwhile())
     answer = app.post_json("/api/modhub", {"title": "An orphan"}, headers=bearer, status=401)
