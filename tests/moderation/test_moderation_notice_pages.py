@@ -54,7 +54,7 @@ def test_every_page_of_a_mod_image_and_author_leads_to_the_form(site: Site, ada:
     assert [link["href"] for link in page.html.select(".report a")] == [f"{here}/reports"]
     links = page.html.select(".mod-gallery .image-links a")
     assert [link["href"] for link in links] == [f"{here}/reports?asset={image}" for image in images]
-    assert [link.text for link in links] == [f"Report: Image {number} of 2: {number - 1}.png" for number in (1, 2)]
+    assert [link.text for link in links] == [f"Report (Image {number} of 2: {number - 1}.png)" for number in (1, 2)]
     assert [link["href"] for link in site.get(author).html.select(".report a")] == [f"{author}/reports"]
     own = ada.visit()
     for address in (here, author):
