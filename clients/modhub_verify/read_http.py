@@ -31,7 +31,7 @@ _EXPOSED_HEADERS: Final = (
     "X-Request-Id",
 )
 _PAGES: Final = ("/Modhub", "/Modhub/doc")
-_LOOKS: Final = 5
+_LOOKS: Final = 30
 _GAMES: Final = "/api/modhub/games"
 _BOGUS: Final = {"Authorization": "Bearer nonsense", "X-Api-Key": "nonsense", "Cookie": "session=nonsense"}
 

@@ -36,8 +36,8 @@ class _Line:
         self.connection = connection
         self.used = 0.0
 
-    def refresh(self) -> None:
-        if time.monotonic() - self.used > IDLE:
+    def refresh(self, *, fresh: bool) -> None:
+        if fresh or time.monotonic() - self.used > IDLE:
             self.connection.close()
 
 
@@ -118,7 +118,7 @@ class VerifiedService:
         for _ in range(TRIES):
             self._wait_until_welcome()
             try:
-                reply = self._exchange(method, path, body, headers or {})
+                reply = self._exchange(method, path, body, headers or {}, own_line=not may_repeat)
             except (OSError, http.client.HTTPException) as problem:
                 broken = str(problem) or type(problem).__name__
                 if not may_repeat:
@@ -144,7 +144,10 @@ class VerifiedService:
             return False
         return True
 
-    def _exchange(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Reply:
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], *, own_line: bool = False
+    ) -> Reply:
+        """``own_line``: over a new connection, since a proxy may close a kept one at any moment."""
         sent = {"User-Agent": f"modhub-verify/{__version__}", "Accept-Encoding": "identity"}
         if self._proxy is not None and not self._secure:
             sent |= self._proxy.headers
@@ -152,7 +155,7 @@ class VerifiedService:
         own = {name.title(): value for name, value in headers.items()}
         line = self._lines.get()
         try:
-            line.refresh()
+            line.refresh(fresh=own_line)
             began = time.monotonic()
             # A refusal may come before the whole body was taken: it is read in any case.
             with suppress(BrokenPipeError, ConnectionResetError):

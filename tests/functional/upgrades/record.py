@@ -38,6 +38,8 @@ from modhub_testing.service import SERVICE_SECRET, Installation
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
 )
+OF_MODERATORS = {"core_evidence", "core_kept_file", "core_reserved_version", "profiles_kept_picture"}
+"""Only decisions of moderators fill these."""
 KEY = "machine-key-of-the-upgrade-fixture-0001"
 ADDRESS_KEY = "address-key-of-the-upgrade-fixture-0001"
 SETTINGS = {
@@ -184,7 +186,7 @@ def main() -> None:
             assert service.admin(*command).returncode == 0
         rest(service.url)
         contents = dump(service)
-    empty = [name for name, rows in contents["tables"].items() if not rows]
+    empty = [name for name, rows in contents["tables"].items() if not rows and name not in OF_MODERATORS]
     assert empty == [], empty
     sys.stdout.write(json.dumps(contents, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
