@@ -6,8 +6,6 @@ be lost, and waits for nothing.
 """
 
 import sqlite3
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
@@ -22,6 +20,7 @@ from sqlalchemy.types import TypeDecorator
 from modhub.base.settings import StartRefused
 from modhub.db import database_errors, failover, session_limits
 from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.session_limits import DatabaseLimits as DatabaseLimits
 from modhub.db.unit_of_work import CommitSteps, WriteSession, take_steps
 
 DATABASE_CONNECT_SECONDS = 4
@@ -94,40 +93,6 @@ def iso(value: datetime) -> str:
     """``2026-11-21T08:15:30.123456Z`` (C-TXT-4)."""
     # Ten times as fast as strftime, and pages show many times.
     return value.isoformat(timespec="microseconds")[:26] + "Z"
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseLimits:
-    """How many connections a process opens, and how long it waits (docs/settings.md)."""
-
-    pool_size: int = 8
-    max_overflow: int = 7
-    pool_timeout: int = 5
-    lock_seconds: int = 5
-    statement_seconds: int = 0
-    """0: no limit, as for commands."""
-    role_statement_seconds: int = 0
-    """That of the ini, also for commands."""
-    pooler: bool = False
-    """Whether a pooler in transaction mode stands before PostgreSQL."""
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any], *, limits_statements: bool) -> "DatabaseLimits":
-        """Those of the ini; commands do not limit their statements."""
-        return cls(
-            settings["sqlalchemy.pool_size"],
-            settings["sqlalchemy.max_overflow"],
-            settings["sqlalchemy.pool_timeout"],
-            settings["modhub.lock_seconds"],
-            settings["modhub.statement_seconds"] if limits_statements else 0,
-            settings["modhub.statement_seconds"],
-            settings["modhub.database_pooler"] == "transaction",
-        )
-
-    @property
-    def connections(self) -> int:
-        """The most connections of a process: of the writing, the reading and the raw pool, and one of best effort."""
-        return 3 * (self.pool_size + self.max_overflow) + 1
 
 
 class Databases:

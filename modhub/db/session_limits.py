@@ -6,19 +6,51 @@ Nothing here or elsewhere leaves state in a session: no LISTEN, no lock or SET t
 """
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Engine, event
-
-if TYPE_CHECKING:
-    from modhub.db import DatabaseLimits
 
 IDLE_SECONDS: Final = 60
 _MILLISECONDS: Final = {"s": 1000, "ms": 1}
 _IN_FORCE: Final = "SELECT name, setting FROM pg_settings WHERE name = ANY(%(names)s)"
 _PLAIN_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*")
 POOLER_HINT: Final = "set modhub.database_pooler = transaction (docs/operations.md, A pooler)"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseLimits:
+    """How many connections a process opens, and how long it waits (docs/settings.md)."""
+
+    pool_size: int = 8
+    max_overflow: int = 7
+    pool_timeout: int = 5
+    lock_seconds: int = 5
+    statement_seconds: int = 0
+    """0: no limit, as for commands."""
+    role_statement_seconds: int = 0
+    """That of the ini, also for commands."""
+    pooler: bool = False
+    """Whether a pooler in transaction mode stands before PostgreSQL."""
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], *, limits_statements: bool) -> "DatabaseLimits":
+        """Those of the ini; commands do not limit their statements."""
+        return cls(
+            settings["sqlalchemy.pool_size"],
+            settings["sqlalchemy.max_overflow"],
+            settings["sqlalchemy.pool_timeout"],
+            settings["modhub.lock_seconds"],
+            settings["modhub.statement_seconds"] if limits_statements else 0,
+            settings["modhub.statement_seconds"],
+            settings["modhub.database_pooler"] == "transaction",
+        )
+
+    @property
+    def connections(self) -> int:
+        """The most connections of a process: of the writing, the reading and the raw pool, and one of best effort."""
+        return 3 * (self.pool_size + self.max_overflow) + 1
 
 
 def session_settings(lock_timeout: str, statement_seconds: int) -> dict[str, str]:
@@ -33,12 +65,12 @@ def session_settings(lock_timeout: str, statement_seconds: int) -> dict[str, str
     }
 
 
-def role_settings(limits: "DatabaseLimits") -> dict[str, str]:
+def role_settings(limits: DatabaseLimits) -> dict[str, str]:
     """What the role has to be set to behind a pooler."""
     return session_settings(f"{limits.lock_seconds}s", limits.role_statement_seconds)
 
 
-def role_statements(url: URL, limits: "DatabaseLimits") -> Iterator[str]:
+def role_statements(url: URL, limits: DatabaseLimits) -> Iterator[str]:
     """The SQL that sets the role of ``url``; roles may change themselves."""
     role, database = (_quoted(name or "YOUR_NAME") for name in (url.username, url.database))
     for name, value in role_settings(limits).items():
@@ -67,7 +99,7 @@ def is_behind_pooler(connection: Connection) -> bool:
     return bool(connection.exec_driver_sql("SELECT pg_backend_pid()").scalar() != driver_connection.info.backend_pid)
 
 
-def limits_not_in_force(connection: Connection, limits: "DatabaseLimits") -> str:
+def limits_not_in_force(connection: Connection, limits: DatabaseLimits) -> str:
     """A sentence without its full stop if a pooler stands before the server and takes limits away, else nothing."""
     if connection.dialect.name != "postgresql":
         return ""

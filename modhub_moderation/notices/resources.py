@@ -1,5 +1,6 @@
 """The resources of notices: everybody reports what everybody can see, and asks by a receipt what became of it."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
@@ -19,15 +20,15 @@ class NoticePermission(Permission):
     REPORT = "notices:report", CredentialKind.ACCOUNT
 
 
-class ReportsResource(Resource):
+class ReportsResource(Resource, ABC):
     """Where something is reported."""
 
     __acl__ = [(Allow, Authenticated, NoticePermission.REPORT), DENY_ALL]
     __parent__: Any
 
+    @abstractmethod
     def find_subject(self, session: Session) -> Subject | None:
         """What is reported here; None if not everybody can see it."""
-        raise NotImplementedError
 
     def check_exists(self, session: Session) -> bool:
         """Whether it can be reported."""
