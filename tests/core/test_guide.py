@@ -157,7 +157,7 @@ def test_its_link_below_images(feature: Path, start: Start) -> None:
     preview = new_visitor(site, 7).get(f"/Modhub/mine/{mod['id']}/preview")
     publish_test_mod(site, mod)
     (link,) = site.get(f"/Modhub/{mod['id']}").html.select(".mod-gallery .image-links a")
-    assert (link["href"], link.text) == (f"/Modhub/{mod['id']}/bookmarks", "Bookmark: Image 1 of 1: a.png")
+    assert (link["href"], link.text) == (f"/Modhub/{mod['id']}/bookmarks", "Bookmark (Image 1 of 1: a.png)")
     for page in (preview, new_visitor(site, 7).get(f"/Modhub/{mod['id']}")):
         assert page.html.select(".mod-gallery img")
         assert not page.html.select(".image-links")
