@@ -72,6 +72,7 @@ def test_a_missing_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert (output.count("\n"), output[:14]) == (1, "modhub-admin: ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name, (_, _, ours) in BROKEN.items() if ours])
 def test_pserve_says_it_in_one_line_and_ends_with_a_code(name: str, tmp_path: Path) -> None:
     text, sentence, _ = BROKEN[name]

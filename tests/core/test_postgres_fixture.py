@@ -22,7 +22,7 @@ from modhub_testing.postgres import (
 )
 from modhub_testing.postgres_binaries import copy_wheel_binaries, find_binaries
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.long, pytest.mark.process]
 
 IDENTITY = "select oid from pg_database where datname = current_database()"
 

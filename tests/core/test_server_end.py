@@ -318,6 +318,7 @@ WRONG = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*LATE, *WRONG])
 def test_a_server_that_cannot_be_ends_pserve_with_one_line_and_a_code(tmp_path, name):
     """pserve takes a SystemExit from a server that runs for an orderly end: its code would be 0."""

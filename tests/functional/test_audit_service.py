@@ -10,7 +10,7 @@ import pytest
 
 from modhub_testing.service import Installation
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.long, pytest.mark.postgres]
 
 SEAL_PATIENCE = 120.0
 

@@ -12,6 +12,8 @@ from modhub_testing.caller import Caller, CallerResponse
 from modhub_testing.databases import closed_database
 from modhub_testing.service import PASSWORD, Installation
 
+pytestmark = pytest.mark.long
+
 KEY = "0f3c9d1e5b7a4862b1d4e7f0a3c68952"
 FEATURES = "modhub_auth modhub_builds modhub_wiki"
 SIGN_IN = {"email": "away@example.org", "password": PASSWORD}

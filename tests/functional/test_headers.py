@@ -19,7 +19,7 @@ from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import OWNER, published_mod, upload_asset
 from modhub_testing.reference import calls
 
-pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])
+pytestmark = [pytest.mark.long, pytest.mark.parametrize("dialect", ["sqlite"])]
 
 LONG = "9" * 5000
 DATES = [

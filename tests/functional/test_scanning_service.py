@@ -12,7 +12,7 @@ from modhub_moderation.scanning.probe import EICAR
 from modhub_testing.caller import Caller, CallerResponse, patiently
 from modhub_testing.clamd import RULE, FakeClamd
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.long, pytest.mark.postgres]
 
 OTHERS = 16
 TURNS = 3

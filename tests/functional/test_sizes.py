@@ -14,6 +14,8 @@ import pytest
 
 from modhub_testing.caller import Caller, patiently
 
+pytestmark = pytest.mark.long
+
 log = logging.getLogger(__name__)
 MB = 1024 * 1024
 LIMIT = 64 * MB

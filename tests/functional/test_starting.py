@@ -8,6 +8,8 @@ from paste.deploy import loadapp
 
 from modhub_testing.service import Installation, free_port
 
+pytestmark = pytest.mark.long
+
 DEVELOPMENT = "development-only-secret-never-for-production"
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from modhub_testing.caller import Caller, patiently
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.long, pytest.mark.postgres]
 
 ROUNDS = 200 if os.environ.get("MODHUB_LONG_RACES") else 2
 WRITERS, READERS, ACTS = 8, 4, 4

@@ -54,6 +54,7 @@ def test_one_marker_says_what_runs_on_postgresql_too(tmp_path: Path, databases: 
     assert sorted(names) == sorted(tests)
 
 
+@pytest.mark.long
 def test_ci_runs_every_test_once(tmp_path: Path) -> None:
     """What `make coverage` and `make test-rest` choose is together what `make test-all` chooses."""
     (tmp_path / "test_x.py").write_text(f"{CASES}@pytest.mark.process\ndef test_program(dialect): ...\n")
@@ -71,6 +72,7 @@ def test_every_part_has_quick_tests() -> None:
     assert {part for part in PARTS if parts[part] > 10} == PARTS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("folder", "environ", "code"), [("deploy", {"CI": "1"}, 1), ("deploy", {}, 0), ("functional", {"CI": "1"}, 0)]
 )
@@ -86,6 +88,7 @@ def test_in_ci_what_a_test_of_deploy_lacks_is_a_failure(
     assert "there is no nginx" in done.stdout or not code
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("unsteady", "failures", "code"), [(1, 1, 0), (3, 1, 0), (4, 1, 1), (1, 2, 1)])
 def test_ci_tries_a_failed_test_once_more_and_says_so(tmp_path: Path, unsteady: int, failures: int, code: int) -> None:
     # ADR 051: three tests of a run at most, and none that fails twice.

@@ -1,9 +1,13 @@
 """A service that keeps its promises is green, and every check was tried."""
 
+import pytest
+
 from modhub_verify.parts import CHECKS
 from modhub_verify.results import CheckState
 from modhub_verify.run import Run
 from modhub_verify.runner import run_checks
+
+pytestmark = pytest.mark.long
 
 
 def test_a_service_with_everything_is_green(run: Run) -> None:
