@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.errors import account_blocked
 from modhub.content.limits import PAGE_SIZE_MOST
-from modhub.db import from_micros, now
+from modhub.db import Id, from_micros, now
 from modhub.db.raw_queries import RawQueryExecutor
 from modhub.interfaces import Profile, ProfileColumns
 from modhub_auth.models import Account, Login, LoginKind
@@ -20,8 +20,9 @@ class AccountProfiles:
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        # Unused parameters are 0, which is no account's id.
-        id_parameters: list[Any] = [bindparam(f"id{index}", 0) for index in range(PAGE_SIZE_MOST)]
+        # Unused parameters are 0, which is no account's id. Without a type they would be INTEGER on PostgreSQL, which
+        # refuses the larger numbers that addresses may have.
+        id_parameters: list[Any] = [bindparam(f"id{index}", 0, type_=Id) for index in range(PAGE_SIZE_MOST)]
         self._profiles = reader.prepare(
             select(Account.id, Account.display_name, Account.created_at).where(Account.id.in_(id_parameters))
         )

@@ -87,12 +87,13 @@ def test_all_notices_about_a_mod_and_its_images_are_one_case(site: Site, ada: Pe
 
 
 def test_an_author_is_reported_where_there_is_a_page(site: Site, ada: Person, bob: Person) -> None:
-    # C-NTC-2
+    # C-NTC-2, C-ERR-8
     sent = {"ground": "stolen", "text": "All are copies.", "goodFaith": True, **STRANGER}
     missing = site.post_json("/api/modhub/999/reports", sent, status=404)
     ada.draft()
-    for absent in (ada.id, bob.id, 999, 0, "x", "01", 10**30):
+    for absent in (ada.id, bob.id, 999, 2**31, 10**18 - 1, 0, "x", "01", 10**30):
         assert site.post_json(f"/api/modhub/authors/{absent}/reports", sent, status=404).body == missing.body
+        site.get(f"/Modhub/by/{absent}/reports", status=404)
     ada.publish()
     site.post_json(f"/api/modhub/authors/{ada.id}/reports", sent, status=201)
     (case,) = cases_of(site)
