@@ -32,17 +32,20 @@ def zip_size(members: Iterable[tuple[str, int]]) -> int:
 
 
 class ZipBody(io.RawIOBase):
-    """The archive as a file, for ``wsgi.file_wrapper``; closing it closes the members, then calls ``on_close``.
+    """The archive as a file, for ``wsgi.file_wrapper``; closing it closes the members.
+
+    ``on_done`` is called once: when it was read to its end, which closes all members, or when it is closed. A client
+    that has the last byte may ask for the next archive before the server closes this one.
 
     It can be read again from where the last read began, because a socket may take less than was read for it; nothing
     before that is kept. ``OSError`` if a member cannot be read, or has become shorter: the server ends the connection,
     and the client misses what ``Content-Length`` has promised.
     """
 
-    def __init__(self, members: list[ZipMember], on_close: Callable[[], None]) -> None:
+    def __init__(self, members: list[ZipMember], on_done: Callable[[], None]) -> None:
         super().__init__()
         self._members = members
-        self._on_close = on_close
+        self._on_done: Callable[[], None] | None = on_done
         self._size = zip_size((member.name, member.size) for member in members)
         self._pieces = _zip_pieces(members)
         self._kept = bytearray()
@@ -61,6 +64,8 @@ class ZipBody(io.RawIOBase):
                 raise OSError("an archive in the making has ended early")
             self._kept += piece
         self._position += count
+        if self._position == self._size:
+            self._finish()
         return bytes(memoryview(self._kept)[:count])
 
     def _forget(self) -> None:
@@ -96,7 +101,12 @@ class ZipBody(io.RawIOBase):
         self._pieces.close()
         for member in self._members:
             member.file.close()
-        self._on_close()
+        self._finish()
+
+    def _finish(self) -> None:
+        done, self._on_done = self._on_done, None
+        if done is not None:
+            done()
 
 
 def _zip_pieces(members: list[ZipMember]) -> Generator[bytes, None, None]:

@@ -345,6 +345,25 @@ def test_a_process_holds_so_many_files_and_opens_so_many_archives(site: Site, mo
     turns.open("1", archive, store).close()
 
 
+def test_the_last_byte_gives_the_turn_back(site: Site) -> None:
+    # C-PAGE-62
+    mods = chain(site, b"first", b"second")
+    archive = site.find_service(ArchiveReader).archive(mods[-1]["id"])
+    assert archive is not None
+    turns, store = ArchiveTurns(), site.find_service(BlobStore)
+    first = turns.open("1", archive, store)
+    first.read(archive.size - 1)
+    with pytest.raises(ApiError, match="busy"):
+        turns.open("1", archive, store)
+    first.read(1)
+    assert count_open_files(folder_of(site)) == 0
+    second = turns.open("1", archive, store)
+    first.close()  # it ends its own turn only
+    with pytest.raises(ApiError, match="busy"):
+        turns.open("1", archive, store)
+    second.close()
+
+
 def body_of(*contents: bytes) -> ZipBody:
     members = [ZipMember(f"{number}.bin", len(content), io.BytesIO(content)) for number, content in enumerate(contents)]
     return ZipBody(members, lambda: None)
