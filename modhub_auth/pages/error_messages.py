@@ -18,7 +18,7 @@ INPUT_SENTENCES: Final = {
     "password": N_("The password must have 10 to 1024 characters."),
     "code": N_("This code is wrong. Try the next one your authenticator shows."),
     "label": N_("Enter a label for the key."),
-    "mod": N_("This is not one of your mods. Enter its number, address or GUID."),
+    "mod": N_("This is not one of your mods. Choose another."),
     "days": N_("Enter a number of days from 0 to 3650."),
 }
 """The message for invalid input (``invalid_input``) by field name."""
