@@ -24,8 +24,8 @@ class PageFilter:
     """A filter of the mods on pages: those that have the value in the query parameter ``name``.
 
     ``mod_id`` and ``value`` are columns of one table with at most one row for a mod and a value. ``unset`` is the name
-    of no choice. ``labels(request)`` returns the values to choose from with what readers see, in this order. Compared
-    by identity, as :class:`PageOrder`.
+    of no choice. ``labels(request)`` returns the values to choose from with what readers see, in this order and in at
+    most one statement. Compared by identity, as :class:`PageOrder`.
     """
 
     name: str
