@@ -2,6 +2,8 @@
 
 import re
 from collections import Counter
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -18,9 +20,20 @@ PARTS = [part for part in VERIFIED_PARTS if any(check.part == part for check in 
 
 
 def listed_clauses(part: str) -> str:
-    """The line of a part in docs/contract.md."""
+    """The line of a part in docs/contract.md: the numbers of each family, those in a row as ``3–5``."""
     clauses = {clause for check in CHECKS if check.part == part for clause in check.clauses}
-    return f"- `{part}`: {', '.join(sorted(clauses, key=clause_order))}."
+    families = groupby(sorted(map(clause_order, clauses)), key=itemgetter(0))
+    return f"- `{part}`: {'; '.join(family + rows([number for _, number in ids]) for family, ids in families)}."
+
+
+def rows(numbers: list[int]) -> str:
+    """Rising numbers, those in a row by their first and last."""
+    runs = [list(run) for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+    return ", ".join(str(run[0][1]) if len(run) == 1 else f"{run[0][1]}–{run[-1][1]}" for run in runs)
+
+
+def test_numbers_in_a_row_are_one_range() -> None:
+    assert rows([1, 2, 4, 7, 8, 9]) == "1–2, 4, 7–9"
 
 
 @pytest.mark.parametrize("part", PARTS)
