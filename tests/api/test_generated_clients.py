@@ -23,12 +23,13 @@ pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 
 class Recipe:
-    """What the document says for one language: three commands, and an example in a file."""
+    """What the document says for one language: three commands, and an example, which lies beside it."""
 
     def __init__(self, language: str) -> None:
         (text,) = re.findall(rf"^### {language}\n(.*?)^##", DOCUMENT, re.MULTILINE | re.DOTALL)
-        self.commands = re.findall(r"^    (\S.*)$", text.partition("```")[0], re.MULTILINE)
-        ((self.name, self.example),) = re.findall(r"^```\w+ (\S+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        self.commands = re.findall(r"^    (\S.*)$", text, re.MULTILINE)
+        ((self.name, path),) = re.findall(r"\[(example\.\w+)\]\((\S+)\)", text)
+        self.example = (ROOT / "docs" / path).read_text("utf-8")
         assert len(self.commands) == 3
 
     def follow(self, folder: Path, url: str) -> str:
