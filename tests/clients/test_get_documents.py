@@ -18,6 +18,7 @@ from modhub_testing.running_server import running
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "clients.md").read_text("utf-8")
+JAVASCRIPT = ROOT / "docs" / "examples" / "client.mjs"
 SERVICE = "https://mods.example.org"
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
 CONTENT = b"a file of some length " * 1000
@@ -38,7 +39,11 @@ def blocks(language: str, published: tuple[str, dict[str, Any]]) -> list[str]:
     """The examples in a language, for this service and this mod."""
     examples = re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
     assert len(examples) >= 5
-    return [block.replace(SERVICE, published[0]).replace(GUID, published[1]["guid"]) for block in examples]
+    return [here(block, published) for block in examples]
+
+
+def here(example: str, published: tuple[str, dict[str, Any]]) -> str:
+    return example.replace(SERVICE, published[0]).replace(GUID, published[1]["guid"])
 
 
 def run(folder: Path, *command: str) -> str:
@@ -91,7 +96,7 @@ globalThis.fetch = async (address, options) => {
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed; tests/browser runs the demo page")
 def test_the_examples_for_javascript(published: Any, tmp_path: Path) -> None:
     ends = "\nconsole.log(bytes.byteLength, updates.same, known.size, ranges.join(' '));\n"
-    code = BREAKS + "".join(blocks("js", published)) + ends
+    code = BREAKS + here(JAVASCRIPT.read_text("utf-8"), published) + ends
     shown = run(tmp_path, "node", "--input-type=module", "-e", code)
     assert shown.split() == [str(len(CONTENT)), "1", "2", "none", "bytes=100-"]
 
