@@ -18,7 +18,7 @@ from modhub_testing.running_server import running
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "clients.md").read_text("utf-8")
-JAVASCRIPT = ROOT / "docs" / "examples" / "client.mjs"
+PYTHON, JAVASCRIPT = (ROOT / "docs" / "examples" / name for name in ("client.py", "client.mjs"))
 SERVICE = "https://mods.example.org"
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
 CONTENT = b"a file of some length " * 1000
@@ -35,14 +35,8 @@ def published(start: Start) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "http://{}:{}".format(*service.addresses[0]), publish_test_mod(site, mod)
 
 
-def blocks(language: str, published: tuple[str, dict[str, Any]]) -> list[str]:
-    """The examples in a language, for this service and this mod."""
-    examples = re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
-    assert len(examples) >= 5
-    return [here(block, published) for block in examples]
-
-
 def here(example: str, published: tuple[str, dict[str, Any]]) -> str:
+    """An example for this service and this mod."""
     return example.replace(SERVICE, published[0]).replace(GUID, published[1]["guid"])
 
 
@@ -54,7 +48,9 @@ def run(folder: Path, *command: str) -> str:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_examples_for_curl(published: Any, tmp_path: Path) -> None:
-    shown = [run(tmp_path, "bash", "-euo", "pipefail", "-c", block) for block in blocks("sh", published)]
+    blocks = re.findall(r"^```sh\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+    shown = [run(tmp_path, "bash", "-euo", "pipefail", "-c", here(block, published)) for block in blocks]
+    assert len(shown) > 5
     assert published[1]["guid"] in shown[0]
     assert (tmp_path / "mod.part").read_bytes() == CONTENT
     assert '"changed":[{' in shown[3]
@@ -63,7 +59,7 @@ def test_the_examples_for_curl(published: Any, tmp_path: Path) -> None:
 def test_the_examples_for_python(published: Any, tmp_path: Path) -> None:
     ends = f"\nassert known[{published[1]['guid']!r}] == {published[1]['id']}\nassert len(known) == 2\n"
     (tmp_path / f"{published[1]['guid']}.part").write_bytes(CONTENT[:100])
-    run(tmp_path, sys.executable, "-c", "".join(blocks("python", published)) + ends)
+    run(tmp_path, sys.executable, "-c", here(PYTHON.read_text("utf-8"), published) + ends)
     assert (tmp_path / f"{published[1]['guid']}.mod").read_bytes() == CONTENT
     assert len(list(tmp_path.glob("*.mod"))) == 2
     assert not list(tmp_path.glob("*.part"))
@@ -72,7 +68,7 @@ def test_the_examples_for_python(published: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["//elsewhere.example/x", "https://elsewhere.example/x", "file:///etc/passwd"])
 def test_the_python_example_refuses_other_addresses(published: Any, tmp_path: Path, url: str) -> None:
     calls = f"\nassert address_of('/Modhub/file/1') == SERVICE + '/Modhub/file/1'\naddress_of({url!r})\n"
-    code = "".join(blocks("python", published)) + calls
+    code = here(PYTHON.read_text("utf-8"), published) + calls
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stderr == f"Not an address of this service: {url}\n"
 
