@@ -66,12 +66,13 @@ def end_decision(session: Session, registry: Any, case_id: int, decision_id: int
 
 def verify_decisions(session: Session) -> Iterator[str]:
     """Yield a sentence for each decision that is not what the audit trail says, or not there (C-CAS-8)."""
-    recorded, newest = dict[int, dict[str, Any]](), 0
-    for _, details in read_facts(session, DECIDED):
-        number = int(details["decision"])
+    recorded, newest_of = dict[int, dict[str, Any]](), dict[str, int]()
+    for case_id, details in read_facts(session, DECIDED):
+        # Of each case alone: decisions of several at once may be recorded in another order than they got their numbers.
+        number, newest = int(details["decision"]), newest_of.get(case_id, 0)
         if number < newest:
             yield f"decision {number} is recorded after decision {newest}"
-        recorded[number], newest = details, max(number, newest)
+        recorded[number], newest_of[case_id] = details, max(number, newest)
     for decision in session.scalars(select(Decision).order_by(Decision.id)):
         facts = recorded.pop(decision.id, None)
         if facts is None:
