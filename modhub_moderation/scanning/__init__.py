@@ -18,7 +18,7 @@ from modhub_moderation.scanning.inspection import inspect_upload
 from modhub_moderation.scanning.interfaces import ScannerFactory
 from modhub_moderation.scanning.pages import ScansResource
 from modhub_moderation.scanning.settings import SCANNING_SETTINGS
-from modhub_moderation.scanning.worker import SCAN_SECONDS, scan_waiting_files
+from modhub_moderation.scanning.worker import SCAN_SECONDS, SCANNER_ASK_SECONDS, ask_scanner, scan_waiting_files
 
 UPLOADS: Final = ("upload_code", "upload_css", "upload_image")
 _REJECTED: Final = Refusal(400, "rejected_by_scan", "The malware scanner has found something in the file.")
@@ -73,6 +73,7 @@ def _scan_uploads(config: Configurator, url: str) -> None:
     config.add_subscriber(subscribers.keep_unscanned_from_public, ModChanged)
     config.add_panel("workshop", "scanning", panels.waiting_panel, order=10)
     config.add_worker("later scans", scan_waiting_files, SCAN_SECONDS, alone=True)
+    config.add_worker("scanner", ask_scanner, SCANNER_ASK_SECONDS)
     config.add_doctor_check(
         "scanner",
         operation.find_scanner_problems,
@@ -86,6 +87,7 @@ def _scan_uploads(config: Configurator, url: str) -> None:
         kind=COUNTER,
         labels=("result",),
     )
+    config.add_metric("scanner_up", "1 if the malware scanner answered the last time.", operation.is_scanner_up)
     config.add_metric("scans_waiting", "Files that wait for the malware scanner.", operation.count_waiting_scans)
 
 

@@ -28,15 +28,28 @@ class Scanning:
         self._is_down = False
         self._lock = Lock()
 
+    @property
+    def is_down(self) -> bool:
+        """Whether the last scan failed."""
+        return self._is_down
+
     def count_result(self, result: str) -> None:
         """Count a scan that ended: the scanner is up."""
         self.results.add(result)
+        self.note_up()
+
+    def count_failure(self, error: ScannerDown) -> None:
+        """Count a scan that failed."""
+        self.results.add(SCAN_FAILED)
+        self.note_down(error)
+
+    def note_up(self) -> None:
+        """The scanner has answered."""
         if self._turn(is_down=False):
             log.info("uploads are scanned again")
 
-    def count_failure(self, error: ScannerDown) -> None:
-        """Count a scan that failed; of several in a row the first is logged."""
-        self.results.add(SCAN_FAILED)
+    def note_down(self, error: ScannerDown) -> None:
+        """The scanner has not answered; of several times in a row the first is logged."""
         if self._turn(is_down=True):
             log.warning("uploads cannot be scanned: %s", error)
 

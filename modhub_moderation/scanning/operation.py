@@ -31,6 +31,11 @@ def count_scans(registry: Any) -> dict[Any, float]:
     return find_service(registry, Scanning).results.counts()
 
 
+def is_scanner_up(registry: Any) -> float:
+    """1 if the scanner answered the last time, else 0."""
+    return float(not find_service(registry, Scanning).is_down)
+
+
 def count_waiting_scans(registry: Any) -> float:
     """How many files wait for the scanner."""
     with find_service(registry, Databases).readonly_session() as session:

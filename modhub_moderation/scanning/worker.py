@@ -1,4 +1,4 @@
-"""The worker that scans what was accepted while the scanner was down."""
+"""The workers: one scans what was accepted while the scanner was down, one asks whether it is down."""
 
 from typing import Any, Final
 
@@ -17,8 +17,25 @@ from modhub_moderation.scanning.interfaces import ScannerDown
 from modhub_moderation.scanning.services import ScannedUpload
 
 SCAN_SECONDS: Final = 30.0
+SCANNER_ASK_SECONDS: Final = 60.0
 _BATCH: Final = 100
 _CHUNK: Final = 256 * KB
+
+
+def ask_scanner(registry: Any) -> None:
+    """Scan a few bytes, in each process: operators learn that the scanner is down before somebody uploads."""
+    scanning = find_service(registry, Scanning)
+    try:
+        scan = scanning.scanner.begin()
+        try:
+            scan.send(b"modhub")
+            scan.finish()
+        finally:
+            scan.close()
+    except ScannerDown as error:
+        scanning.note_down(error)
+    else:
+        scanning.note_up()
 
 
 def scan_waiting_files(registry: Any) -> None:

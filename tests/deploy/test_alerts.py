@@ -32,7 +32,7 @@ def test_prometheus_reads_the_rules() -> None:
     # C-RUN-49
     checked = subprocess.run([promtool(), "check", "rules", str(ALERTS)], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked
-    assert "17 rules found" in checked.stdout
+    assert "18 rules found" in checked.stdout
 
 
 WORKERS = """
@@ -75,20 +75,48 @@ tests:
           - exp_labels: {{severity: ticket, instance: a, worker: hangs}}
             exp_annotations: {{summary: "The worker of hangs on a last ended a round 7h 0m 0s ago."}}
 """
+SCANNER = """
+rule_files: [{rules}]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      # One cannot reach the scanner, the other could not while it read its signatures.
+      - {{series: 'modhub_scanner_up{{instance="a"}}', values: '1x9 0x30'}}
+      - {{series: 'modhub_scanner_up{{instance="b"}}', values: '1x9 0x3 1x30'}}
+    alert_rule_test:
+      - {{alertname: ModhubScannerDown, eval_time: 14m, exp_alerts: []}}
+      - alertname: ModhubScannerDown
+        eval_time: 16m
+        exp_alerts:
+          - exp_labels: {{severity: page, instance: a}}
+            exp_annotations: {{summary: "a cannot scan uploads, so they are refused; modhub-admin doctor says why."}}
+"""
+
+
+def check_alerts(folder: Path, series: str) -> None:
+    """Run the rules on series."""
+    tests = folder / "series.yml"
+    tests.write_text(series.format(rules=ALERTS), "utf-8")
+    tested = subprocess.run([promtool(), "test", "rules", str(tests)], capture_output=True, text=True, check=False)
+    assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
 def test_a_worker_that_fails_or_hangs_is_told_however_seldom_it_works(tmp_path: Path) -> None:
     # C-RUN-49
-    tests = tmp_path / "workers.yml"
-    tests.write_text(WORKERS.format(rules=ALERTS), "utf-8")
-    tested = subprocess.run([promtool(), "test", "rules", str(tests)], capture_output=True, text=True, check=False)
-    assert tested.returncode == 0, tested.stdout + tested.stderr
+    check_alerts(tmp_path, WORKERS)
+
+
+def test_a_scanner_that_stays_down_is_told(tmp_path: Path) -> None:
+    # C-RUN-49, C-SCN-3
+    check_alerts(tmp_path, SCANNER)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_rule_is_about_a_metric_that_exists(start: Start) -> None:
     # C-RUN-49
-    site = start(FEATURES, modhub__base_url="https://mods.example.org", modhub__mail_dir="{folder}/mail")
+    settings = {"modhub__base_url": "https://mods.example.org", "modhub__mail_dir": "{folder}/mail"}
+    site = start(FEATURES, modhub_moderation__scanner="clamd:///run/clamd.sock", **settings)
     families = site.find_service(Exporter).collectors.collect()
     names = {f"{family.name}{'_total' if family.type == 'counter' else ''}" for family in families}
     named = metrics_in(ALERTS.read_text("utf-8"))

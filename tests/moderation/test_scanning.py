@@ -376,6 +376,20 @@ def test_metrics_tell_what_became_of_scans(later: Site, clamd: FakeClamd) -> Non
     assert metric(later, "scans_waiting") == 1
 
 
+def test_a_scanner_that_is_down_is_noticed_before_uploads_are_refused(site: Site, clamd: FakeClamd) -> None:
+    # C-SCN-3
+    before = scans(site)
+    run_worker(site.registry, "scanner")
+    assert metric(site, "scanner_up") == 1
+    clamd.close()
+    run_worker(site.registry, "scanner")
+    assert metric(site, "scanner_up") == 0
+    clamd.start()
+    run_worker(site.registry, "scanner")
+    assert metric(site, "scanner_up") == 1
+    assert scans(site) == before, "it is no upload"
+
+
 def scans(site: Site) -> Any:
     return metric(site, "scans_total")
 

@@ -37,6 +37,7 @@ PROOFS = {
         "deploy/test_alerts.py::test_prometheus_reads_the_rules",
         "deploy/test_alerts.py::test_every_rule_is_about_a_metric_that_exists",
         "deploy/test_alerts.py::test_a_worker_that_fails_or_hangs_is_told_however_seldom_it_works",
+        "deploy/test_alerts.py::test_a_scanner_that_stays_down_is_told",
     ],
     # On a bare Debian as its base, not on the image that it names; started without rights on read-only files.
     "Dockerfile": [
