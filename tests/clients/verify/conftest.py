@@ -100,6 +100,12 @@ def fill(site: Site) -> None:
         author.delete(author.publish("Gone"))
     author.json("put", f"/api/modhub/{pictured['id']}", {"games": ["Paper Comet"]})
     author.json("put", f"/api/modhub/{pictured['id']}/links", {"source": "https://code.example.org/mod"})
+    [code] = site.get(f"/api/modhub/{top['id']}").json["assets"]
+    digest = site.head(code["url"]).headers["ETag"].strip('"')
+    for sha256, kind in ((digest, "malware"), (digest[:5] + 59 * "0", "other"), (64 * "a", "vulnerable")):
+        words = ["--kind", kind, "--reason", f"It is {kind}.", "--advice", "Delete it."]
+        run_command(site.config, ["-c", "tests.ini", "advisory", "add", sha256, *words])
+    run_command(site.config, ["-c", "tests.ini", "advisory", "withdraw", 64 * "a"])
     run_command(site.config, ["-c", "tests.ini", "snapshot"])
 
 

@@ -9,10 +9,11 @@ from pyramid.response import Response
 
 from modhub_testing.broken_service import Fault, answers, asks, at, body, document, header, ignores, replaces, status
 from modhub_verify.checks import ContractCheck
-from modhub_verify.parts import CHECKS
+from modhub_verify.parts import CHECKS, find_features
 from modhub_verify.results import CheckState
 from modhub_verify.run import Run
 from modhub_verify.runner import try_check
+from modhub_verify.service import VerifiedService
 
 LIST = "/api/modhub/?"
 ONE = "/api/modhub/[0-9]+"
@@ -28,6 +29,7 @@ BUILDS = "/api/modhub/app"
 WIKI = "/Modhub/api/wiki"
 OPENAPI = "/api/openapi.json"
 NOBODY = f"{ONE[:-6]}9007199254740993"
+ADVISORIES = "/api/modhub/advisories"
 
 
 def each_mod(change: Callable[[Any], object], path: str = LIST) -> Fault:
@@ -216,6 +218,10 @@ def filtered_by_tag(parameters: dict[str, str]) -> None:
 
 def each_file(change: Callable[[Any], object]) -> Fault:
     return each_mod(lambda mod: [change(file) for file in mod["assets"]])
+
+
+def each_advisory(change: Callable[[Any], object]) -> Fault:
+    return document(at(ADVISORIES), lambda export: [change(advisory) for advisory in export["advisories"]])
 
 
 def oldest_first(changelog: Any) -> None:
@@ -451,6 +457,28 @@ FAULTS: dict[str, list[Fault]] = {
     "links of a mod are https addresses": [
         document(at(f"{ONE}/links"), lambda links: links.update(source="http://a.example"))
     ],
+    # Advisories and reports
+    "an advisory says what is known of one file": [each_advisory(lambda known: known.update(advice="x" * 501))],
+    "advisories are found by the first five digits": [
+        document(at(f"{ADVISORIES}/.+"), lambda answer: answer["advisories"].pop())
+    ],
+    "digits of a prefix may be capitals": [answers(at(f"{ADVISORIES}/[0-9A-F]{{5}}"), 200, b'{"advisories": []}')],
+    "a prefix has exactly five digits": [answers(at(f"{ADVISORIES}/.{{4}}"), 200, b'{"advisories": []}')],
+    "advisories are for every origin and need no credential": [
+        header(at(f"{ADVISORIES}/.*"), "Access-Control-Allow-Origin", None)
+    ],
+    "the export of advisories says when it changed": [
+        document(at(ADVISORIES), lambda export: export.update(changedAt=export["advisories"][0]["since"]))
+    ],
+    "the newest advisories have a page and feeds": [
+        document(at("/Modhub/advisories/feed.json"), lambda feed: feed["items"].pop())
+    ],
+    "a mod with an advised file warns": [replaces(at(PAGE), "It is malware", "It is")],
+    "what is absent cannot be reported": [status(at(f"{NOBODY}/reports"), 400)],
+    "a report that says nothing is 400": [answers(at(f"{ONE}/reports"), 201, b'{"receipt": "0"}')],
+    "an unknown receipt is 404": [status(at("/Modhub/notices/0+"), 200)],
+    "a bad token of a report is 401": [ignores(at(f"{ONE}/reports"), "Authorization")],
+    "pages lead to the form of reports": [replaces(at(f"{PAGE}/reports"), 'name="goodFaith"', 'name="faith"')],
     # Description
     "the api is described in openapi": [replaces(at(OPENAPI), '"openapi": ?"3.1', '"openapi":"3.0')],
     "every call is described once": [replaces(at(OPENAPI), '"operationId": ?"read_mod"', '"operationId":"list_mods"')],
@@ -605,6 +633,69 @@ def test_a_page_whose_etag_never_lasts_is_red(run: Run, verified: Any, monkeypat
 def test_every_clause_is_broken_by_a_fault() -> None:
     alone = {check.clauses[0] for check in READS.values() if len(check.clauses) == 1}
     assert {clause for check in READS.values() for clause in check.clauses} == alone | {clause for clause, _, _ in MORE}
+
+
+SHARPER: list[tuple[str, str, list[Fault]]] = [
+    ("kind", "an advisory says what is known of one file", [each_advisory(lambda known: known.update(kind="bad"))]),
+    (
+        "no withdrawnAt",
+        "an advisory says what is known of one file",
+        [each_advisory(lambda known: known.pop("withdrawnAt"))],
+    ),
+    (
+        "odd time",
+        "an advisory says what is known of one file",
+        [each_advisory(lambda known: known.update(since=known["since"][:19] + "Z"))],
+    ),
+    (
+        "order",
+        "advisories are found by the first five digits",
+        [document(at(ADVISORIES), lambda export: export["advisories"].reverse())],
+    ),
+    ("404 of none", "advisories are found by the first five digits", [status(at(f"{ADVISORIES}/00000"), 404)]),
+    (
+        "any prefix",
+        "a prefix has exactly five digits",
+        [answers(at(f"{ADVISORIES}/.{{6,}}"), 200, b'{"advisories": []}')],
+    ),
+    ("ETag", "advisories are for every origin and need no credential", [header(at(ADVISORIES), "ETag", None)]),
+    (
+        "304",
+        "advisories are for every origin and need no credential",
+        [ignores(at(f"{ADVISORIES}/.*"), "If-None-Match")],
+    ),
+    (
+        "credential",
+        "advisories are for every origin and need no credential",
+        [refused(f"{ADVISORIES}/.*", 401, "Authorization")],
+    ),
+    (
+        "signature",
+        "the export of advisories says when it changed",
+        [document(at(ADVISORIES), lambda export: export.update(signature="AAAA"))],
+    ),
+    ("page", "the newest advisories have a page and feeds", [replaces(at("/Modhub/advisories"), "a{64}", "")]),
+    ("feed", "the newest advisories have a page and feeds", [replaces(at("/Modhub/advisories/feed"), "a{64}", "")]),
+    ("author", "what is absent cannot be reported", [status(at("/api/modhub/authors/[0-9]+/reports"), 400)]),
+    ("no sentence", "a report that says nothing is 400", [document(at(f"{ONE}/reports"), lambda e: e.pop("message"))]),
+    ("link", "pages lead to the form of reports", [replaces(at(PAGE), '/reports"', '/contact"')]),
+    ("absent", "pages lead to the form of reports", [status(at("/Modhub/9007199254740993/reports"), 200)]),
+]
+"""For checks of several promises of one clause: what is broken, the check, and how."""
+
+
+@pytest.mark.parametrize(("what", "name", "faults"), SHARPER, ids=[f"{what}: {name}" for what, name, _ in SHARPER])
+def test_each_promise_of_a_clause_is_tried(run: Run, verified: Any, what: str, name: str, faults: list[Fault]) -> None:
+    turns_red(run, verified, READS[name], faults)
+
+
+def test_a_deployment_without_moderation_has_no_advisories(service: VerifiedService, verified: Any) -> None:
+    gone = f"{ADVISORIES}.*|/Modhub/notices/.*|.*/reports"
+    verified.faulty.faults = [status(at(OPENAPI), 404), answers(at(gone), 404, b'{"error": "not_found"}')]
+    run = Run(service, find_features(service))
+    checks = [check for check in READS.values() if check.module in {"read_advisories", "read_reports"}]
+    assert len(checks) == 13
+    assert {try_check(run, check).state for check in checks} == {CheckState.ABSENT}
 
 
 def turns_red(run: Run, verified: Any, check: ContractCheck, faults: list[Fault]) -> None:
