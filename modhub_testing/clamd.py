@@ -14,8 +14,8 @@ _LENGTH = struct.Struct(">I")
 class FakeClamd:
     """Finds ``marker`` anywhere in a stream; ``reply`` is said of every stream instead, if it is set.
 
-    ``streams`` has what was sent, whole streams alone. ``close`` ends its threads; ``start`` begins again at the same
-    address.
+    ``streams`` has what was sent, whole streams alone. While ``answers`` is not set, nothing is said of them.
+    ``close`` ends its threads; ``start`` begins again at the same address.
     """
 
     def __init__(self, marker: bytes, *, most: int = 1 << 30) -> None:
@@ -23,6 +23,8 @@ class FakeClamd:
         self.most = most
         self.reply: str | None = None
         self.streams: list[bytes] = []
+        self.answers = threading.Event()
+        self.answers.set()
         self._address = ("127.0.0.1", 0)
         self._server: socketserver.ThreadingTCPServer | None = None
         self._thread: threading.Thread | None = None
@@ -64,12 +66,14 @@ class FakeClamd:
             if len(content) > self.most:
                 return "INSTREAM size limit exceeded. ERROR"
         self.streams.append(content)
+        self.answers.wait()
         if self.reply is not None:
             return self.reply
         return f"stream: {RULE} FOUND" if self.marker in content else "stream: OK"
 
     def close(self) -> None:
         """Hang up for good, or until ``start``."""
+        self.answers.set()
         if self._server is not None and self._thread is not None:
             self._server.shutdown()
             self._server.server_close()

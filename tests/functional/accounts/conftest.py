@@ -1,7 +1,6 @@
 """Shared by the tests of accounts over real processes: page forms, and rows written directly."""
 
 import hashlib
-import re
 import secrets
 import threading
 import time
@@ -9,15 +8,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 
 from modhub_auth.encryption import SecretBox
-from modhub_testing.caller import Caller, CallerResponse, patiently
+from modhub_testing.caller import patiently
+from modhub_testing.form_browser import Browser
 from modhub_testing.service import SERVICE_SECRET, Installation
-
-_TOKEN = re.compile(rb'name="csrf_token"[^>]*value="([^"]+)"')
 
 
 @pytest.fixture(name="at_once", scope="session")
@@ -35,41 +32,6 @@ def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
 
     with ThreadPoolExecutor(len(calls)) as pool:
         return list(pool.map(make, calls))
-
-
-class Browser:
-    """Cookies and forms, as much of a browser as the pages of accounts need. ``pages`` is every answer so far."""
-
-    def __init__(self, caller: Caller) -> None:
-        self.caller = caller
-        self.cookies: dict[str, str] = {}
-        self.pages: list[CallerResponse] = []
-
-    def get(self, path: str) -> CallerResponse:
-        return self._ask("GET", path)
-
-    def form(self, path: str) -> str:
-        """The token of the forms of a page."""
-        match = _TOKEN.search(self.get(path).body)
-        assert match is not None, (path, self.pages[-1])
-        return match[1].decode()
-
-    def post(self, path: str, fields: Mapping[str, str], token: str | None = None) -> CallerResponse:
-        """Send the form of a page; with its ``token`` the page is not fetched first."""
-        return self._ask("POST", path, {**fields, "csrf_token": token or self.form(path)})
-
-    def _ask(self, method: str, path: str, fields: Mapping[str, str] | None = None) -> CallerResponse:
-        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
-        body = None
-        if fields is not None:
-            headers["Content-Type"] = "application/x-www-form-urlencoded"
-            body = urlencode(fields).encode()
-        answer = self.caller.ask(method, path, body, headers)
-        for cookie in answer.headers.get_all("Set-Cookie", []):
-            name, _, value = cookie.partition(";")[0].partition("=")
-            self.cookies[name] = value
-        self.pages.append(answer)
-        return answer
 
 
 @pytest.fixture(scope="session")
