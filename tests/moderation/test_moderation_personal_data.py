@@ -6,6 +6,7 @@ import stat
 import zipfile
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,11 +27,14 @@ from modhub_auth.container import AuthServices
 from modhub_auth.models import Login, OutgoingEmail
 from modhub_auth.services import lock_account
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
+from modhub_moderation.cases.models import DecisionKind
 from modhub_moderation.personal_data import services
 from modhub_moderation.personal_data.maker import EMAIL_KIND, make_archive, make_archives
 from modhub_moderation.personal_data.models import DataArchive
 from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
+
+from .cases_kit import make_case, rule, ruling_of
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
@@ -179,6 +183,16 @@ def test_everything_of_the_account_is_in_it_and_nothing_of_others(site: Site) ->
     theirs = unpack(made_for(site, bob))
     assert theirs["votes.json"] == [{"modId": 1, "value": 1, "castAt": theirs["votes.json"][0]["castAt"]}]
     assert [mod["title"] for mod in theirs["mods.json"]] == ["Bob's timer"]
+
+
+def test_that_a_notice_was_dismissed_is_not_told(site: Site) -> None:
+    # C-DAT-3
+    ada, owner = sign_up(site), SimpleNamespace(id=1)
+    make_mod_by_form(ada, title="Ada's map")
+    rule(site, make_case(site, owner, stranger=True), ruling_of(DecisionKind.DISMISS))
+    assert "moderation.json" not in made(site, ada)
+    rule(site, make_case(site, owner, {"id": 1, "title": "Ada's map"}), ruling_of(DecisionKind.HIDE))
+    assert [decision["kind"] for decision in made(site, ada)["moderation.json"]["decisions"]] == ["hide"]
 
 
 def made_for(site: Site, visitor: Site) -> bytes:
