@@ -37,9 +37,9 @@ class AccountProfiles:
 class AccountLocks:
     """See :class:`modhub.interfaces.IAccounts`."""
 
-    def lock(self, session: Session, account_id: int) -> bool:
-        """Take a shared lock: a deletion waits for it, other shared locks do not."""
-        locked_row = select(Account.id).where(Account.id == account_id).with_for_update(read=True)
+    def lock(self, session: Session, account_id: int, *, exclusively: bool = False) -> bool:
+        """Take a shared lock: a deletion waits for it, other shared locks do not. For an exclusive one, all wait."""
+        locked_row = select(Account.id).where(Account.id == account_id).with_for_update(read=not exclusively)
         return session.scalar(locked_row) is not None
 
     def lock_active(self, session: Session, account_id: int) -> bool:

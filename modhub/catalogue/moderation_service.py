@@ -27,6 +27,10 @@ class Moderation:
         self.parts = parts
         """What can be removed, by name."""
 
+    def lock(self, session: Session, mod_ids: Collection[int]) -> list[int]:
+        """Lock them and return the ids of those that exist."""
+        return list(moderation.lock_mods(session, mod_ids))
+
     def hide(self, session: Session, mod_ids: Collection[int], reason: str) -> list[int]:
         """Hide them and return the ids of those that were not hidden."""
         mods = moderation.lock_mods(session, mod_ids)

@@ -63,6 +63,12 @@ class IModeration(Protocol):
     def parts(self) -> Mapping[str, RemovablePart]:
         """What can be removed and restored, by name, once all features are included: ``image``, ``changelog`` …"""
 
+    def lock(self, session: Any, mod_ids: Collection[int]) -> list[int]:
+        """Lock mods until the transaction ends, as what is decided here does; the ids of those that exist.
+
+        They are locked in the order of their ids. So lock all that a decision may concern by one call.
+        """
+
     def hide(self, session: Any, mod_ids: Collection[int], reason: str) -> list[int]:
         """Hide mods from everybody but their owners, as ``mod hide`` does; the ids of those that were not hidden.
 

@@ -102,12 +102,12 @@ def decide_appeal(session: Session, registry: Any, appeal_id: int, verdict: Verd
     cleaned = text.block(verdict.reasons, CASE_TEXT + 1)
     if not cleaned or len(cleaned) > CASE_TEXT:
         raise invalid("Give reasons, with at most %(most)s characters.", most=CASE_TEXT)
-    require_moderator(session, registry, moderator_id)
     known = session.get(Appeal, appeal_id)
     decision = None if known is None else session.get(Decision, known.decision_id)
     if decision is None:
         raise not_found()
     locked = lock_subject(session, registry, decision.case_id)
+    require_moderator(session, registry, moderator_id)
     case, moment, was_open = locked.case, now(), locked.case.decided_at is None
     appeal = session.get_one(Appeal, appeal_id, populate_existing=True, with_for_update=True)
     if appeal.decided_at is not None:

@@ -11,12 +11,10 @@ from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.errors import ApiError, conflict, not_found
-from modhub.base.service_registry import find_optional_service
 from modhub.db import iso, now
-from modhub.interfaces import IAccounts
 from modhub_moderation.cases.advising import advise, check_advised, withdraw_advised
-from modhub_moderation.cases.effects import Effects, begin_measures, end_measures
-from modhub_moderation.cases.models import Appeal, Case, Decision, SubjectKind
+from modhub_moderation.cases.effects import Effects, begin_measures, end_measures, list_hidden
+from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, SubjectKind
 from modhub_moderation.cases.rulings import (
     RESTRICTIONS,
     Ruling,
@@ -24,7 +22,7 @@ from modhub_moderation.cases.rulings import (
     clean_ruling,
     decided_already,
 )
-from modhub_moderation.cases.services import find_last_decision, lock_case
+from modhub_moderation.cases.services import find_last_decision, lock_case, lock_case_owner
 from modhub_moderation.cases.settings import APPEAL_DAYS, EVIDENCE_DAYS
 from modhub_moderation.cases.statements import Written, tell_owner, tell_reporters
 from modhub_moderation.moderators import require_moderator
@@ -46,27 +44,35 @@ def own_case() -> ApiError:
 
 
 class LockedCase(NamedTuple):
-    """A case, what it is about and what was decided last in it, all locked."""
+    """A case, what it is about and what was decided last in it. Account, case and mods are locked."""
 
     case: Case
     state: SubjectState
     last: Decision | None
 
 
-def lock_subject(session: Session, registry: Any, case_id: int) -> LockedCase:
-    """Lock the case, the account and the mod, in this order. 404 if there is no such case."""
+def lock_subject(session: Session, registry: Any, case_id: int, *, hides_mods: bool = False) -> LockedCase:
+    """Lock the account, the case and all mods that it concerns, in this order. 404 if there is no such case.
+
+    ``hides_mods`` says that all mods of the account may be hidden.
+    """
+    owner_id = session.scalar(select(Case.owner_id).where(Case.id == case_id))
+    exists = has_account = owner_id is not None and lock_case_owner(session, registry, owner_id)
     case = lock_case(session, case_id)
     if case is None:
         raise not_found()
-    effects, accounts = Effects.of(registry), find_optional_service(registry, IAccounts)
-    exists = has_account = accounts is not None and accounts.lock(session, case.owner_id)
-    hidden = False
-    if case.subject_kind == SubjectKind.MOD.value:
-        exists = effects.mods.lock(session, case.subject_id)
+    effects, last, hidden = Effects.of(registry), find_last_decision(session, case.id), False
+    is_of_mod = case.subject_kind == SubjectKind.MOD.value
+    mod_ids = list_hidden(session, last) | ({case.subject_id} if is_of_mod else set())
+    if hides_mods:
+        mod_ids |= {mod.id for mod, _ in effects.mods.get_mods_of_account(session, case.owner_id)}
+    locked = effects.moderation.lock(session, mod_ids)
+    if is_of_mod:
+        exists = case.subject_id in locked
         mod = effects.mods.get_mods(session, [case.subject_id]).get(case.subject_id) if exists else None
         hidden = mod is not None and mod.hidden
     blocked = bool(has_account and effects.blocking and effects.blocking.get_blocked(session, [case.owner_id]))
-    return LockedCase(case, SubjectState(exists, hidden, blocked), find_last_decision(session, case.id))
+    return LockedCase(case, SubjectState(exists, hidden, blocked), last)
 
 
 def decide(
@@ -77,9 +83,10 @@ def decide(
     ``after`` is the decision that the moderator saw as the last one, None for none: with another one there now it is
     409 ``decided_already``, so of two moderators one decides. An automatic decision leaves the case open.
     """
+    hides_mods = ruling.kind is DecisionKind.BLOCK and ruling.hides_mods
+    locked = lock_subject(session, registry, case_id, hides_mods=hides_mods)
     if decider.moderator_id is not None:
         require_moderator(session, registry, decider.moderator_id)
-    locked = lock_subject(session, registry, case_id)
     if decider.moderator_id == locked.case.owner_id:
         raise own_case()
     last = locked.last

@@ -102,6 +102,14 @@ def _block(session: Session, effects: Effects, case: Case, decision: Decision, r
     _hide(session, effects, decision, [mod.id for mod in mods if not mod.hidden or mod.id in decided], reason)
 
 
+def list_hidden(session: Session, decision: Decision | None) -> set[int]:
+    """The mods that a decision hides."""
+    if decision is None:
+        return set()
+    hidden = Measure.decision_id == decision.id, Measure.kind == MeasureKind.HIDDEN.value
+    return set(session.scalars(select(Measure.target_id).where(*hidden)))
+
+
 def end_measures(session: Session, effects: Effects, decision: Decision) -> bool:
     """Undo what a decision did that has been replaced, except what another decision in force wants too.
 

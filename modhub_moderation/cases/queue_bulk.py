@@ -13,7 +13,7 @@ from modhub.interfaces import IAccountBlocking, IModeration, IMods, IProfiles, M
 from modhub_moderation.cases.decisions import Decider, decide, own_case
 from modhub_moderation.cases.models import Case, DecisionKind, Origin, SubjectKind
 from modhub_moderation.cases.rulings import Ruling, SubjectState, clean_ruling
-from modhub_moderation.cases.services import CaseSubject, find_last_decision, open_case
+from modhub_moderation.cases.services import CaseSubject, find_last_decision, lock_case_owner, open_case
 
 MOST_AT_A_TIME: Final = 300
 """What can be decided about at once."""
@@ -196,7 +196,7 @@ def decide_item(session: Session, registry: Any, item: BulkItem, ruling: Ruling,
         raise conflict("gone", "It does not exist any more.")
     if subject.owner_id == moderator_id:
         raise own_case()
-    # The case first: notices and other decisions lock it before the account and the mod.
+    lock_case_owner(session, registry, subject.owner_id)
     case = open_case(session, subject, Origin.OWN)
     decide(session, registry, case.id, ruling, decider, after=None)
 

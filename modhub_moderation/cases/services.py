@@ -1,17 +1,20 @@
 """Cases: opening, finding and locking them. Functions over a session.
 
-Locks are taken in this order: cases, accounts, mods.
+Locks are taken in this order: the account that a case concerns, the case, mods by their ids, the moderator. Whatever
+changes one of these for a case locks the account exclusively, so of two decisions about one owner the second waits.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from modhub.base.service_registry import find_optional_service
 from modhub.content import text
 from modhub.content.limits import TITLE
 from modhub.db import now
+from modhub.interfaces import IAccounts
 from modhub_moderation.cases.models import Case, Decision, Origin, SubjectKind, open_key
 
 
@@ -26,6 +29,8 @@ class CaseSubject(NamedTuple):
 
 def open_case(session: Session, subject: CaseSubject, origin: Origin) -> Case:
     """The open case about the subject, its row locked; opened if there is none. Of two at once, one opens it (C-CAS-2).
+
+    Who wants the account too has locked it before.
 
     The audit trail has no entry of it: for years that would say who reported.
     """
@@ -48,6 +53,12 @@ def open_case(session: Session, subject: CaseSubject, origin: Origin) -> Case:
         case = session.scalars(locked.execution_options(populate_existing=True)).one_or_none()
         if case is not None:
             return case
+
+
+def lock_case_owner(session: Session, registry: Any, owner_id: int) -> bool:
+    """Lock the account that a case concerns, before the case; False if it does not exist any more."""
+    accounts = find_optional_service(registry, IAccounts)
+    return accounts is not None and accounts.lock(session, owner_id, exclusively=True)
 
 
 def lock_case(session: Session, case_id: int) -> Case | None:

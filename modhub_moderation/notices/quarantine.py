@@ -33,10 +33,15 @@ FACTS: Final = N_(
 )
 
 
+def may_decide_about(registry: Any, kind: SubjectKind) -> bool:
+    """Whether notices about such subjects can lead to a decision at once, which locks the owner's account."""
+    return bool(registry.settings["modhub_moderation.quarantine"]) and kind is SubjectKind.MOD
+
+
 def hide_if_due(registry: Any, session: Session, case: Case) -> None:
-    """Hide the mod of the case, whose row is locked, if its notices are enough and nothing was decided yet."""
-    is_on = registry.settings["modhub_moderation.quarantine"] and case.subject_kind == SubjectKind.MOD.value
-    if not is_on or not _is_due(session, case) or find_last_decision(session, case.id) is not None:
+    """Hide the mod of the case, if its notices are enough and nothing was decided yet. Owner and case are locked."""
+    is_possible = may_decide_about(registry, SubjectKind(case.subject_kind))
+    if not is_possible or not _is_due(session, case) or find_last_decision(session, case.id) is not None:
         return
     ruling = Ruling(
         DecisionKind.HIDE,

@@ -1,8 +1,8 @@
 """Notices: they join the open case of what they are about. The session comes first.
 
-A notice has the row of its case first, as decisions do, so that a case is not decided while one joins it; then it
-shares those of the account that reports and of what is reported. The audit trail has no entry of it: that would say for
-years who reported, and the notice is its own record.
+A notice shares the rows of the accounts first, then has that of its case, as decisions do, so that a case is not
+decided while one joins it; then it shares that of the mod. The audit trail has no entry of it: that would say for years
+who reported, and the notice is its own record.
 """
 
 from typing import Any
@@ -28,9 +28,10 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Che
 
     404 if the subject is gone meanwhile; :class:`OwnershipLost` if the account is.
     """
+    _lock_accounts(registry, session, subject, report.reporter.account_id)
     reported = CaseSubject(subject.kind, subject.id, subject.owner_id, subject.title)
     case = open_case(session, reported, Origin.NOTICE)
-    _lock(registry, session, subject, report.reporter.account_id)
+    _lock_mod(registry, session, subject)
     receipt, receipt_hash = new_receipt()
     reporter = report.reporter
     notice = Notice(
@@ -55,16 +56,24 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Che
     return receipt
 
 
-def _lock(registry: Any, session: Session, subject: Subject, reporter_id: int | None) -> None:
-    """Keep everybody and everything concerned until the transaction ends; 404 for what is not public any more."""
-    accounts, mods = find_service(registry, IAccounts), find_service(registry, IMods)
-    # Accounts before mods, by their numbers, as everywhere. A quarantine needs that of the owner, too.
+def _lock_accounts(registry: Any, session: Session, subject: Subject, reporter_id: int | None) -> None:
+    """Keep everybody concerned until the transaction ends, by their numbers; 404 for an author who is gone."""
+    accounts = find_service(registry, IAccounts)
     account_numbers = {subject.owner_id} | ({reporter_id} if reporter_id is not None else set())
-    there = {number for number in sorted(account_numbers) if accounts.lock(session, number)}
+    decides = {subject.owner_id} if quarantine.may_decide_about(registry, subject.kind) else set()
+    there = {
+        number for number in sorted(account_numbers) if accounts.lock(session, number, exclusively=number in decides)
+    }
     if reporter_id is not None and reporter_id not in there:
         raise OwnershipLost
-    if subject.kind is SubjectKind.ACCOUNT:
-        if subject.id not in there:
-            raise not_found()
-    elif not mods.lock(session, subject.id) or not mods.get_mods(session, [subject.id])[subject.id].published:
+    if subject.kind is SubjectKind.ACCOUNT and subject.id not in there:
+        raise not_found()
+
+
+def _lock_mod(registry: Any, session: Session, subject: Subject) -> None:
+    """Keep the mod until the transaction ends; 404 for one that is not public any more."""
+    if subject.kind is not SubjectKind.MOD:
+        return
+    mods = find_service(registry, IMods)
+    if not mods.lock(session, subject.id) or not mods.get_mods(session, [subject.id])[subject.id].published:
         raise not_found()

@@ -9,16 +9,29 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, select, text
+from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError
+from modhub.interfaces import IModeration
+from modhub_auth.account_deletion import delete_account
+from modhub_auth.models import Account
+from modhub_auth.services import lock_account
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
-from modhub_moderation.cases.decisions import Decider, decide
-from modhub_moderation.cases.models import AppealOutcome, Case, Decision, DecisionKind, SubjectKind
+from modhub_moderation.cases.decisions import Decider, decide, lock_subject
+from modhub_moderation.cases.models import (
+    AppealOutcome,
+    Case,
+    Decision,
+    DecisionKind,
+    Measure,
+    MeasureKind,
+    SubjectKind,
+)
 from modhub_moderation.cases.queue_bulk import BulkItem, decide_item
-from modhub_moderation.cases.services import lock_case
+from modhub_moderation.cases.services import lock_case_owner
 from modhub_testing import Site
 
-from .cases_kit import make_case, rule, ruling_of
+from .cases_kit import case_of, make_case, rule, ruling_of
 from .conftest import Person, make_moderator
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -86,7 +99,92 @@ def test_one_case_is_open(site: Site, ada: Person, bob: Person) -> None:
         assert session.scalar(select(func.count(Case.id))) == 1
 
 
-def test_decisions_about_many_wait_for_the_case_first(site: Site, ada: Person, mo: Person) -> None:
+def test_who_blocks_one_account_by_several_cases_waits(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-4: no two wait for each other, whatever their cases are about and in which order they come.
+    mods = [ada.publish(f"Tool {number}") for number in range(3)]
+    cases = [make_case(site, ada), *(make_case(site, ada, mod) for mod in mods)]
+    moderators = [mo, *(make_moderator(site, name) for name in ("Otto", "Olga", "Omar"))]
+    ruling = ruling_of(DecisionKind.BLOCK, hides_mods=True)
+    outcomes = at_once(
+        *(partial(rule, site, case, ruling, person) for case, person in zip(cases, moderators, strict=True))
+    )
+    assert all(isinstance(outcome, int) for outcome in outcomes), outcomes
+    with site.databases.readonly_session() as session:
+        hidden = session.scalars(select(Measure.target_id).where(Measure.kind == MeasureKind.HIDDEN.value)).all()
+    assert sorted(hidden) == sorted([mod["id"] for mod in mods] * len(cases))
+
+
+def take_turns(
+    site: Site, locks: Callable[[Session], Any], second: Callable[[], Any], then: Callable[[Session], Any]
+) -> Any:
+    """Begin a transaction by ``locks``, wait until ``second`` waits for it, end it by ``then``; what ``second`` did."""
+    with ThreadPoolExecutor(1) as pool:
+        with site.databases.write_session.begin() as session:
+            locks(session)
+            waiting = pool.submit(at_once, second)
+            _wait_for_a_waiting_transaction(site)
+            then(session)
+        return waiting.result(60)[0]
+
+
+KINDS_AT_ONCE = [
+    (DecisionKind.BLOCK, DecisionKind.BLOCK, False),
+    (DecisionKind.HIDE, DecisionKind.BLOCK, True),
+    (DecisionKind.BLOCK, DecisionKind.DELETE, True),
+]
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+@pytest.mark.parametrize("kinds", KINDS_AT_ONCE, ids=lambda kinds: f"{kinds[0]}-{kinds[1]}")
+def test_the_second_decision_about_an_owner_waits(
+    site: Site, ada: Person, mo: Person, kinds: tuple[DecisionKind, DecisionKind, bool]
+) -> None:
+    # C-CAS-4: with shared locks both would begin, and neither could end.
+    first, second, hides = kinds
+    cases = [make_case(site, ada, ada.publish(f"Tool {number}")) for number in range(2)]
+    other = make_moderator(site, "Otto")
+    rulings = [ruling_of(kind, hides_mods=hides) for kind in (first, second)]
+    outcome = take_turns(
+        site,
+        lambda session: lock_subject(session, site.registry, cases[0]),
+        partial(rule, site, cases[1], rulings[1], other),
+        lambda session: decide(session, site.registry, cases[0], rulings[0], Decider(mo.id), after=None),
+    )
+    assert isinstance(outcome, int)
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_a_decision_waits_for_the_deletion_of_its_account(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-9: a deletion has the account before it empties the cases.
+    case_id = make_case(site, ada, ada.publish("Tool"))
+    outcome = take_turns(
+        site,
+        lambda session: lock_account(session, ada.id),
+        partial(rule, site, case_id, ruling_of(DecisionKind.HIDE), mo),
+        lambda session: delete_account(session, site.registry, session.get_one(Account, ada.id)),
+    )
+    assert (outcome, case_of(site, case_id).title) == ("gone", "")
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_mods_are_locked_in_the_order_of_their_ids(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-4: also where the case is about a later one, so that commands about the same mods wait, and end.
+    mods = [ada.publish(f"Tool {number}")["id"] for number in range(2)]
+    case_id = make_case(site, ada, {"id": mods[1], "title": "Tool 1"})
+    moderation = site.find_service(IModeration)
+    blocks = ruling_of(DecisionKind.BLOCK, hides_mods=True)
+    for ruling, after in ((blocks, None), (ruling_of(DecisionKind.UNBLOCK), 1)):
+        outcome = take_turns(
+            site,
+            lambda session: moderation.lock(session, mods[:1]),
+            partial(rule, site, case_id, ruling, mo, after),
+            lambda session: moderation.lock(session, mods[1:]),
+        )
+        assert isinstance(outcome, int)
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_decisions_about_many_wait_for_the_account_first(site: Site, ada: Person, mo: Person) -> None:
     # C-QUE-5: in the order of all others, so that no two wait for each other.
     mod = ada.publish("Tool")
     case_id = make_case(site, ada, mod, stranger=True)
@@ -96,15 +194,14 @@ def test_decisions_about_many_wait_for_the_case_first(site: Site, ada: Person, m
             item = BulkItem(SubjectKind.MOD, mod["id"], 0, 0)
             decide_item(session, site.registry, item, ruling_of(DecisionKind.HIDE), mo.id)
 
-    with ThreadPoolExecutor(1) as pool:
-        with site.databases.write_session.begin() as session:
-            lock_case(session, case_id)
-            waiting = pool.submit(decide_many)
-            if site.databases.write_engine.dialect.name == "postgresql":
-                _wait_for_a_waiting_transaction(site)
-            decider = Decider(mo.id)
-            decide(session, site.registry, case_id, ruling_of(DecisionKind.HIDE), decider, after=None)
-        waiting.result(60)
+    take_turns(
+        site,
+        lambda session: lock_case_owner(session, site.registry, ada.id),
+        decide_many,
+        lambda session: decide(
+            session, site.registry, case_id, ruling_of(DecisionKind.HIDE), Decider(mo.id), after=None
+        ),
+    )
 
 
 def _wait_for_a_waiting_transaction(site: Site) -> None:
