@@ -1,12 +1,11 @@
 """``/Modhub/moderation/queue`` and ``/Modhub/moderation/bulk``: a moderator's day, and deciding about many at once."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pyramid.config import Configurator
 from zope.interface import implementer
 
-from modhub.audit import act_for_request
 from modhub.base.errors import ApiError, invalid
 from modhub.content.text import N_
 from modhub.http.payload import query
@@ -26,13 +25,13 @@ from modhub_moderation.cases.queue_bulk import (
     BulkItem,
     BulkSelection,
     PlannedItem,
-    decide_item,
     find_items,
     plan,
     read_items,
     read_numbers,
 )
 from modhub_moderation.cases.queue_reads import CASES_SHOWN, read_queue
+from modhub_moderation.cases.queue_run import decide_all
 from modhub_moderation.cases.rulings import Ruling
 from modhub_moderation.moderators import MODERATION, IModerationDesk, ModerationPermission
 
@@ -105,13 +104,6 @@ def queue_page(_context: Any, request: Request) -> dict[str, Any]:
     return {"view": view, "words": words, "number": number, "pages": pages, **reader}
 
 
-class BulkOutcome(NamedTuple):
-    """What became of one item after the confirmation."""
-
-    planned: PlannedItem
-    problem: ApiError | None
-
-
 @page(context=IBulk, request_method="GET", permission=ModerationPermission.DECIDE, renderer=f"{_TEMPLATES}bulk.jinja2")
 def bulk_page(_context: Any, _request: Request) -> dict[str, Any]:
     """``GET /Modhub/moderation/bulk``"""
@@ -154,7 +146,7 @@ def bulk_submit(_context: Any, request: Request) -> dict[str, Any]:
         error = refused.localized(translations_for(request).gettext)
         return _values(typed=typed, cases=cases, error=error, error_code=refused.code)
     if is_confirmed:
-        return _values(typed=typed, kind=ruling.kind, outcomes=_decide(request, planned, ruling))
+        return _values(typed=typed, kind=ruling.kind, outcomes=decide_all(request, planned, ruling))
     return _values(typed=typed, cases=cases, planned=planned, kind=ruling.kind)
 
 
@@ -176,23 +168,6 @@ def _plan(request: Request, items: Sequence[BulkItem], ruling: Ruling) -> list[P
     moderator_id: int = request.authenticated_userid
     with request.databases.readonly_session() as session:
         return plan(session, request.registry, items, ruling, moderator_id)
-
-
-def _decide(request: Request, planned: Sequence[PlannedItem], ruling: Ruling) -> list[BulkOutcome]:
-    """Each in its own transaction: others need not wait for all, and what is refused stops none of the rest."""
-    moderator_id: int = request.authenticated_userid
-    outcomes = []
-    for entry in planned:
-        problem = entry.problem
-        if problem is None:
-            try:
-                with request.databases.write_session.begin() as session:
-                    act_for_request(session, request)
-                    decide_item(session, request.registry, entry.item, ruling, moderator_id)
-            except ApiError as refused:
-                problem = refused
-        outcomes.append(BulkOutcome(entry, problem))
-    return outcomes
 
 
 def includeme(config: Configurator) -> None:

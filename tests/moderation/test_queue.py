@@ -1,16 +1,23 @@
 """The queue of moderators, and decisions about many at once."""
 
+import sqlite3
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select, update
+from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm import Session
 
+from modhub.base.errors import OwnershipLost
 from modhub.db import now
-from modhub_moderation.cases import queue_metrics
+from modhub_moderation.cases import queue_metrics, queue_run
 from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Notice
+from modhub_moderation.cases.queue_bulk import BulkItem
 from modhub_moderation.cases.queue_models import FirstPublication, TitleShape
 from modhub_moderation.cases.queue_titles import compare_titles, shape_of
+from modhub_moderation.cases.rulings import Ruling
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on
 
@@ -220,6 +227,62 @@ def test_what_was_decided_meanwhile_is_left_alone(site: Site, ada: Person, mo: P
     done = confirm(listed)
     assert problems_on(done) == ["decided_already"]
     assert [mod["id"] for mod in site.get("/api/modhub").json["mods"]] == [mods[0]["id"]]
+
+
+def break_decisions(monkeypatch: pytest.MonkeyPatch, errors: dict[int, Exception]) -> list[int]:
+    """Decisions about these mods fail when they are stored; which mods were tried."""
+    tried, decide_item = list[int](), queue_run.decide_item
+
+    def break_some(session: Session, registry: Any, item: BulkItem, ruling: Ruling, moderator_id: int) -> None:
+        tried.append(item.number)
+        decide_item(session, registry, item, ruling, moderator_id)
+        if item.number in errors:
+            raise errors[item.number]
+
+    monkeypatch.setattr(queue_run, "decide_item", break_some)
+    return tried
+
+
+LOCKED = sqlite3.OperationalError("database is locked")
+LOCKED.sqlite_errorcode = sqlite3.SQLITE_BUSY
+FAULTS = [
+    ("internal_error", IntegrityError("INSERT", {}, ValueError("secret"))),
+    ("internal_error", RuntimeError("secret")),
+    ("internal_error", OwnershipLost()),
+    ("busy", OperationalError("UPDATE", {}, LOCKED)),
+    ("busy", PoolTimeout("secret")),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault[1]).__name__)
+def test_what_fails_stops_none_of_the_rest(
+    site: Site, ada: Person, mo: Person, monkeypatch: pytest.MonkeyPatch, fault: tuple[str, Exception]
+) -> None:
+    # C-QUE-5
+    mods = [ada.publish(f"Tool {number}")["id"] for number in range(3)]
+    listed, before = ask(mo, kind="hide", mods=" ".join(map(str, mods))), len(ada.emails())
+    code, error = fault
+    break_decisions(monkeypatch, {mods[1]: error})
+    done = confirm(listed)
+    assert problems_on(done) == [code]
+    (problem,) = done.html.select("[data-problem]")
+    assert f"Mod {mods[1]} " in problem.get_text()
+    assert "secret" not in done.text
+    assert [mod["id"] for mod in site.get("/api/modhub").json["mods"]] == [mods[1]]
+    assert len(ada.emails()) - before == 2, "nothing of what failed was sent"
+
+
+def test_the_rest_is_not_tried_while_the_database_is_gone(
+    site: Site, ada: Person, mo: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-QUE-5: each try may wait for seconds, and others use the server meanwhile.
+    mods = [ada.publish(f"Tool {number}")["id"] for number in range(7)]
+    listed = ask(mo, kind="hide", mods=" ".join(map(str, mods)))
+    tried = break_decisions(monkeypatch, dict.fromkeys([mods[0], *mods[2:]], PoolTimeout("gone")))
+    done = confirm(listed)
+    assert tried == mods[:5], "one success between, then three failures"
+    assert problems_on(done) == ["busy"] * 4 + ["not_tried"] * 2
+    assert counts(site, Decision) == [1]
 
 
 @pytest.mark.parametrize(
