@@ -70,10 +70,19 @@ def email_not_confirmed() -> ApiError:
     return ApiError(403, "email_not_confirmed", "Confirm your email address first: follow the link in the email.")
 
 
+class BlockedAccountError(ApiError):
+    """403 for a blocked account with correct credentials. The account is for the page, and in no response."""
+
+    def __init__(self, account_id: int) -> None:
+        known = account_blocked()
+        super().__init__(known.status, known.code, known.sentence)
+        self.account_id = account_id
+
+
 def blocked_account_error(account_id: int) -> ApiError:
-    """403 for a blocked account with correct credentials."""
+    """The error, which is logged."""
     log_event("sign-in refused: blocked", account=account_id)
-    return account_blocked()
+    return BlockedAccountError(account_id)
 
 
 def address_taken() -> ApiError:

@@ -24,6 +24,7 @@ from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import ILoginPlatform
+from modhub_auth.pages.blocked import links_for_blocked
 from modhub_auth.pages.form_pages import (
     FORM_TEMPLATE,
     MESSAGE_TEMPLATE,
@@ -131,7 +132,7 @@ def platform_page(context: PlatformPage, request: Request) -> Any:
             return _depart(request, platform)
         return _handle_return(request, platform)
     except ApiError as error:
-        links = [(request.path, N_("Try again")), (HOME, "Your account")]
+        links = [*links_for_blocked(request, error), (request.path, N_("Try again")), (HOME, "Your account")]
         return error_page(request, PLATFORM_TITLES.get(error.status, PLATFORM_TITLES[403]), error, links)
 
 

@@ -19,6 +19,7 @@ from modhub_auth import services
 from modhub_auth.container import AuthServices, auth_services
 from modhub_auth.interfaces import ILoginPlatform
 from modhub_auth.models import Login, LoginKind
+from modhub_auth.pages.blocked import links_for_blocked
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value
 from modhub_auth.pages.sign_in import start_session
 from modhub_auth.platform.logins import SignInOutcome
@@ -81,6 +82,8 @@ def platform_code_submit(context: PlatformPage, request: Request) -> Any:
         login = request.dbsession.get(Login, login_record.login_id)
         if account is None or login is None:
             raise platform_refused()
+        return start_session(request, account, login, form_value(request, "next"), by_platform=True)
     except ApiError as error:
-        return platform_code_form(request, form_value(request, "pending")).show_errors(request, error)
-    return start_session(request, account, login, form_value(request, "next"), by_platform=True)
+        form = platform_code_form(request, form_value(request, "pending"))
+        form.links = [*links_for_blocked(request, error), *form.links]
+        return form.show_errors(request, error)

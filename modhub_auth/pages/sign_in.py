@@ -17,6 +17,7 @@ from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
 from modhub_auth.models import Account, Login
 from modhub_auth.pages import code_step
+from modhub_auth.pages.blocked import links_for_blocked
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value, never_stored
 from modhub_auth.pages.password_field import password_check
 from modhub_auth.pages.user_agents import user_agent_label
@@ -119,7 +120,7 @@ def login_submit(_context: Any, request: Request) -> Any:
         return start_session(request, *services.lock_checked_login(request.dbsession, checked_login))
     except ApiError as error:
         if error.code != SECOND_FACTOR:
-            return login_form(request).show_errors(request, error)
+            return _refuse(request, error)
         # The password was right.
         login = auth.account_reader.password_login_by_address(email_addresses.parse_address(credentials.email))
         if login is not None:
@@ -135,8 +136,15 @@ def _submit_code(request: Request) -> Any:
         if error.code == SECOND_FACTOR:
             return _code_page(request, error)
         code_step.forget_password(request, request.response)
-        return login_form(request).show_errors(request, error)
+        return _refuse(request, error)
     return code_step.forget_password(request, response)
+
+
+def _refuse(request: Request, error: ApiError) -> dict[str, Any]:
+    """The form again. Who has shown that a blocked account is theirs can read why it is."""
+    form = login_form(request)
+    form.links = [*links_for_blocked(request, error), *form.links]
+    return form.show_errors(request, error)
 
 
 def _code_page(request: Request, error: ApiError) -> dict[str, Any]:

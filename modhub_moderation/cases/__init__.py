@@ -12,6 +12,7 @@ def includeme(config: Configurator) -> None:
     """Register the settings, the addresses, the panels, the subscribers, the worker and the pages."""
     config.declare_settings("modhub_moderation.", CASE_SETTINGS)
     config.include("modhub_moderation.cases.resources")
+    config.include("modhub_moderation.cases.blocked")
     config.add_robots_rule(OWN_DECISIONS)
     config.add_robots_rule(APPEAL_PAGE)
     config.add_panel("workshop", "decisions", appeal_pages.decisions_panel, order=5)

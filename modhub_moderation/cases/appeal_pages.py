@@ -17,6 +17,8 @@ from modhub.ui.xml_responses import Redirect
 from modhub.web.views import OPEN, page
 from modhub_moderation.cases import words
 from modhub_moderation.cases.appeals import create_appeal, find_by_secret
+from modhub_moderation.cases.blocked import BlockedAccounts
+from modhub_moderation.cases.models import Decision
 from modhub_moderation.cases.read_service import list_own_decisions, read_own_decision, removable_parts
 from modhub_moderation.cases.resources import (
     DecisionPermission,
@@ -91,7 +93,11 @@ def _linked(request: Request, secret: str) -> int:
     request.response.headers["Referrer-Policy"] = "no-referrer"
     with request.databases.readonly_session() as session:
         decision = find_by_secret(session, secret)
-    if decision is None:
+        if decision is None:
+            number = request.find_service(BlockedAccounts).read_link(request, secret)
+            decision = None if number is None else session.get(Decision, number)
+    # Of a deleted account nobody reads anything.
+    if decision is None or decision.appeal_hash is None:
         raise unknown_link()
     return decision.id
 

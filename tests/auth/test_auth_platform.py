@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -19,7 +20,7 @@ from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, Login, PageSession
-from modhub_auth.pages import password
+from modhub_auth.pages import blocked, password
 from modhub_auth.platform import openid
 from modhub_auth.services import lock_account
 from modhub_auth.signin import page_sessions, proof, totp
@@ -551,7 +552,12 @@ def test_codes_alone_are_counted_by_account(auth: Any, provider: Provider) -> No
 
 
 @pytest.mark.parametrize("coded", [False, True])
-def test_a_blocked_account_is_not_entered_by_its_platform(site: Any, provider: Provider, coded: bool) -> None:
+def test_a_blocked_account_is_not_entered_by_its_platform(
+    site: Any, provider: Provider, coded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-APL-4: a feature may show the reasons.
+    reasons = SimpleNamespace(find_reasons=lambda _request, account_id: f"/why?account={account_id}")
+    monkeypatch.setattr(blocked, "find_optional_service", lambda *_: reasons)
     sign_in(site, provider)
     own, codes = site.find_service(AuthServices), []
     with own.databases.write_session.begin() as session:
@@ -562,11 +568,13 @@ def test_a_blocked_account_is_not_entered_by_its_platform(site: Any, provider: P
     site.get(HOME, status=303)
     page = sign_in(site, provider)
     if coded:
+        assert "/why" not in page
         form = page.forms[0]
         form["code"] = codes[0]
         page = form.submit(status="*")
     assert page.status_int == 403
     assert messages_on(page) == ["account_blocked"]
+    assert [link["href"] for link in page.html.select("a[href^='/why']")] == ["/why?account=1"]
     site.get(HOME, status=303)
     with own.databases.readonly_session() as session:
         assert session.scalars(select(PageSession)).all() == []

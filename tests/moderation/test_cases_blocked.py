@@ -1,0 +1,140 @@
+"""A blocked account reads why after a sign-in that was refused: it may have no address that was confirmed."""
+
+from datetime import timedelta
+from typing import Any
+
+import pyotp
+import pytest
+from sqlalchemy import update
+
+from modhub.db import now
+from modhub.interfaces import IAccountBlocking
+from modhub_auth.account_deletion import delete_account
+from modhub_auth.container import AuthServices
+from modhub_auth.models import Authenticator
+from modhub_auth.services import lock_account
+from modhub_auth.signin import totp
+from modhub_moderation.cases import blocked
+from modhub_moderation.cases.models import DecisionKind
+from modhub_testing import Site
+from modhub_testing.pages import form_at, messages_on, new_visitor
+
+from .cases_kit import FACTS, make_case, rule, ruling_of
+from .conftest import PASSWORD, Person, make_moderator, register, text_of
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+LOGIN = "/Modhub/account/login"
+
+
+@pytest.fixture
+def eve(site: Site) -> Person:
+    """Has never confirmed her address."""
+    return register(site, "Eve", confirmed=False)
+
+
+def sign_in(visitor: Site, person: Person, password: str = PASSWORD, status: int = 403) -> Any:
+    form = next(form for form in visitor.get(LOGIN).forms.values() if "email" in form.fields)
+    form["email"], form["password"] = person.address, password
+    return form.submit(status=status)
+
+
+def links_on(page: Any) -> list[str]:
+    return [link["href"] for link in page.html.select("a[href*='/Modhub/appeal']")]
+
+
+def block(site: Site, eve: Person, mo: Person, mod: Any = None) -> int:
+    case_id = make_case(site, eve, mod)
+    rule(site, case_id, ruling_of(DecisionKind.BLOCK), mo)
+    return case_id
+
+
+def test_who_signs_in_reads_why_and_appeals(site: Site, eve: Person, mo: Person) -> None:
+    # C-APL-4
+    case_id = block(site, eve, mo)
+    letter = text_of(eve.emails()[-1])
+    assert "A moderator has decided" in letter
+    assert "token=" not in letter
+    browser = new_visitor(site)
+    assert links_on(sign_in(browser, eve, "not her password", status=401)) == []
+    refused = sign_in(browser, eve)
+    assert messages_on(refused) == ["account_blocked"]
+    (link,) = links_on(refused)
+    statement = browser.get(link)
+    assert FACTS in statement
+    assert statement.headers["Referrer-Policy"] == "no-referrer"
+    assert statement.headers["Cache-Control"] == "no-store"
+    form = form_at(statement, "/Modhub/appeal")
+    form["text"] = "It is a test."
+    assert messages_on(form.submit(status=303).follow()) == ["appealed", "open_appeal"]
+    assert "It is a test." in mo.pages.get(f"/Modhub/moderation/cases/{case_id}")
+    session = {"email": eve.address, "password": PASSWORD}
+    told = site.post_json("/api/auth/login", session, status=403).json
+    assert told.keys() == {"error", "message"}, "programs get the sentence alone"
+
+
+def test_the_link_is_of_this_browser_and_ends(
+    site: Site, eve: Person, mo: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-APL-4
+    block(site, eve, mo)
+    browser = new_visitor(site)
+    (link,) = links_on(sign_in(browser, eve))
+    for token in (link.partition("=")[2][:-2], "00", "zz", "é"):
+        assert messages_on(browser.get(f"/Modhub/appeal?token={token}", status=404)) == ["dead_link"]
+    stranger = new_visitor(site)
+    stranger.get(LOGIN)
+    assert messages_on(stranger.get(link, status=404)) == ["dead_link"]
+    with monkeypatch.context() as later:
+        later.setattr(blocked, "now", lambda: now() + timedelta(hours=11, minutes=59))
+        browser.get(link)
+        later.setattr(blocked, "now", lambda: now() + timedelta(hours=12, seconds=1))
+        assert messages_on(browser.get(link, status=404)) == ["dead_link"]
+    with site.databases.write_session.begin() as session:
+        account = lock_account(session, eve.id)
+        assert account is not None
+        delete_account(session, site.registry, account)
+    assert messages_on(browser.get(link, status=404)) == ["dead_link"]
+
+
+def test_the_code_comes_first(site: Site, eve: Person, mo: Person) -> None:
+    # C-APL-4
+    own, secret = site.find_service(AuthServices), pyotp.random_base32()
+    with own.databases.write_session.begin() as session:
+        codes = totp.add_authenticator(session, own.secret_box, eve.id, secret, pyotp.TOTP(secret).now())
+        session.execute(update(Authenticator).values(last_step=0))
+    block(site, eve, mo)
+    browser = new_visitor(site)
+    asked = sign_in(browser, eve, status=401)
+    assert links_on(asked) == []
+    form = next(form for form in asked.forms.values() if "code" in form.fields)
+    form["code"] = "000000"
+    again = form.submit(status=401)
+    assert links_on(again) == []
+    form = next(form for form in again.forms.values() if "code" in form.fields)
+    form["code"] = codes[0]
+    (link,) = links_on(form.submit(status=403))
+    assert FACTS in browser.get(link)
+
+
+def test_there_is_a_link_for_decisions_alone(site: Site, eve: Person, mo: Person) -> None:
+    # C-APL-4
+    with site.databases.write_session.begin() as session:
+        site.find_service(IAccountBlocking).block(session, eve.id, "By command", hide_mods=False)
+    refused = sign_in(new_visitor(site), eve)
+    assert (messages_on(refused), links_on(refused)) == (["account_blocked"], [])
+
+
+def test_what_was_appealed_comes_after_what_was_not(site: Site, eve: Person, mo: Person) -> None:
+    # C-APL-4: else nobody could read an earlier decision that blocks the account too.
+    facts = ["The first facts.", "The second facts."]
+    for case_facts, mod in zip(facts, (None, eve.draft()), strict=True):
+        rule(site, make_case(site, eve, mod), ruling_of(DecisionKind.BLOCK, facts=case_facts), mo)
+    make_moderator(site, "Otto")
+    browser = new_visitor(site)
+    for shown in reversed(facts):
+        statement = browser.get(links_on(sign_in(browser, eve))[0])
+        assert shown in statement
+        form = form_at(statement, "/Modhub/appeal")
+        form["text"] = "It is a test."
+        form.submit(status=303)
+    assert facts[1] in browser.get(links_on(sign_in(browser, eve))[0])
