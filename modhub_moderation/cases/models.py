@@ -110,7 +110,7 @@ class Case(Base):
     owner_id: Mapped[int] = mapped_column(Id, index=True)
     """The account that it concerns: the owner of the mod, or the account itself."""
     title: Mapped[str] = mapped_column(String(TITLE), default="")
-    """The title of the mod, or the author's name, when the case was opened; empty once the account is deleted."""
+    """The title of the mod, or the author's name, when the case was opened; empty once it is erased."""
     origin: Mapped[str] = mapped_column(String(10))
     weight: Mapped[int] = mapped_column(default=0)
     """How urgent it is: higher first in the queue."""

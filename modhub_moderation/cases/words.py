@@ -66,7 +66,10 @@ def say_done(messages: Any, decision: Decision, parts: Any) -> str:
 
 
 def say_subject(messages: Any, case: Case, title: str) -> str:
-    """What the case is about; ``title`` as it may be shown there."""
+    """What the case is about; ``title`` as it may be shown there, empty if it is not known any more."""
+    if not title:
+        known = N_("Mod %(number)s") if case.subject_kind == SubjectKind.MOD.value else N_("Account %(number)s")
+        return str(messages.gettext(known, number=case.subject_id))
     if case.subject_kind == SubjectKind.MOD.value:
         return str(messages.gettext(N_("The mod “%(title)s” (number %(number)s)"), title=title, number=case.subject_id))
     return str(messages.gettext(N_("The account “%(name)s” (number %(number)s)"), name=title, number=case.subject_id))

@@ -15,7 +15,7 @@ NOTICE_SETTINGS: Final = (
         "modhub_moderation.keep_days",
         positive,
         "180",
-        "days after the end of a case until what its reporters wrote, and who they are, is erased",
+        "days after the end of a case until what its reporters wrote, who they are, and the title in it, are erased",
     ),
     Setting(
         "modhub_moderation.quarantine",

@@ -351,6 +351,10 @@ def test_what_goes_with_an_account(site: Site, ada: Person, mo: Person) -> None:
         kept = session.get_one(Decision, decision)
         assert (kept.facts, kept.appeal_hash) == (FACTS, None)
     assert case_of(site, of_account).title == ""
+    shown = mo.pages.get("/Modhub/moderation/cases").html.select_one("main").get_text(" ")
+    assert f"Mod {mod['id']}" in shown
+    assert f"Account {ada.id}" in shown
+    assert "“”" not in shown
     assert faults(site) == []
 
 
