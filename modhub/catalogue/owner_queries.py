@@ -11,7 +11,8 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload, subqueryload
 
 from modhub.base.errors import not_found
-from modhub.catalogue.models import Asset, AssetKind, DescriptionSource, Mod, Note, NoteSource
+from modhub.blobs.models import StoredBlob
+from modhub.catalogue.models import Asset, AssetKind, DescriptionSource, KeptFile, Mod, Note, NoteSource
 from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import NoteDocument, is_image_type, note_document
@@ -114,14 +115,25 @@ def read_own_image(session: Session, mod_id: int | None, asset_id: int | None, o
     return _private_file(image, inline=is_image_type(image.content_type))
 
 
-def _private_file(asset: Asset, *, inline: bool) -> StoredFile:
+def read_judged_file(session: Session, mod_id: int, sha256: str) -> StoredFile:
+    """Return a file that a mod has, or that is kept aside of it, by its digest: for moderators, as an attachment."""
+    holders: tuple[Any, Any] = (Asset, KeptFile)
+    for holder in holders:
+        files = select(holder).join(holder.blob).where(holder.mod_id == mod_id, StoredBlob.sha256 == sha256)
+        file = session.scalars(files.options(joinedload(holder.blob)).limit(1)).one_or_none()
+        if file is not None:
+            return _private_file(file, inline=False)
+    raise not_found()
+
+
+def _private_file(asset: Asset | KeptFile, *, inline: bool) -> StoredFile:
     return StoredFile(
         key=asset.blob.key,
         size=asset.blob.size,
         sha256=asset.blob.sha256,
         name=asset.name,
         content_type=asset.content_type,
-        modified=asset.stored_at,
+        modified=asset.stored_at if isinstance(asset, Asset) else asset.blob.created_at,
         inline=inline,
         cache_control="no-store",
         private=True,

@@ -15,6 +15,7 @@ from modhub.interfaces.moderation import (
     IAccountBlocking,
     IFileDigests,
     IModeration,
+    IModPreviews,
     IPersonalArchives,
     IUploadInspection,
 )
@@ -86,6 +87,7 @@ __all__ = [
     "IMine",
     "IMod",
     "IModCards",
+    "IModPreviews",
     "IModeration",
     "IMods",
     "INote",

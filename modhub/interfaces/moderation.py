@@ -6,6 +6,8 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from modhub.blobs.store import Blob
 from modhub.declarations import RemovablePart
+from modhub.http.downloads import StoredFile
+from modhub.interfaces.services import ModSummary
 
 
 class FileUse(NamedTuple):
@@ -86,6 +88,25 @@ class IModeration(Protocol):
 
         Where else they are says :class:`IFileDigests`.
         """
+
+
+class IModPreviews(Protocol):
+    """The service that shows a mod to those who judge it, drafts and hidden ones too, as its owner's preview does.
+
+    The caller has asked whether they may; what it returns is for responses that no cache keeps. 404 for what is gone.
+    """
+
+    def show_page(self, request: Any, mod: ModSummary, address: str, back: str) -> Any:
+        """The response with the mod's page, whose path is ``{address}/preview``, without what features show on it.
+
+        Its images lead to ``{address}/images/{assetId}``; ``back`` is the path of the page before.
+        """
+
+    def find_image(self, session: Any, mod: ModSummary, asset_id: int | None) -> StoredFile:
+        """An image of the mod, to be shown."""
+
+    def find_file(self, session: Any, mod: ModSummary, sha256: str) -> StoredFile:
+        """A file that the mod has, or that is kept aside of it, as an attachment."""
 
 
 class BlockOutcome(NamedTuple):

@@ -22,4 +22,5 @@ def includeme(config: Configurator) -> None:
     config.add_worker("decisions that end", upkeep.end_decisions, alone=True)
     config.add_maintenance("decisions", upkeep.verify_decisions)
     config.scan("modhub_moderation.cases.pages")
+    config.scan("modhub_moderation.cases.mod_pages")
     config.scan("modhub_moderation.cases.appeal_pages")

@@ -1,7 +1,7 @@
 """The addresses of cases, of decisions as the person concerned sees them, and of the link to appeal."""
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from pyramid.config import Configurator
@@ -10,10 +10,13 @@ from sqlalchemy.orm import Session
 from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission
-from modhub.interfaces import IResource, ISite
+from modhub.interfaces import IMods, IResource, ISite, ModSummary
 from modhub.web.traversal import OwnedResource, Resource, parse_id
-from modhub_moderation.cases.models import Appeal, Case, Decision
+from modhub_moderation.cases.models import Appeal, Case, Decision, SubjectKind
 from modhub_moderation.moderators import IModerationDesk
+
+CASE_IMAGES: Final = "images"
+"""The name of the images of a mod in its case."""
 
 
 class DecisionPermission(Permission):
@@ -29,6 +32,14 @@ class ICases(IResource):
 
 class ICase(IResource):
     """``/Modhub/moderation/cases/{caseId}``"""
+
+
+class ICaseMod(IResource):
+    """``/Modhub/moderation/cases/{caseId}/mod``: the mod of a case."""
+
+
+class ICaseFile(IResource):
+    """``…/mod/images/{assetId}`` and ``…/mod/files/{sha256}``"""
 
 
 class IAppeal(IResource):
@@ -68,6 +79,51 @@ class CaseResource(Resource):
     def check_exists(self, session: Session) -> bool:
         """Whether there is such a case."""
         return self.id is not None and session.get(Case, self.id) is not None
+
+
+@implementer(ICaseMod)
+class CaseModResource(Resource):
+    """The mod that a case is about, for moderators: only mods with a case, so that the audit trail has who asked."""
+
+    __parent__: CaseResource
+
+    def find_mod(self, session: Session) -> ModSummary | None:
+        """The mod; None if the case is about an account, or the mod was deleted."""
+        case = session.get(Case, self.__parent__.id or 0)
+        if case is None or case.subject_kind != SubjectKind.MOD.value:
+            return None
+        return self.request.find_service(IMods).get_mods(session, [case.subject_id]).get(case.subject_id)
+
+    def check_exists(self, session: Session) -> bool:
+        """Whether there is such a mod."""
+        return self.find_mod(session) is not None
+
+
+class CaseFilesResource(Resource):
+    """The images, or all files, of the mod."""
+
+    __parent__: CaseModResource
+
+    def get_member(self, name: str) -> "CaseFileResource":
+        """The image with this number, or the file with this digest."""
+        return CaseFileResource(self, name)
+
+
+@implementer(ICaseFile)
+class CaseFileResource(Resource):
+    """One of them."""
+
+    __parent__: CaseFilesResource
+
+    @property
+    def case_mod(self) -> CaseModResource:
+        """The mod that has it."""
+        return self.__parent__.__parent__
+
+    @property
+    def is_image(self) -> bool:
+        """Whether the address is that of an image to show."""
+        return self.__parent__.__name__ == CASE_IMAGES
 
 
 class AppealsResource(Resource):
@@ -130,6 +186,9 @@ def includeme(config: Configurator) -> None:
     children: list[tuple[Any, str, Any]] = [
         (IModerationDesk, "cases", CasesResource),
         (IModerationDesk, "appeals", AppealsResource),
+        (ICase, "mod", CaseModResource),
+        (ICaseMod, CASE_IMAGES, CaseFilesResource),
+        (ICaseMod, "files", CaseFilesResource),
         (ISite, "decisions", OwnDecisionsResource),
         (ISite, "appeal", AppealLinkResource),
     ]

@@ -40,7 +40,7 @@ def appeal_link(folder: Path) -> str:
 def test_a_case_from_notice_to_release(  # noqa: PLR0917 - fixtures
     browser: Browser, serve_with: Any, look: Look, tmp_path: Path, width: int, locale: str
 ) -> None:
-    # C-CAS-3, C-CAS-6, C-APL-1, C-APL-3
+    # C-CAS-3, C-CAS-6, C-CAS-11, C-APL-1, C-APL-3
     with serve_with(tmp_path, "modhub_auth modhub_profiles modhub_moderation") as service:
         accounts = {}
         for name in ("Ada", "Mo"):
@@ -76,6 +76,10 @@ def test_a_case_from_notice_to_release(  # noqa: PLR0917 - fixtures
         page.locator("section[aria-labelledby=decide] button").click()
         expect(page.locator("[data-message=decided]")).to_be_visible()
         look(page, f"decided {width}")
+        page.locator('a[href$="/mod/preview"]').click()
+        expect(page.locator("[data-message=preview]")).to_be_visible()
+        look(page, f"hidden mod {width}")
+        page.go_back()
         assert stranger.goto(mod["url"]).status == 404
         stranger.goto(appeal_link(tmp_path / "mail"))
         expect(stranger.get_by_text("The archive holds a keylogger.")).to_be_visible()

@@ -7,7 +7,7 @@ from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
 from modhub.catalogue.pages.queries.page_queries import PageReader
-from modhub.catalogue.pages.views import author, everything, feeds, found, front, install
+from modhub.catalogue.pages.views import author, everything, feeds, found, front, install, previews
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.content import limits
 from modhub.http.request import Request
@@ -31,6 +31,7 @@ def includeme(config: Configurator) -> None:
     config.include(author)
     config.include(everything)
     config.include(front)
+    config.include(previews)
     config.add_panel("navigation", "workshop", _workshop_link, order=800)
     render_section = documentation_section("modhub.catalogue:templates/documentation.jinja2", limits=limits)
     config.add_panel("documentation", "mods", render_section, order=20)

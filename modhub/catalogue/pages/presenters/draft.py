@@ -33,7 +33,9 @@ class OwnImage:
 class OwnModPresenter(ModPresenter):
     """A mod for its owner, published or not."""
 
-    def __init__(self, mod: Mod, pictures: Mapping[int, PictureSet]) -> None:
+    def __init__(self, mod: Mod, pictures: Mapping[int, PictureSet], address: str = "") -> None:
+        self.address = address or f"/Modhub/mine/{mod.id}"
+        """The path below which its images and its preview are: in the workshop, or on pages of moderators."""
         ordered = in_order(mod.assets)
         self.hidden = mod.hidden_at is not None
         self.reason = mod.hidden_reason
@@ -50,24 +52,19 @@ class OwnModPresenter(ModPresenter):
         self.sha256 = next((asset.blob.sha256 for asset in mod.assets if asset.kind == AssetKind.CODE), None)
 
     @property
-    def address(self) -> str:
-        """The path of the mod in the workshop."""
-        return f"/Modhub/mine/{self.mod.id}"
-
-    @property
     def image_bytes(self) -> int:
         """Total bytes of its images."""
         return sum(picture.bytes for _, picture in self.uploaded)
 
     def with_own_images(self, cleaned: str) -> str:
-        """Point the mod's images in cleaned HTML to the workshop, the only place where a draft's images are served."""
+        """Point the mod's images in cleaned HTML to :attr:`address`: only below it a draft's images are served."""
         asset_ids = {str(asset_id) for asset_id, _ in self.uploaded}
         return _IMAGE_SRC.sub(
             lambda match: f"{self.address}/images/{match[1]}" if match[1] in asset_ids else match[0], cleaned
         )
 
     def preview_document(self) -> ModDocument:
-        """Return the document for the preview, with the addresses of its images and page in the workshop."""
+        """Return the document for the preview, with the addresses of its images and page below :attr:`address`."""
         document = self.mod
         for asset_id, picture in self.uploaded:
             picture.url = f"{self.address}/images/{asset_id}"

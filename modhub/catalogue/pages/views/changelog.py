@@ -4,26 +4,20 @@ from functools import partial
 from typing import Any
 
 from msgspec import UNSET
-from msgspec.structs import replace
 from pyramid.response import Response
 
 from modhub.catalogue import services
-from modhub.catalogue.owner_queries import read_mod, read_notes, read_pictures
 from modhub.catalogue.owner_views import account_id_of
-from modhub.catalogue.pages.presenters.draft import OwnModPresenter
 from modhub.catalogue.pages.presenters.form_errors import NOTE_FIELDS
 from modhub.catalogue.pages.presenters.removed_markup import preview_text
 from modhub.catalogue.pages.presenters.steps import NEW_VERSION
 from modhub.catalogue.pages.presenters.truncation import truncated_note_fields
-from modhub.catalogue.pages.queries.authors import find_authors
-from modhub.catalogue.pages.queries.page_queries import paginate_notes
-from modhub.catalogue.pages.views.browse import page_reader
 from modhub.catalogue.pages.views.files import TYPED_WITH_CODE
-from modhub.catalogue.pages.views.mod import MOD_TEMPLATE, notes_page_number, page_values
+from modhub.catalogue.pages.views.mod import MOD_TEMPLATE
+from modhub.catalogue.pages.views.previews import preview_values, read_draft
 from modhub.catalogue.pages.views.workshop import edit_page_context, form, workshop_done
 from modhub.catalogue.request_schemas import NoteChange
 from modhub.catalogue.resources import ImageResource, ImagesResource, ModChild, ModPermission, ModResource, NoteResource
-from modhub.catalogue.successors import read_successor
 from modhub.catalogue.written_texts import write_text
 from modhub.content import limits
 from modhub.http.request import Request
@@ -70,17 +64,8 @@ def preview_version_page(context: ModResource, request: Request) -> Any:
 @page(context=IOwnMod, name="preview", request_method="GET", permission=ModPermission.EDIT, renderer=MOD_TEMPLATE)
 def preview_page(context: ModResource, request: Request) -> Any:
     """``GET /Modhub/mine/{id}/preview``: the page as visitors will see it; redirects there once the mod is public."""
-    session, owner = request.dbsession, account_id_of(request)
-    mod = read_mod(session, context.id, owner)
-    draft = OwnModPresenter(mod, read_pictures(session, [mod]))
-    if draft.public:
-        return Redirect(draft.mod.url)
-    notes = [replace(note, text=draft.with_own_images(note.text)) for note in read_notes(session, context.id, owner)]
-    notes_page = paginate_notes(notes, notes_page_number(request))
-    shown = page_reader(request).preview(draft, draft.preview_document(), notes_page, draft.sha256)
-    author = find_authors(request, [draft]).get(owner)
-    _, successor = read_successor(session, context.id, owner)
-    return page_values(request, shown, author, draft.address) | {"successor": successor}
+    draft = read_draft(request.dbsession, context.id, account_id_of(request))
+    return Redirect(draft.mod.url) if draft.public else preview_values(request, draft, draft.address)
 
 
 form_address = partial(page, containment=IMine, request_method="GET", permission=ModPermission.EDIT)

@@ -120,6 +120,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
         "own_vote": None,
         "is_owner": False,
         "preview": preview,
+        "is_judged": False,
     }
 
 
