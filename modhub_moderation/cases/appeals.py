@@ -62,6 +62,10 @@ def create_appeal(session: Session, decision_id: int, words: str) -> Appeal:
     case = None if decision is None else lock_case(session, decision.case_id)
     if decision is None or case is None:
         raise not_found()
+    # The account may have been deleted until the case was free: nothing of its owner is stored any more.
+    session.refresh(decision)
+    if decision.appeal_until is not None and decision.appeal_hash is None:
+        raise not_found()
     standing = standing_of(session, decision)
     if standing.appeal is not None:
         raise conflict("appealed_already", "You have appealed this decision already.")

@@ -167,6 +167,23 @@ def test_a_decision_waits_for_the_deletion_of_its_account(site: Site, ada: Perso
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
+def test_nothing_of_a_deleted_account_is_stored_by_its_appeal(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-9
+    decision = rule(site, make_case(site, ada), ruling_of(DecisionKind.BLOCK), mo)
+
+    def appeal() -> None:
+        with site.databases.write_session.begin() as session:
+            create_appeal(session, decision, "My own words.")
+
+    def delete(session: Session) -> None:
+        account = lock_account(session, ada.id)
+        assert account is not None
+        delete_account(session, site.registry, account)
+
+    assert take_turns(site, delete, appeal, lambda _: None) == "not_found"
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
 def test_mods_are_locked_in_the_order_of_their_ids(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-4: also where the case is about a later one, so that commands about the same mods wait, and end.
     mods = [ada.publish(f"Tool {number}")["id"] for number in range(2)]
