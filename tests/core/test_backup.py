@@ -274,15 +274,20 @@ def rehash(folder: Path, name: str, change: Callable[[list[Any]], None], last_id
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize("trashed_at", [None, 1])
 @pytest.mark.parametrize("key", ["..PAYLOAD", "../../../etc/passwd", "/etc/passwd", "aascratch", 7, None])
-def test_a_key_that_is_a_path_is_refused(site: Site, tmp_path: Path, key: Any) -> None:
-    # C-RUN-17
+def test_a_key_that_is_a_path_is_refused(site: Site, tmp_path: Path, key: Any, trashed_at: int | None) -> None:
+    # C-RUN-17. A sweep would go to the file of one that is trash.
     published_mod(site)
     folder = tmp_path / "made"
     back_up_site(site, folder)
-    column = next(entry for entry in read_manifest(folder).tables if entry.name == "core_blob").columns
-    at = [each.name for each in column].index("key")
-    rehash(folder, "core_blob", lambda row: row.__setitem__(at, key))
+    columns = next(entry for entry in read_manifest(folder).tables if entry.name == "core_blob").columns
+    at = [each.name for each in columns]
+
+    def change(row: list[Any]) -> None:
+        row[at.index("key")], row[at.index("trashed_at")] = key, trashed_at
+
+    rehash(folder, "core_blob", change)
     with pytest.raises(StartRefused, match="by something that is not a key"):
         check_archive(folder, QUIET)
 

@@ -23,11 +23,11 @@ def live_blobs(folder: Path, entry: TableEntry) -> Iterator[Blob]:
     """The files that the rows of a backup name; one that is trash is none of them."""
     at = {column.name: index for index, column in enumerate(entry.columns)}
     for row in read_rows(folder, entry):
+        blob = Blob(row[at["key"]], row[at["size"]], row[at["sha256"]])
+        if not (isinstance(blob.key, str) and is_key(blob.key)):
+            # It could be a path to anywhere. A sweep would delete trash by it, and fail every night.
+            raise StartRefused("the backup is damaged: a row names a stored file by something that is not a key")
         if row[at["trashed_at"]] is None:
-            blob = Blob(row[at["key"]], row[at["size"]], row[at["sha256"]])
-            if not (isinstance(blob.key, str) and is_key(blob.key)):
-                # It could be a path to anywhere.
-                raise StartRefused("the backup is damaged: a row names a stored file by something that is not a key")
             yield blob
 
 
