@@ -1,6 +1,7 @@
 """``modhub-admin -c INI COMMAND``: what the operator does from a shell (C-RUN-4). Features add commands."""
 
 import argparse
+import logging
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ from modhub.admin.progress import ProgressDisplay
 from modhub.audit import act_for_operator, record_nothing
 from modhub.base.errors import ApiError
 from modhub.base.ini_file import application_settings, set_up_logging
+from modhub.base.security_log import log as security_log
 from modhub.base.service_registry import Service, find_optional_service, find_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
@@ -193,6 +195,9 @@ def run_arguments(arguments: Sequence[str]) -> int:
     try:
         settings = application_settings(ini)
         set_up_logging(ini)
+        if sys.stderr.isatty():
+            # The operator reads what the command says, and the audit trail has the rest: 1,200 lines of a wave of spam.
+            security_log.setLevel(logging.WARNING)
     except StartRefused as error:
         return print_error(error, 2)
     return run_reporting_errors(settings, arguments, ini)

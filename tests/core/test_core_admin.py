@@ -1,6 +1,7 @@
 """``modhub-admin``: verify, sweep, keys, the curated games, usage errors."""
 
 import json
+import logging
 import os
 import re
 import shlex
@@ -177,6 +178,17 @@ def test_an_invalid_icon_is_one_line_and_stores_nothing(site: Site, run: Run, tm
     assert run("game", "add", "  ")[0] == 1
     assert site.get("/api/modhub/games").json["count"] == 0
     assert stored_files(site) == []
+
+
+def test_a_terminal_shows_what_the_command_says_without_the_security_log(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "modhub.security"):
+        run("game", "add", "Portal")
+        (logged,) = [record for record in caplog.records if record.name == "modhub.security"]
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+        run("game", "add", "Hades")
+        assert [record for record in caplog.records if record.name == "modhub.security"] == [logged]
 
 
 def test_a_new_key_is_long_and_each_another(run: Run) -> None:
