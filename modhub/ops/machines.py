@@ -40,7 +40,8 @@ class Machine(NamedTuple):
 
 def note_machine(registry: Any) -> None:
     """Write the note of this machine, and forget machines that have written none for a day."""
-    with find_service(registry, Databases).best_effort_session.begin() as session:
+    # Not the one connection of best effort: at a start others have it, and the log would say that machines wait.
+    with find_service(registry, Databases).write_session.begin() as session:
         clock: datetime = from_micros(session.execute(_CLOCK).scalar_one())
         ahead = (now() - clock).total_seconds()
         note = {

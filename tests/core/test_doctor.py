@@ -278,6 +278,17 @@ def test_machines_that_differ(start: Start, examine: Any, noted: Callable[..., N
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
+def test_a_machine_notes_itself_while_the_connection_of_best_effort_is_taken(
+    start: Start, noted: Callable[..., None]
+) -> None:
+    site = start()
+    with site.databases.best_effort_session.begin() as session:
+        session.connection()
+        noted(site, "here")
+    assert [machine.name for machine in machines.noted_machines(site.databases)] == ["here"]
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
 def test_machines_that_are_gone_are_forgotten(start: Start, examine: Any, noted: Callable[..., None]) -> None:
     site = start()
     for name in ("gone", "silent", "here"):
