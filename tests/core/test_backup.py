@@ -300,6 +300,9 @@ def test_numbers_and_rows_that_no_database_holds_are_refused(site: Site, tmp_pat
         (lambda row: row.__setitem__(0, 10**30), None),
         (lambda row: row.append(1), None),
         (lambda row: None, 10**30),
+        # No id is above it by the gap.
+        (lambda row: None, 2**63 - 1),
+        (lambda row: row.__setitem__(0, 2**63 - 1), None),
     ]
     for number, (change, last_id) in enumerate(changes):
         folder = tmp_path / str(number)

@@ -32,7 +32,7 @@ from modhub.admin.backup.manifest import Column, TableEntry, new_file, table_fil
 from modhub.base.settings import StartRefused
 from modhub.db import Base, bulk
 from modhub.ops.migrate import UNMAPPED
-from modhub.ops.row_ids import last_used_id, skip_ids
+from modhub.ops.row_ids import ID_GAP, last_used_id, skip_ids
 
 _KINDS: Final = (
     (JSON, "json"),
@@ -44,8 +44,11 @@ _KINDS: Final = (
 )
 
 
-MAX_NUMBER: Final = 2**63 - 1
-"""The largest number of any column. A row of a backup may have been changed by somebody, with all its hashes."""
+MAX_NUMBER: Final = 2**63 - 1 - ID_GAP
+"""The largest number of any column; ids go on above it.
+
+A row of a backup may have been changed by somebody, with all its hashes.
+"""
 
 
 def allow_long_transaction(connection: Connection) -> None:
