@@ -7,8 +7,10 @@ import logging
 import ssl
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from time import time
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -19,11 +21,13 @@ from modhub.base.service_registry import find_service
 from modhub.base.settings import is_loopback
 from modhub.content.limits import CODE, MB
 from modhub.db import Databases, now
-from modhub.ops import observations
+from modhub.ops import certificate, observations
 from modhub.ops.start_checks import base_url_warnings
 from modhub.server.rules import IBodyRules
 
 log = logging.getLogger(__name__)
+CERTIFICATE_DAYS: Final = 14
+"""As in deploy/alerts.yml. certbot renews 30 days before."""
 UNTRUSTED: Final = "untrusted proxy"
 """The observation that a process received forwarding headers of a nearby peer that it does not trust."""
 FORGET_AFTER: Final = timedelta(hours=2)
@@ -110,12 +114,24 @@ def _find_reachability_problems(admin: Any) -> Iterator[str]:
             heads = [pool.submit(_ask_with_head, base_url, path, headers) for _, path, headers in LONG_HEADS]
             yield from _find_body_problems(base_url)
             yield from _find_public_metrics(base_url)
+            yield from _find_expiring_certificate(base_url)
             for (what, _, _), answer in zip(LONG_HEADS, heads, strict=True):
                 if (outcome := answer.result()) is not None:
                     yield (
                         f"{what} gets {outcome}: raise the proxy's limits of request heads "
                         "(nginx: large_client_header_buffers 4 8k)"
                     )
+
+
+def _find_expiring_certificate(base_url: str) -> Iterator[str]:
+    """Before it expires: without Prometheus nobody else says so."""
+    url = urlsplit(base_url)
+    if url.scheme != "https":
+        return
+    with suppress(OSError):
+        days = (certificate.expiry_time(url.hostname or "", url.port or 443) - time()) / 86400
+        if days < CERTIFICATE_DAYS:
+            yield f"the TLS certificate at {base_url} expires in {days:.0f} days: renew it"
 
 
 def _ask_with_head(base_url: str, path: str, headers: Mapping[str, str]) -> str | None:

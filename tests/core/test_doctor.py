@@ -1,6 +1,7 @@
 """``modhub-admin doctor``: each line is ok, or says what to do."""
 
 import json
+import ssl
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -8,7 +9,7 @@ from contextlib import closing, contextmanager
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ from modhub.declarations import DoctorCheck
 from modhub.ops import machines
 from modhub.ops.models import Observation
 from modhub_testing import TEST_SECRET, Site, Start, stored_files
+from modhub_testing.commands import issue_certificate
 from modhub_testing.running_server import running
 from modhub_testing.service import free_port
 
@@ -375,6 +377,26 @@ def test_metrics_that_everybody_reads(start: Start, examine: Any, monkeypatch: p
         assert "everybody can read" in examine(site)[1]["proxy"][0]
         monkeypatch.setattr(handler, "metrics", 404)
         assert examine(site)[1]["proxy"] == ["ok"]
+        front.shutdown()
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_certificate_that_ends_soon(
+    start: Start, examine: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # C-RUN-19
+    issued = issue_certificate(tmp_path, "localhost")
+    monkeypatch.setenv("SSL_CERT_FILE", str(issued.authority))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(issued.certificate, issued.key)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as front:
+        front.daemon_threads = True
+        front.socket = context.wrap_socket(front.socket, server_side=True)
+        threading.Thread(target=front.serve_forever, daemon=True).start()
+        site = start(modhub__base_url=f"https://localhost:{front.server_port}")
+        for days, said in ((15, False), (13.1, True)):
+            monkeypatch.setattr("modhub.ops.certificate.expiry_time", lambda *_, days=days: time() + days * 86400)
+            assert ("expires in 13 days: renew it" in str(examine(site)[1]["proxy"])) == said
         front.shutdown()
 
 
