@@ -65,6 +65,7 @@ PANEL_PLACES: Final = (
     "browse",
     "front",
     "mine",
+    "workshop_notice",
     "workshop",
     "workshop_script",
     "footer",
