@@ -27,7 +27,7 @@ from modhub_moderation.cases.resources import (
     IOwnDecisions,
     OwnDecisionResource,
 )
-from modhub_moderation.cases.statements import APPEAL_PAGE, OWN_DECISIONS, REDRESS, reasons
+from modhub_moderation.cases.statements import APPEAL_PAGE, OWN_DECISIONS, REDRESS, REDRESS_AFTER, reasons
 
 DECISION_TEMPLATE: Final = "modhub_moderation:templates/cases/decision.jinja2"
 DECISIONS_TEMPLATE: Final = "modhub_moderation:templates/cases/decisions.jinja2"
@@ -122,7 +122,7 @@ def _decision_values(request: Request, decision_id: int, **more: Any) -> dict[st
     values = {
         "own": own,
         "lines": lines,
-        "redress": messages.gettext(REDRESS),
+        "redress": messages.gettext(REDRESS if own.standing.can_appeal else REDRESS_AFTER),
         "token_value": "",
         "text": "",
         "error_code": "",

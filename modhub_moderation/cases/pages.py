@@ -28,9 +28,16 @@ from modhub_moderation.cases.models import (
     SubjectKind,
     open_key,
 )
-from modhub_moderation.cases.read_service import CaseView, list_cases, names_of, read_case, removable_parts
+from modhub_moderation.cases.read_service import (
+    CaseView,
+    case_is_of_mod,
+    list_cases,
+    names_of,
+    read_case,
+    removable_parts,
+)
 from modhub_moderation.cases.resources import AppealResource, CaseResource, IAppeal, ICase, ICases
-from modhub_moderation.cases.rulings import Ruling, read_choice
+from modhub_moderation.cases.rulings import Ruling, SubjectState, list_kinds, read_choice
 from modhub_moderation.cases.services import CaseSubject, open_case
 from modhub_moderation.moderators import MODERATION, ModerationPermission, require_moderator
 
@@ -40,13 +47,13 @@ CASES_TEMPLATE: Final = "modhub_moderation:templates/cases/cases.jinja2"
 RULING_FIELDS: Final = {
     "kind": N_("Decision"),
     "ground": N_("Ground"),
-    "basis": N_("It rests on"),
+    "basis": N_("Based on"),
     "clause": N_("Clause"),
     "facts": N_("Facts"),
     "until": N_("Ends on"),
     "part": N_("Part"),
     "hidesMods": N_("Hide the mods of the account"),
-    "advise": N_("Files to advise about"),
+    "advise": N_("Files to warn about"),
     "advisoryReason": N_("What is known of the files"),
     "advice": N_("What people who have them should do"),
     "after": "",
@@ -125,10 +132,15 @@ def case_values(case_id: int | None, request: Request, **more: Any) -> dict[str,
     last = view.decisions[0] if view.decisions else None
     known = {"ground": view.notices[0].ground if view.notices else "", "after": "" if last is None else str(last.id)}
     typed = {**dict.fromkeys(RULING_FIELDS, ""), **known}
-    values = {"view": view, "words": words, "last": last, "open_appeal": open_appeal, "refusal": refusal}
-    values["is_own"] = is_own
+    values = {"view": view, "words": words, "kinds": list_kinds(view.case, last, _state_of(view))}
+    values |= {"open_appeal": open_appeal, "refusal": refusal, "is_own": is_own}
     chosen = {"typed": typed, "reasons": "", "error": None, "error_code": "", "done": query(request, "done") or ""}
     return {**values, **chosen, "say_done": _say_done(request), **more}
+
+
+def _state_of(view: CaseView) -> SubjectState:
+    exists = view.mod is not None if case_is_of_mod(view.case) else view.case.owner_id in view.names
+    return SubjectState(exists, view.mod is not None and view.mod.hidden, view.blocked)
 
 
 def _refusal(

@@ -42,7 +42,7 @@ MAX_PAGE: Final = 10_000
 BULK_FIELDS: Final = {
     "kind": N_("Decision"),
     "ground": N_("Ground"),
-    "basis": N_("It rests on"),
+    "basis": N_("Based on"),
     "clause": N_("Clause"),
     "facts": N_("Facts"),
     "mods": N_("Numbers of mods"),
@@ -53,7 +53,7 @@ BULK_FIELDS: Final = {
 WILL: Final = {
     DecisionKind.HIDE: N_("will be hidden"),
     DecisionKind.DELETE: N_("will be deleted"),
-    DecisionKind.BLOCK: N_("The account will be blocked"),
+    DecisionKind.BLOCK: N_("will be blocked"),
     DecisionKind.DISMISS: N_("will be dismissed"),
 }
 """What will happen to each."""

@@ -78,7 +78,7 @@ def clean_ruling(ruling: Ruling, case: Case, last: Decision | None, state: Subje
     ruling = _clean_texts(ruling)
     restricts = ruling.kind in RESTRICTIONS
     if restricts and (ruling.basis is None or not ruling.clause):
-        raise invalid("Say which law or which of the terms this rests on, and its clause.")
+        raise invalid("Choose the law or our terms as the basis, and name the clause.")
     if ruling.kind in OF_MODS and case.subject_kind != SubjectKind.MOD.value:
         raise invalid("This case is about an account: its mods are hidden by blocking it.")
     if ruling.kind is DecisionKind.REMOVE:
@@ -118,6 +118,20 @@ def _check_until(ruling: Ruling) -> None:
         raise invalid("Only hiding and blocking can end by themselves.")
     if not now() < ruling.until <= now() + LONGEST:
         raise invalid("The end must be in the future, and within ten years.")
+
+
+def list_kinds(case: Case, last: Decision | None, state: SubjectState) -> list[DecisionKind]:
+    """What can be decided next in the case, for the form; `clean_ruling` checks it again."""
+    of_mod = case.subject_kind == SubjectKind.MOD.value
+    return [kind for kind in DecisionKind if (of_mod or kind not in OF_MODS) and _is_in_order(kind, last, state)]
+
+
+def _is_in_order(kind: DecisionKind, last: Decision | None, state: SubjectState) -> bool:
+    try:
+        _check_order(kind, last, state)
+    except ApiError:
+        return False
+    return True
 
 
 def _check_order(kind: DecisionKind, last: Decision | None, state: SubjectState) -> None:

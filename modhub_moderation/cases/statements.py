@@ -35,8 +35,8 @@ OWN_DECISIONS: Final = "/Modhub/decisions"
 """The page with all decisions about a person's own mods and account."""
 APPEAL_PAGE: Final = "/Modhub/appeal"
 BASIS_LINES: Final = {
-    Basis.LAW: N_("It rests on the law: %(clause)s"),
-    Basis.TERMS: N_("It rests on our terms: %(clause)s"),
+    Basis.LAW: N_("It is based on the law: %(clause)s"),
+    Basis.TERMS: N_("It is based on our terms: %(clause)s"),
 }
 ORIGIN_LINES: Final = {
     Origin.NOTICE: N_("The case began with a report that we received."),

@@ -25,7 +25,9 @@ ARRIVED: Final = N_("We have received your report")
 _ABOUT: Final = N_("Your report at %(site)s about “%(title)s” has arrived.")
 _GROUND: Final = N_("Your reason: %(ground)s.")
 _WRITTEN_BY_STRANGER: Final = N_("Someone, probably you, sent us a report at %(site)s and gave this email address.")
-_WE_LOOK: Final = N_("A moderator will look at it. We email you when it is decided, and this page says it too:")
+_WE_LOOK: Final = N_(
+    "A moderator will look at it. We will email you when it is decided, and this page will say so too:"
+)
 _NOT_YOU: Final = N_("If this wasn't you, ignore this email.")
 
 

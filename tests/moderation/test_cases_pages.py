@@ -28,6 +28,11 @@ def send(person: Person, path: str, status: int = 303, **fields: str) -> Any:
     return form.submit(status=status)
 
 
+def kinds_at(page: Any, path: str) -> list[str]:
+    """What can be decided there."""
+    return [value for value, _, _ in form_at(page, path)["kind"].options]
+
+
 def statement_to(person: Person) -> str:
     return [text_of(message) for message in person.emails() if "decision about" in message["Subject"]][-1]
 
@@ -36,6 +41,7 @@ def test_a_moderator_reads_and_decides(site: Site, ada: Person, bob: Person, mo:
     # C-CAS-3, C-CAS-6
     mod = ada.publish("Tool")
     case = f"{CASES}/{make_case(site, ada, mod, reporter=bob, stranger=True)}"
+    assert kinds_at(mo.pages.get(case), case) == ["hide", "remove", "block", "delete", "dismiss"]
     shown = mo.pages.get(case).text
     for words in (NOTICE, "Bob", STRANGER, "Malware", "Ada", "published"):
         assert words in shown
@@ -47,6 +53,7 @@ def test_a_moderator_reads_and_decides(site: Site, ada: Person, bob: Person, mo:
     decided = send(mo, case, **HIDE).follow()
     assert messages_on(decided) == ["decided"]
     site.get(f"/Modhub/{mod['id']}", status=404)
+    assert kinds_at(decided, case) == ["hide", "remove", "block", "delete", "release"]
     old = form_at(decided, case)
     send(mo, case, kind="release", facts="A mistake.")
     site.get(f"/Modhub/{mod['id']}", status=200)
@@ -136,8 +143,11 @@ def test_the_owner_reads_the_statement_and_appeals(site: Site, ada: Person, bob:
     theirs, absent = bob.pages.get(path, status="*"), bob.pages.get("/Modhub/decisions/999", status="*")
     assert (theirs.status_int, len(theirs.text)) == (absent.status_int, len(absent.text))
     assert theirs.status_int != 200
-    assert "Error" in ada.press(path, path, status=400, text=" ")
+    refused = ada.press(path, path, status=400, text=" ")
+    assert "Error" in refused
+    assert "An appeal is free of charge" in refused
     page = ada.press(path, path, text="It is a test of keyboards.").follow()
+    assert "An appeal is free of charge" not in page
     assert messages_on(page) == ["appealed", "open_appeal"]
     assert path not in {form.action for form in page.forms.values()}
     other = make_moderator(site, "Otto")

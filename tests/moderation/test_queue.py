@@ -101,7 +101,7 @@ def test_owner_reporters_history_and_files_stand_side_by_side(site: Site, ada: P
     case_id = make_case(site, ada, mod, reporter=bob, stranger=True)
     shown = article(mo.pages.get(QUEUE), case_id)
     assert "Ada" in shown
-    assert "1 decision against it" in shown
+    assert "1 decision against this account" in shown
     assert "2 notices, 1 of them acted on" in shown
     assert "1 without an account" in shown
     assert "2 decisions before" in shown
