@@ -1,7 +1,7 @@
 """To whom emails of moderation go: confirmed addresses get everything, others a fixed sentence (C-CAS-7)."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -13,6 +13,8 @@ from modhub_auth.mail.outbox import EmailEntry, EmailText, Outbox
 from modhub_auth.models import Login, LoginKind
 from modhub_auth.rate_limits import rate_counter
 from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
+
+BETWEEN_LANGUAGES: Final = EmailEntry(lines=["* * *"])
 
 
 class Letter(NamedTuple):
@@ -72,5 +74,5 @@ def in_languages(registry: Any, languages: Iterable[Translations], write: Write)
     chosen = list(languages)
     letters = [write(messages) for messages in chosen]
     subject = " / ".join(dict.fromkeys(letter.subject for letter in letters))
-    parts = [part for letter in letters for part in letter.parts]
+    parts = [*letters[0].parts, *(part for letter in letters[1:] for part in (BETWEEN_LANGUAGES, *letter.parts))]
     return outbox_of(registry).compose(chosen[0].language, subject, parts)

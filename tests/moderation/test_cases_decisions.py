@@ -177,6 +177,9 @@ def test_a_statement_is_in_all_languages(site: Site, ada: Person, mo: Person) ->
     assert message["Subject"] == "A decision about your mod / Eine Entscheidung über deine Mod"
     for words in ("The mod is hidden", "Die Mod ist ausgeblendet", "our terms: § 4", "unsere Nutzungsbedingungen: § 4"):
         assert words in text_of(message)
+    english, german = text_of(message).split("\n* * *\n")
+    assert "The mod is hidden" in english
+    assert "Die Mod ist ausgeblendet" in german
 
 
 def test_an_unconfirmed_owner_gets_a_fixed_sentence(site: Site, mo: Person) -> None:
