@@ -100,6 +100,7 @@ PAGES_ONLY = {
     "no_moderator",
     "no_password",
     "no_such_part",
+    "not_tried",
     "nothing_to_undo",
     "own_case",
     "password_present",
