@@ -172,8 +172,10 @@
   // The page after an upload, without what is being typed or has been chosen elsewhere on it.
   const settle = (form, page) => {
     const name = form.dataset.fresh;
+    // A field that has the focus may have its dialog open: the file that is chosen there would be lost with it.
+    const isChosen = (field) => field.files.length || field === document.activeElement;
     const busy = (part) => [...unsent].some((one) => part.contains(one))
-      || (part !== form && part.matches(".upload") && part.elements.file.files.length);
+      || (part !== form && part.matches(".upload") && isChosen(part.elements.file));
     for (const old of document.querySelectorAll("[data-fresh]")) {
       const found = page.querySelector(`[data-fresh="${old.dataset.fresh}"]`);
       if (!found || busy(old)) continue;

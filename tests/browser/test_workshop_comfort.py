@@ -154,6 +154,7 @@ def test_from_a_new_mod_to_a_published_one(visit: Visit, java_script_enabled: bo
     page.get_by_label("Version").fill("1.0")
     choose("#code-file", {**PNG, "name": "a.zip"})
     press("button", "Upload code")
+    expect(page.locator("#image-file")).to_be_visible()
     choose("#image-file", PNG)
     press("button", "Upload images")
     expect(page.locator(".workshop .gallery > li")).to_have_count(1)
@@ -251,6 +252,23 @@ def test_a_cancelled_upload_says_so_and_others_wait(visit: Visit) -> None:
     expect(page.locator("form[data-fresh=images] .done")).to_have_text("Upload cancelled; nothing was saved.")
     expect(page.locator("#image-file")).to_be_focused()
     expect(page.locator("form[data-fresh=code] button").last).to_be_enabled()
+
+
+def test_a_field_whose_dialog_may_be_open_outlives_an_upload(visit: Visit) -> None:
+    page = visit(account=AUTHOR)
+    draft(page, "Choosing")
+    held: list[Any] = []
+    page.route("**/code", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
+    open_part(page, "Files")
+    page.get_by_label("Version").fill("1.0")
+    page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
+    page.get_by_role("button", name="Upload code").click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    open_part(page, "Images")
+    page.locator("#image-file").evaluate("(field) => { field.focus(); field.dataset.opened = 'yes'; }")
+    held[0].continue_()
+    expect(page.locator("form[data-fresh=code] .done")).to_contain_text("is stored")
+    expect(page.locator("#image-file")).to_have_attribute("data-opened", "yes")
 
 
 def test_going_back_closes_the_images_and_the_games_follow_the_words(visit: Visit) -> None:
