@@ -46,6 +46,7 @@ def traced_after(site: Site, shapes: Iterable[Shape]) -> int:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @pytest.mark.slow
+@pytest.mark.long
 def test_nothing_is_kept_of_a_shape(start: Start, kind: Callable[[random.Random], Shape]) -> None:
     # T-D19
     site, chance = start(FEATURES, fresh=True, modhub__response_cache_bytes="0"), random.Random(SEED)

@@ -383,6 +383,7 @@ BOMBS = {
 @pytest.mark.timeout(280)
 @pytest.mark.parametrize("name", sorted(BOMBS))
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_megabyte_of_anything_takes_bounded_time(name: str) -> None:
     text = BOMBS[name].encode()[:MEGABYTE].decode("utf-8", "ignore")
     began = time.thread_time()
@@ -397,6 +398,7 @@ def test_a_megabyte_of_anything_takes_bounded_time(name: str) -> None:
     [("# a\n\n", 9_900), ("**a *b* c** ", 12_000), ("[a](b) ", 28_000), ("- item\n", 26_000), ("![", 14_000)],
 )
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_worst_that_is_still_rendered_takes_bounded_time(piece: str, count: int) -> None:
     began = time.thread_time()
     page = draft_page("p", piece * count).rendered
