@@ -1,0 +1,30 @@
+"""What stays of moderation when its line is taken out of the ini."""
+
+from modhub_moderation.cases.models import DecisionKind
+from modhub_testing import Site, Start
+
+from .cases_kit import make_case, rule, ruling_of
+from .conftest import PASSWORD, Person, register
+
+
+def test_hidden_stays_hidden_and_nothing_else_is_visible(start: Start, site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-3
+    mod, other = ada.publish("Bad tool"), ada.publish("Good tool")
+    rule(site, make_case(site, ada, mod), ruling_of(DecisionKind.HIDE), mo)
+    eve = register_blocked(site, mo)
+    without = start("modhub_auth", url=str(site.registry.settings["sqlalchemy.url"]))
+    without.get(f"/api/modhub/{mod['id']}", status=404)
+    without.get(f"/Modhub/{mod['id']}", status=404)
+    page = without.get(f"/Modhub/{other['id']}")
+    assert "report" not in page.text.lower()
+    for gone in ("/Modhub/transparency", "/Modhub/advisories", "/Modhub/moderation", f"/Modhub/{other['id']}/reports"):
+        without.get(gone, status=404)
+    sign_in = {"email": eve.address, "password": PASSWORD}
+    assert without.post_json("/api/auth/login", sign_in, status=403).json["error"] == "account_blocked"
+
+
+def register_blocked(site: Site, mo: Person) -> Person:
+    """Somebody whom a moderator has blocked."""
+    eve = register(site, "Eve")
+    rule(site, make_case(site, eve), ruling_of(DecisionKind.BLOCK), mo)
+    return eve
