@@ -195,6 +195,7 @@ def test_the_only_moderator_decides_the_appeal(site: Site, ada: Person, mo: Pers
 def test_a_blocked_account_appeals_by_the_link(site: Site, ada: Person, mo: Person) -> None:
     # C-APL-3
     case_id = make_case(site, ada)
+    ada.pages.get("/Modhub/mine", status=200)
     decision = rule(site, case_id, ruling_of(DecisionKind.BLOCK), mo)
     ada.pages.get(f"/Modhub/decisions/{decision}", status="3*")
     link = appeal_link(statement_to(ada))

@@ -41,6 +41,7 @@ def add_factor(site: Site, account_id: int) -> None:
 
 def test_a_moderator_needs_an_authenticator(site: Site, ada: Person, admin: Run) -> None:
     # C-CAS-1
+    ada.pages.get(f"{DESK}/cases", status=404)
     with pytest.raises(StartRefused, match="no authenticator"):
         admin("moderator", "add", ada.address)
     assert admin("moderator", "list") == (0, "No moderators.\n")
