@@ -167,6 +167,22 @@ def test_a_decision_waits_for_the_deletion_of_its_account(site: Site, ada: Perso
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
+def test_a_case_without_an_account_is_decided_once(site: Site, ada: Person, mo: Person) -> None:
+    # C-CAS-4: without an account to lock first, the case itself is what they wait for.
+    case_id, other = make_case(site, ada, ada.publish("Tool")), make_moderator(site, "Otto")
+    with site.databases.write_session.begin() as session:
+        delete_account(session, site.registry, session.get_one(Account, ada.id))
+    dismiss = ruling_of(DecisionKind.DISMISS)
+    outcome = take_turns(
+        site,
+        lambda session: lock_subject(session, site.registry, case_id),
+        partial(rule, site, case_id, dismiss, other),
+        lambda session: decide(session, site.registry, case_id, dismiss, Decider(mo.id), after=None),
+    )
+    assert outcome == "decided_already"
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
 def test_nothing_of_a_deleted_account_is_stored_by_its_appeal(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-9
     decision = rule(site, make_case(site, ada), ruling_of(DecisionKind.BLOCK), mo)
