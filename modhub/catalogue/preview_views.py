@@ -29,7 +29,7 @@ _LIMITS: Final = {"description": limits.DESCRIPTION, "changelog": limits.NOTE}
 def preview_view(_context: ModResource, request: Request) -> PreviewDocument:
     """``POST /api/modhub/{id}/preview``: changes nothing."""
     sent = read_json(request, TextPreview)
-    limit = _LIMITS[sent.field]
+    limit = _LIMITS[sent.field or "description"]
     written = write_text(sent.text, sent.format or "", limit)
     submitted = written.uncleaned
     cleaned = clean(submitted, limit)

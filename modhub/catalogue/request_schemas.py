@@ -189,9 +189,9 @@ class TextPreview(Struct):
     ] = None
     """None: the text tells."""
     field: Annotated[
-        Literal["description", "changelog"],
+        Literal["description", "changelog"] | None,
         about("`description` (when not sent) or `changelog`, whose limits differ", "description"),
-    ] = "description"
+    ] = None
 
 
 class VoteChange(Struct):

@@ -50,6 +50,7 @@ TEXTS = [
     {"text": "<p>One<p>Two", "format": "html"},
     {"text": "a & b", "format": None, "field": "changelog"},
     {"text": "", "format": "markdown"},
+    {"text": "a *b*", "format": None, "field": None},
 ]
 
 
