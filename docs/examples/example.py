@@ -8,14 +8,14 @@ from modhub_client import AuthenticatedClient, Client
 from modhub_client.api.accounts import register
 from modhub_client.api.following_the_catalogue import plan_installation
 from modhub_client.api.mods import create_mod, delete_mod, download_mod, list_mods, publish_mod, read_mod, upload_code
-from modhub_client.models import Error, NewMod, PlanRequest, Registration
+from modhub_client.models import NewMod, PlanRequest, Registration
 from modhub_client.types import File
 
 SERVICE = "https://mods.example.org"
 
 
 def need(answer):
-    if answer is None or isinstance(answer, Error):
+    if answer is None or hasattr(answer, "error"):
         raise SystemExit(f"Rejected: {answer}")
     return answer
 
