@@ -79,7 +79,11 @@ EXCHANGE_PUBLISHER_KEY: Final = Operation(
     clauses=("C-TOK-5", "C-TOK-6", "C-TOK-7"),
 )
 READ_ACCOUNT: Final = Operation(
-    id="read_account", about="The account of the token.", returns=AccountDocument, clauses=("C-ACC-13",)
+    id="read_account",
+    about="The account of the token.",
+    returns=AccountDocument,
+    blocked_too=True,
+    clauses=("C-ACC-13", "C-ACC-20"),
 )
 REFRESH_SESSION: Final = Operation(
     id="refresh_session",

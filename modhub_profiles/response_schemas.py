@@ -10,7 +10,7 @@ from modhub_profiles.read_service import ShownLinks
 
 
 class LinksDocument(Struct):
-    """``GET`` and ``PUT /api/modhub/{id}/links``; None where the owner has set nothing."""
+    """``GET`` and ``PUT /api/modhub/{id}/links``; null where the owner has set nothing."""
 
     source: Annotated[str | None, about("Where its source code is", "https://github.com/ada/split-timer")]
     report: Annotated[

@@ -22,7 +22,7 @@ class LookupRest(Struct):
 
 
 class LookupDocument(LookupRest, kw_only=True):
-    """``POST /api/modhub/lookup``. The body is composed of stored documents."""
+    """``POST /api/modhub/lookup``"""
 
     mods: Annotated[list[Annotated[Raw, documented_as("ModDocument")]], about("The mods in the order asked")]
 
@@ -146,7 +146,7 @@ class SnapshotDocument(Struct):
             "UTF-8. null: this service does not sign",
             None,
         ),
-    ] = None
+    ]
 
 
 class PublicKeyDocument(Struct, rename="camel"):

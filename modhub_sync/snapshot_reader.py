@@ -51,7 +51,7 @@ class SnapshotReader:
         if not rows:
             return None
         serial, _, size, sha256, _, feed = rows[0]
-        pointer = SnapshotDocument(serial, feed, f"/Modhub/snapshot/{sha256}", size, sha256)
+        pointer = SnapshotDocument(serial, feed, f"/Modhub/snapshot/{sha256}", size, sha256, None)
         fields = asdict(pointer)
         del fields["signature"]
         pointer.signature = self._key.sign(fields)

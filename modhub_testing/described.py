@@ -12,6 +12,7 @@ from modhub.base.operations import FileBody
 from modhub.base.service_registry import find_optional_service
 from modhub.http.request import Request
 from modhub.web.openapi_refusals import refusals_of
+from modhub.web.openapi_schemas import ERROR_SCHEMA
 from modhub.web.served_operations import ServedOperation, find_operations
 
 ANYWHERE = {
@@ -89,6 +90,14 @@ def check_body(declared: Any, body: bytes) -> None:
 
 
 def check_refusal(served: ServedOperation, status: int, body: dict[str, Any]) -> None:
-    """Whether a refusal is one of those that the call declares, or may come anywhere."""
-    declared = {(refusal.status, refusal.code) for refusal in refusals_of(served.operation, served.credential)}
-    assert (status, body.get("error")) in declared | ANYWHERE, (served.operation.id, status, body)
+    """Whether a refusal is one of those that the call declares, or may come anywhere, and has no other fields."""
+    refusals = refusals_of(served.operation, served.credential)
+    answered = (status, body.get("error"))
+    assert answered in {(known.status, known.code) for known in refusals} | ANYWHERE, (
+        served.operation.id,
+        status,
+        body,
+    )
+    own = [known.body for known in refusals if known.body is not None and (known.status, known.code) == answered]
+    fields = {field.encode_name for declared in own for field in msgspec.structs.fields(declared)}
+    assert set(body) <= fields | set(ERROR_SCHEMA["properties"]), (served.operation.id, status, body)

@@ -109,9 +109,10 @@ class Operation:
 
     ``id`` is its name in generated clients. ``takes`` and ``returns`` are Structs, files, or None for no body.
     ``schemas`` are Structs that these name by :func:`documented_as`. ``also`` are other statuses of success.
-    ``refusals`` are those of this call alone. ``signed_in_too``: an account's token is optional. ``takes_anything``: a
-    body that cannot be read is no error. ``sends`` are headers of the answer. ``leads_to`` are calls that may follow.
-    ``clauses`` are ids of the contract, whose texts are in the package's ``clauses.json``.
+    ``refusals`` are those of this call alone. ``signed_in_too``: an account's token is optional. ``blocked_too``: an
+    account that is blocked may call it. ``takes_anything``: a body that cannot be read is no error. ``sends`` are
+    headers of the answer. ``leads_to`` are calls that may follow. ``clauses`` are ids of the contract, whose texts are
+    in the package's ``clauses.json``.
     """
 
     id: str
@@ -126,6 +127,7 @@ class Operation:
     headers: tuple[Parameter, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     signed_in_too: bool = False
+    blocked_too: bool = False
     sends: tuple[Parameter, ...] = ()
     leads_to: tuple[Lead, ...] = ()
     clauses: tuple[str, ...] = ()

@@ -185,7 +185,21 @@ UPLOAD_CODE: Final = Operation(
         *OF_THE_MOD[-2:],
         Lead("list_own_entries", {"id": "$response.body#/id"}),
     ),
-    clauses=("C-UP-1", "C-UP-2", "C-UP-3", "C-UP-4", "C-UP-5", "C-UP-6", "C-UP-7", "C-UP-8", "C-UP-11", "C-UP-13"),
+    clauses=(
+        "C-UP-1",
+        "C-UP-2",
+        "C-UP-3",
+        "C-UP-4",
+        "C-UP-5",
+        "C-UP-6",
+        "C-UP-7",
+        "C-UP-8",
+        "C-UP-9",
+        "C-UP-10",
+        "C-UP-11",
+        "C-UP-12",
+        "C-UP-13",
+    ),
 )
 UPLOAD_CSS: Final = Operation(
     id="upload_css",
@@ -195,11 +209,11 @@ UPLOAD_CSS: Final = Operation(
     status=201,
     parameters=(upload_name("mod.css"),),
     refusals=(NO_FILE, FOUND_BY_SCAN, upload_over(limits.CSS), NO_FURTHER_UPLOAD),
-    clauses=("C-UP-1", "C-UP-2", "C-UP-6", "C-UP-7", "C-UP-11", "C-UP-15"),
+    clauses=("C-UP-1", "C-UP-2", "C-UP-6", "C-UP-7", "C-UP-9", "C-UP-10", "C-UP-11", "C-UP-12", "C-UP-15"),
 )
 UPLOAD_IMAGE: Final = Operation(
     id="upload_image",
-    about="Add an image.",
+    about="Add an image. Its `Content-Type` is stored: sent as `application/octet-stream`, it is not shown inline.",
     takes=UPLOADED_FILE,
     returns=ModDocument,
     status=201,
@@ -224,7 +238,18 @@ UPLOAD_IMAGE: Final = Operation(
         NO_FURTHER_UPLOAD,
         KEY_IN_USE,
     ),
-    clauses=("C-UP-1", "C-UP-2", "C-UP-6", "C-UP-7", "C-UP-10", "C-UP-11", "C-OWN-31", "C-OWN-32"),
+    clauses=(
+        "C-UP-1",
+        "C-UP-2",
+        "C-UP-6",
+        "C-UP-7",
+        "C-UP-9",
+        "C-UP-10",
+        "C-UP-11",
+        "C-UP-12",
+        "C-OWN-31",
+        "C-OWN-32",
+    ),
 )
 DELETE_IMAGE: Final = Operation(id="delete_image", about="Remove an image.", status=204, clauses=("C-UP-14",))
 EDIT_ENTRY: Final = Operation(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Annotated
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from modhub.base.operations import about
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note
@@ -86,7 +86,7 @@ class ModDocument(Struct, rename="camel"):
 
 
 class SingleModDocument(ModDocument):
-    """A mod and all that must be installed for it. The body is composed of stored documents."""
+    """A mod and all that must be installed for it."""
 
     install: Annotated[
         list[ModDocument],
@@ -107,7 +107,7 @@ class SingleModDocument(ModDocument):
 
 
 class ModListDocument(Struct):
-    """A page of the list of mods. The body is composed of stored documents."""
+    """A page of the list of mods."""
 
     count: Annotated[int, about("Mods in this answer", 1)]
     total: Annotated[int, about("All that match", 41)]
@@ -140,8 +140,9 @@ class MineDocument(Struct):
 
 
 class NoteDocument(Struct, rename="camel", frozen=True):
-    """A changelog entry; hashable, so that it can be part of a fragment's cache key."""
+    """A changelog entry."""
 
+    # Frozen, so that it can be part of a fragment's cache key.
     id: Annotated[int, about("The number in addresses", 31)]
     title: Annotated[
         str | None,
@@ -181,12 +182,12 @@ class NotesDocument(Struct):
     notes: Annotated[list[NoteDocument], about("The entries, newest first")]
 
 
-class VotesDocument(Struct, omit_defaults=True):
+class VotesDocument(Struct):
     """The votes on a mod; ``value`` is the caller's own vote, omitted without an account."""
 
     ups: Annotated[int, about("Votes for", 7)]
     downs: Annotated[int, about("Votes against", 1)]
-    value: Annotated[int | None, about("Your own: 1, 0 for none, or -1; absent without an account", 1)] = None
+    value: Annotated[int | UnsetType, about("Your own: 1, 0 for none, or -1; absent without an account", 1)] = UNSET
 
 
 def is_image_type(content_type: str) -> bool:

@@ -27,7 +27,7 @@ class SuccessorDocument(msgspec.Struct):
 
 
 class SupersededDocument(msgspec.Struct, rename="camel"):
-    """``GET`` and ``PUT /api/modhub/{id}/superseded``: None if no published mod supersedes this one."""
+    """``GET`` and ``PUT /api/modhub/{id}/superseded``: null if no published mod supersedes this one."""
 
     superseded_by: Annotated[
         SuccessorDocument | None,

@@ -91,7 +91,7 @@ class ApiDescription:
     response_cache=True,
     operation=Operation(
         id="read_api_description",
-        about="This description. It covers the features that this service has.",
+        about="This description of the API. It covers the features that this service has.",
         returns=dict[str, Any],
         clauses=("C-API-1", "C-API-2", "C-API-3"),
     ),

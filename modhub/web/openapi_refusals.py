@@ -8,13 +8,14 @@ from modhub.base.operations import RANGED_FILE, SCHEMA_OF, FileBody, Operation, 
 from modhub.web.openapi_schemas import ERROR_NAME, Schemas, example_of, schema_of
 from modhub.web.served_operations import ServedOperation
 
+_BLOCKED: Final = Refusal(403, "account_blocked", "The operator has blocked the account.")
 NO_KEY: Final = Refusal(401, "no_api_key", "The `X-Api-Key` header is missing.")
 UNKNOWN_KEY: Final = Refusal(401, "unknown_api_key", "The key is wrong, old or without the scope.")
 _OF_CREDENTIALS: Final = {
     CredentialKind.NONE: (),
     CredentialKind.ACCOUNT: (
         Refusal(401, "unauthorized", "No valid token, or nothing of the caller's is at this address."),
-        Refusal(403, "account_blocked", "The operator has blocked the account."),
+        _BLOCKED,
     ),
     CredentialKind.MACHINE: (NO_KEY, UNKNOWN_KEY),
     CredentialKind.ADDRESS: (NO_KEY, UNKNOWN_KEY),
@@ -38,9 +39,7 @@ _OF_STORED_FILES: Final = (
     Refusal(503, "storage_unreachable", "The file cannot be read right now."),
 )
 _BUSY: Final = Refusal(503, "busy", "Too much to do just now. Try again after `Retry-After`.")
-_TOLD_ONCE: Final = frozenset(
-    (*_OF_CREDENTIALS[CredentialKind.ACCOUNT][1:], _OF_JSON[1], *_OF_STORING, *_OF_STORED_FILES, _BUSY)
-)
+_TOLD_ONCE: Final = frozenset((_BLOCKED, _OF_JSON[1], *_OF_STORING, *_OF_STORED_FILES, _BUSY))
 """What many calls answer for the same reason: the reference tells it once for all."""
 _FAULT: Final = Refusal(500, "internal_error", "A fault of the service; it has been logged.")
 _ERROR: Final = {"$ref": SCHEMA_OF.format(name=ERROR_NAME)}
@@ -67,6 +66,7 @@ def _common_refusals(operation: Operation, credential: CredentialKind) -> list[R
     of_file = _OF_STORED_FILES if operation.returns is RANGED_FILE else ()
     own = {(refusal.status, refusal.code) for refusal in operation.refusals}
     common = (*_OF_CREDENTIALS[credential], *_of_body(operation), *of_file, _BUSY)
+    own |= {(_BLOCKED.status, _BLOCKED.code)} if operation.blocked_too else set()
     return [refusal for refusal in common if (refusal.status, refusal.code) not in own]
 
 

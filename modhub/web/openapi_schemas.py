@@ -5,6 +5,7 @@ properties (C-ERR-13); text over its limit is cut, so none has ``maxLength`` (C-
 """
 
 from collections.abc import Iterable, Mapping
+from inspect import cleandoc
 from typing import Any, Final
 
 import msgspec
@@ -30,6 +31,8 @@ ERROR_SCHEMA: Final = {
         "error": {"type": "string", "description": "A code for programs, in snake case."},
         "message": {"type": "string", "description": "One sentence for people."},
         "limitBytes": {"type": "integer", "description": "With 413: the limit that was passed."},
+        "usedBytes": {"type": "integer", "description": "With 413 beyond a quota: what the account's files take up."},
+        "limit": {"type": "integer", "description": "With 429 `quota`: the files that may be uploaded in an hour."},
         "retryAfterSeconds": {"type": "integer", "description": "With 429: how long to wait."},
     },
 }
@@ -40,6 +43,10 @@ def schemas_of(operations: Iterable[Operation]) -> dict[str, dict[str, Any]]:
     bodies = [body for operation in operations for body in _bodies_of(operation)]
     structs = [body for body in bodies if body is not None and not isinstance(body, FileBody)]
     _, components = msgspec.json.schema_components(list(dict.fromkeys(structs)), ref_template=SCHEMA_OF)
+    for schema in components.values():
+        # That of a class is indented: in Markdown its second paragraph would be code.
+        if "description" in schema:
+            schema["description"] = cleandoc(schema["description"])
     return dict(sorted({**components, ERROR_NAME: ERROR_SCHEMA}.items()))
 
 

@@ -3,15 +3,12 @@
 from typing import Final
 
 from modhub.base.operations import Operation, Refusal, body_over
-from modhub_moderation.notices.schemas import MAX_NOTICE_BODY, NewNotice, ReceiptDocument
+from modhub_moderation.notices.schemas import MAX_NOTICE_BODY, NewAuthorNotice, NewNotice, ReceiptDocument
 
-_OF_BODY: Final = (
-    Refusal(
-        400,
-        "invalid_input",
-        "No statement of good faith, no text or one that is too long, no name or address without a token, or an image "
-        "that the mod does not have.",
-    ),
+_BAD_BODY: Final = (
+    "No statement of good faith, no ground, no text or one that is too long, no name or address without a token"
+)
+_OF_TOKENS: Final = (
     Refusal(401, "unauthorized", "A token was sent, and it is bad."),
     Refusal(403, "account_blocked", "The operator has blocked the account."),
 )
@@ -26,16 +23,26 @@ REPORT_MOD: Final = Operation(
     returns=ReceiptDocument,
     status=201,
     signed_in_too=True,
-    refusals=(*_OF_BODY, Refusal(404, "not_found", "No such mod, or it is a draft or hidden."), *_OF_LIMITS),
+    refusals=(
+        Refusal(400, "invalid_input", f"{_BAD_BODY}, or an image that the mod does not have."),
+        *_OF_TOKENS,
+        Refusal(404, "not_found", "No such mod, or it is a draft or hidden."),
+        *_OF_LIMITS,
+    ),
     clauses=("C-NTC-1", "C-NTC-2", "C-NTC-3", "C-NTC-4", "C-NTC-5"),
 )
 REPORT_AUTHOR: Final = Operation(
     id="report_author",
     about="Report an author, who has a page because of a published mod.",
-    takes=NewNotice,
+    takes=NewAuthorNotice,
     returns=ReceiptDocument,
     status=201,
     signed_in_too=True,
-    refusals=(*_OF_BODY, Refusal(404, "not_found", "There is no page of this author."), *_OF_LIMITS),
+    refusals=(
+        Refusal(400, "invalid_input", f"{_BAD_BODY}, or an `assetId`."),
+        *_OF_TOKENS,
+        Refusal(404, "not_found", "There is no page of this author."),
+        *_OF_LIMITS,
+    ),
     clauses=("C-NTC-2", "C-NTC-3", "C-NTC-4", "C-NTC-5"),
 )

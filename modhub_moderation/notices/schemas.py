@@ -13,8 +13,8 @@ MAX_NOTICE_BODY: Final = 64 * KB
 SentText = str | None | UnsetType
 
 
-class NewNotice(Struct, rename="camel", kw_only=True):
-    """``POST …/reports``"""
+class NewAuthorNotice(Struct, rename="camel", kw_only=True):
+    """``POST /api/modhub/authors/{accountId}/reports``"""
 
     ground: Annotated[
         Literal["malware", "illegal", "stolen", "deceptive", "broken", "other"],
@@ -24,10 +24,6 @@ class NewNotice(Struct, rename="camel", kw_only=True):
         str, about(f"What is wrong, in 1 to {CASE_TEXT:,} characters of plain text", "It sends the save files away.")
     ]
     good_faith: Annotated[bool, about("That the caller believes in good faith that this is true: `true`", True)]
-    asset_id: Annotated[
-        int | UnsetType | None,
-        about("The number of an image of the mod, if the report is about that; only for mods", 57),
-    ] = UNSET
     name: Annotated[
         SentText,
         about(
@@ -40,6 +36,14 @@ class NewNotice(Struct, rename="camel", kw_only=True):
         about("Where the answer goes: needed without a token, ignored with one", "ada@example.org"),
     ] = UNSET
     locale: Annotated[SentText, about("The language of our emails; without it that of `Accept-Language`", "de")] = UNSET
+
+
+class NewNotice(NewAuthorNotice, kw_only=True):
+    """``POST /api/modhub/{id}/reports``"""
+
+    asset_id: Annotated[
+        int | UnsetType | None, about("The number of an image of the mod, if the report is about that", 57)
+    ] = UNSET
 
 
 class ReceiptDocument(Struct):
