@@ -84,7 +84,11 @@ def test_a_digest_says_each_change_once(
     assert "evil.example" not in message.as_string()
     html = message.get_body(("html",))
     assert html is not None
-    assert "<h2>Café HUD 1.5</h2>" in html.get_content()
+    # The title is the link, so that no bare address stands between the entries.
+    address = f"http://127.0.0.1:6543/Modhub/{mod['id']}"
+    assert f'<h2><a href="{address}">Café HUD 1.5</a></h2>' in html.get_content()
+    assert f">{address}</a>" not in html.get_content()
+    assert "<hr>\n<p>What you follow" in html.get_content()  # and not a part of the last entry
     # Nothing is said twice, and no digest comes sooner than chosen.
     let_pass(site, days=2)
     assert make(site) == []
