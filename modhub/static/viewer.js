@@ -45,7 +45,8 @@
       button("next", words.next, "›", () => show(at + 1)),
     );
   }
-  dialog.append(button("close", words.close, "×", () => dialog.close()));
+  const close = button("close", words.close, "×", () => dialog.close());
+  dialog.append(close);
 
   dialog.addEventListener("keydown", (event) => {
     if (event.key === "ArrowLeft") show(at - 1);
@@ -64,12 +65,13 @@
     links[at].focus();
   });
   addEventListener("popstate", () => dialog.close());
-  document.body.append(dialog);
   links.forEach((link, number) => link.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     show(number);
     history.pushState({ viewer: true }, "");
+    document.body.append(dialog); // Not before it shows an image: its link leads nowhere yet.
     dialog.showModal();
+    close.focus(); // Else the link to the original, which Enter would follow.
   }));
 })();

@@ -90,6 +90,8 @@ def test_what_the_script_adds_moves_nothing_and_is_called_what_it_says(visit: Vi
     page.get_by_text("Technical details").click()
     expect(copy).to_have_accessible_name("Copy GUID")
     assert page.locator("img:not([alt])").count() == 0
+    assert page.locator("[data-viewer] a").count() > 0
+    assert page.locator("a:not([href])").count() == 0
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     copy.click()
     expect(copy).to_have_accessible_name("Copied GUID")

@@ -174,6 +174,8 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
+    # Not on the link to the original, which the next Enter would follow.
+    expect(dialog.get_by_role("button", name="Close")).to_be_focused()
     expect(dialog.locator("img")).to_have_attribute("alt", "Image 2 of 3: picture-2.png")
     expect(dialog.locator(".counter")).to_have_text("2 / 3")
     # The picture that was made of it, not the original; and no file name as a caption.
