@@ -1,5 +1,6 @@
 """Every catalogue has exactly the texts of templates and code, all translated."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -30,6 +31,20 @@ def test_a_text_of_several_parts_means_the_same_in_all_of_them() -> None:
             for text, translated in translated_texts(part, language).items():
                 meanings.setdefault(text, set()).add(translated)
     assert {text: several for text, several in meanings.items() if len(several) > 1} == {}
+
+
+def test_a_mod_is_feminine_in_german() -> None:
+    # As the glossary has it: "die Mod". A masculine one is "der", "ein", "dieser" as a subject, or ends in -n and -m.
+    masculine = re.compile(r"\b(?:[dk]?einen|d?einem|den|dem|diese[nm]|jede[nm]|Der|Dieser|[DK]?[Ee]in|Jeder) Mod\b")
+    masculine_texts = [
+        text
+        for part, language in CATALOGS
+        if language == "de"
+        for texts in translated_texts(part, language).values()
+        for text in texts
+        if masculine.search(text)
+    ]
+    assert masculine_texts == []
 
 
 def test_make_extracts_what_the_tests_look_for() -> None:
