@@ -77,6 +77,10 @@ def test_a_follower_hears_of_an_update(browser: Browser, serve_with: Any, tmp_pa
             page.goto(FOLLOWING)
             expect(page.locator(".card h3 a")).to_have_text("Overlay Kit")
             expect(page.locator(".card .version")).to_contain_text("2.0")
+            page.set_viewport_size({"width": 2560, "height": 1440})
+            columns = page.locator(".cards").evaluate("(grid) => getComputedStyle(grid).gridTemplateColumns.split(' ')")
+            assert len(columns) == 5
+            page.set_viewport_size({"width": 360, "height": 740})
             program = Path(sys.executable).parent / "modhub-admin"
             subprocess.run([program, "-c", service.ini, "following", "digest"], check=True, timeout=200)
             digest = newest_email(tmp_path / "mail", reader, "1 new version at modhub")

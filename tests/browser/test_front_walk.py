@@ -20,6 +20,8 @@ SHIFTS = """() => new Promise((done) => {
         .observe({ type: "layout-shift", buffered: true });
     setTimeout(() => done(sum), 300);
 })"""
+HEIGHTS = "(all) => all.map((one) => one.getBoundingClientRect().height)"
+MIDDLES = "(all) => all.map((one) => { const { top, height } = one.getBoundingClientRect(); return top + height / 2; })"
 SAME_LINE = "(links) => new Set(links.map((link) => link.getBoundingClientRect().top)).size"
 
 
@@ -75,6 +77,11 @@ def test_a_phone_begins_with_mods(visit: Visit, look: Look, locale: str, account
         page.goto(f"/Modhub?{query}")
         assert first_card(page) <= 320, query
         assert page.locator(".site-head nav a").evaluate_all(SAME_LINE) == 1
+        assert page.locator(".of-game .publish").locator("visible=true").count() == 0
+    if account is not None:
+        page.goto("/Modhub/mine")
+        middles = page.locator(".split > *").evaluate_all(MIDDLES)
+        assert max(middles) - min(middles) <= 2, "the button stands below the heading"
     page.goto("/Modhub")
     look(page, f"front {locale} {account}")
     if account is None:
@@ -82,10 +89,8 @@ def test_a_phone_begins_with_mods(visit: Visit, look: Look, locale: str, account
             "Mods für das Overlay" if locale == "de" else "Mods for the capture overlay"
         )
     assert page.locator(".site-head nav a").evaluate_all(SAME_LINE) == 1
-    authors = page.locator(".browse .author a").evaluate_all(
-        "(all) => all.map((one) => one.getBoundingClientRect().height)"
-    )
-    assert min(authors) >= 24
+    for targets in (".browse .author a", ".row .card h3 a"):
+        assert min(page.locator(targets).evaluate_all(HEIGHTS)) >= 24, targets
 
 
 def test_a_keyboard_is_soon_at_the_first_result(visit: Visit) -> None:

@@ -216,6 +216,9 @@ def test_a_game_has_a_head(site: Site, tmp_path: Path, mods: list[Any]) -> None:
         ("Feed of this game", "/Modhub/feed?game=portal"),
     ]
     assert [link.get("aria-current") for link in orders] == ["true", None, None]
+    # One filter is removed by its own link; "Clear all" is for several.
+    assert "Clear all" not in page.html.select_one(".filters").text
+    assert "Clear all" in site.get("/Modhub?game=portal&q=mod").html.select_one(".filters").text
     # A game that the operator does not list has no icon; a search within a game is a search.
     published_mod(site, games=["Another"])
     assert site.get("/Modhub?game=another").html.select(".orders")

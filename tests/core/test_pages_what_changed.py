@@ -306,7 +306,9 @@ def test_my_mods_remind_of_what_nobody_has_said(site: Site, author: Site) -> Non
     told, untold = published_mod(site, version="3.1"), published_mod(site, version="3.1<")
     write(author, told, "Said")
     other = published_mod(site, owner=8)
-    (link,) = (link for link in author.get("/Modhub/mine").html.select(".facts a") if "3.1" in link.text)
+    page = author.get("/Modhub/mine")
+    (link,) = (link for link in page.html.select(".facts a") if "3.1" in link.text)
+    assert page.html.select(".votes") == []  # nobody has voted
     (note,) = notes_of_mod(site, untold)
     assert link["href"] == f"{here(untold)}?part=changelog&entry={note['id']}#note-{note['id']}"
     page = author.get(link["href"].partition("#")[0])
