@@ -31,7 +31,7 @@ ERROR_TITLES = {
     403: N_("Not allowed"),
     404: N_("Page not found"),
     405: N_("Method not allowed"),
-    409: N_("Conflict"),
+    409: N_("This is not possible"),
     410: N_("This link has expired"),
     413: N_("Too large"),
     429: N_("Too many attempts"),

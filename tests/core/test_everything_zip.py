@@ -143,6 +143,7 @@ def test_a_chain_with_a_gap_is_a_page_that_says_how_many(site: Site) -> None:
     draft = new_mod(site, title="Draft")
     mod = published_mod(site, requires=[kit["guid"], ABSENT, draft["guid"]])
     response = site.get(address(mod), status=409)
+    assert response.html.h1.text == "This is not possible"
     assert messages_on(response) == ["required_mods_missing"]
     assert "not on this site: 2." in response.text
     german = site.get(address(mod), headers={"Accept-Language": "de"}, status=409)
