@@ -18,13 +18,11 @@ def log_request(environ: dict[str, Any], status: int, seconds: float) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
     path = environ.get("PATH_INFO", "").encode("latin-1", "replace").decode("utf-8", "replace")
-    fields = {
-        "id": environ[REQUEST_ID],
-        "method": environ["REQUEST_METHOD"],
-        "path": path[:_MAX_PATH],
-        "status": status,
-        "ms": round(seconds * 1000, 2),
-        "caller": environ.get("REMOTE_ADDR"),
-    }
+    # Only what the caller sends needs an escape. The whole as one object takes twice as long.
+    method, path, caller = map(json.dumps, (environ["REQUEST_METHOD"], path[:_MAX_PATH], environ.get("REMOTE_ADDR")))
+    message = (
+        f'{{"id": "{environ[REQUEST_ID]}", "method": {method}, "path": {path}, "status": {status}, '
+        f'"ms": {round(seconds * 1000, 2)}, "caller": {caller}}}'
+    )
     # `Logger.info` would look for its caller on the stack, which is always this line.
-    log.handle(log.makeRecord(log.name, logging.INFO, __file__, 0, json.dumps(fields), (), None, "log_request"))
+    log.handle(log.makeRecord(log.name, logging.INFO, __file__, 0, message, (), None, "log_request"))
