@@ -46,13 +46,13 @@ HAS_TOKEN: Final = "modhub.has_token"  # noqa: S105 - not the token
 Pairs = tuple[tuple[str, str], ...]
 
 
-def headers_of_304(headers: Iterable[tuple[str, str]], etag: str) -> list[tuple[str, str]]:
-    """The headers of the 304 for a 200 of JSON or of a feed.
+def headers_of_304(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The headers of the 304 for a 200 of JSON or of a feed, besides its ``ETag``.
 
     Programs that follow the catalogue get hardly anything else all day, so they are few. What is omitted stays in a
     cache as the 200 had it (RFC 9111, 3.2).
     """
-    return [("ETag", etag), *((name, value) for name, value in headers if name.lower() not in _NOT_IN_304)]
+    return [(name, value) for name, value in headers if name.lower() not in _NOT_IN_304]
 
 
 class HeaderRules:

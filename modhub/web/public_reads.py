@@ -6,7 +6,7 @@ determined by its address and by what raises the serial of :mod:`modhub.db.chang
 """
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from typing import Any, Final, NamedTuple
 
 from pyramid.config import Configurator
@@ -42,6 +42,7 @@ class KeptResponse(NamedTuple):
     """A complete response with status 200."""
 
     headers: list[tuple[str, str]]
+    headers_of_304: list[tuple[str, str]]
     etag: str
     body: bytes
     resource_type: type
@@ -49,9 +50,11 @@ class KeptResponse(NamedTuple):
     def respond(self, request: Request, rules: HeaderRules) -> Response:
         """The response to another request."""
         request.resource_type = self.resource_type
-        headers = [*self.headers, ("X-Request-Id", request.environ[REQUEST_ID])]
-        same = not_modified(request, self.etag, headers)
-        return same or fitting(request, Response(headerlist=headers, app_iter=[self.body]), rules)
+        own = ("X-Request-Id", request.environ[REQUEST_ID])
+        named = etag_of_caller(request, self.etag)
+        if named is not None:
+            return not_modified(named, [*self.headers_of_304, own])
+        return fitting(request, Response(headerlist=[*self.headers, own], app_iter=[self.body]), rules)
 
 
 def key_of(environ: dict[str, Any]) -> Key | None:
@@ -90,7 +93,7 @@ def keep(cache: PublicCache, key: Key, request: Request, response: Response) -> 
     if "ETag" not in present or "Set-Cookie" in present or present.get("Vary", _VARY) != _VARY:
         return
     headers = [pair for pair in response.headerlist if pair[0] != "X-Request-Id"]
-    kept = KeptResponse(headers, present["ETag"], response.body, request.resource_type)
+    kept = KeptResponse(headers, headers_of_304(headers), present["ETag"], response.body, request.resource_type)
     cache.values.put(key, kept, len(kept.body) + sum(map(len, key[:4])) + _OVERHEAD, request.keep_under)
 
 
@@ -110,12 +113,14 @@ def add_validator(request: Request, response: Response) -> None:
         response.headers["ETag"] = f'W/"{hashlib.sha256(body).hexdigest()}"'
 
 
-def not_modified(request: Request, etag: str, headers: Iterable[tuple[str, str]]) -> Response | None:
-    """The 304 if the caller has this response already (RFC 9110, 13.1.2), in either coding; else None."""
-    named = named_etag(request.environ.get("HTTP_IF_NONE_MATCH"), identity_etag(etag))
-    if named is None:
-        return None
-    return Response(status="304 Not Modified", headerlist=headers_of_304(headers, named), app_iter=())
+def etag_of_caller(request: Request, etag: str) -> str | None:
+    """The tag that the caller names if it has this response already (RFC 9110, 13.1.2), in either coding; else None."""
+    return named_etag(request.environ.get("HTTP_IF_NONE_MATCH"), identity_etag(etag))
+
+
+def not_modified(etag: str, headers: list[tuple[str, str]]) -> Response:
+    """The 304 with these `headers_of_304`."""
+    return Response(status=304, headerlist=[("ETag", etag), *headers], app_iter=())
 
 
 def _etag_to_compare(request: Request, response: Response) -> str | None:
@@ -159,8 +164,10 @@ def public_reads_tween_factory(handler: Callable[[Request], Any], registry: Any)
         if key is not None:
             keep(cache, key, request, response)
         etag = _etag_to_compare(request, response)
-        same = None if etag is None else not_modified(request, etag, response.headerlist)
-        return same or fitting(request, response, rules)
+        named = None if etag is None else etag_of_caller(request, etag)
+        if named is not None:
+            return not_modified(named, headers_of_304(response.headerlist))
+        return fitting(request, response, rules)
 
     return public_reads_tween
 
