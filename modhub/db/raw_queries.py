@@ -60,7 +60,7 @@ class RawQueryExecutor:
             self._free_slot()
         self.dialect = engine.dialect.name
         # psycopg: as bytes, half the time of text for long documents.
-        self._cursor_options: dict[str, Any] = {"binary": True} if self.dialect == "postgresql" else {}
+        self._options: dict[str, Any] = {"binary": True} if self.dialect == "postgresql" else {}
         # A list: pop and append are atomic, and the last used connection is the warmest.
         self._idle: list[Any] = []
         self._emptied = 0
@@ -124,10 +124,7 @@ class RawQueryExecutor:
                     raise
 
     def _fetch(self, connection: Any, sql: str, parameters: dict[str, Any]) -> list[Row]:
-        cursor = connection.cursor(**self._cursor_options)
-        cursor.execute(sql, parameters)
-        rows: list[Row] = cursor.fetchall()
-        cursor.close()
+        rows: list[Row] = connection.execute(sql, parameters, **self._options).fetchall()
         return rows
 
     def _run(self, sql: str, parameters: dict[str, Any]) -> list[Row]:
