@@ -10,23 +10,19 @@ from random import getrandbits
 from typing import Any
 
 from pyramid.config import Configurator
+from pyramid.router import default_execution_policy
 from pyramid_retry import RetryableExecutionPolicy
 
 from modhub.base.request_ids import REQUEST_ID, current_request_id
 from modhub.http.access_log import log_request
 from modhub.http.headers import make_header_rules
-from modhub.http.request import Request
+from modhub.http.request import SAFE_METHODS
 from modhub.web.error_views import internal_error_view
 
 # Names, because the annotations of inner functions are evaluated in each request.
 _Environ = dict[str, Any]
 _Headers = list[tuple[str, str]]
 _StartResponse = Callable[..., Any]
-
-
-def attempts(request: Request) -> int:
-    """How often a request is tried in case of conflicts: reads need no second try."""
-    return 1 if request.is_safe else 3
 
 
 def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -38,7 +34,9 @@ def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, 
         environ[REQUEST_ID] = request_id = f"{getrandbits(64):016x}"
         current_request_id.set(request_id)
         try:
-            response = retry_policy(environ, router)
+            # Reads meet no conflicts: Pyramid's own policy tries once.
+            policy = default_execution_policy if environ["REQUEST_METHOD"] in SAFE_METHODS else retry_policy
+            response = policy(environ, router)
         except Exception as error:  # noqa: BLE001 - the last resort
             response = server_error_response(environ, router, error)
 
@@ -90,4 +88,4 @@ def server_error_response(environ: dict[str, Any], router: Any, error: Exception
 
 def includeme(config: Configurator) -> None:
     """Set the policy. ``pyramid_retry``'s own includeme is not used: it would set its policy only."""
-    config.set_execution_policy(execution_policy(RetryableExecutionPolicy(3, attempts)))
+    config.set_execution_policy(execution_policy(RetryableExecutionPolicy(3)))
