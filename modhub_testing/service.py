@@ -22,6 +22,7 @@ import psycopg
 
 from modhub.base.ini_file import application_settings
 from modhub_testing.caller import Caller
+from modhub_testing.pooler import POOLED, Pooler
 
 SERVICE_START_SECONDS = 120.0
 SERVICE_STOP_SECONDS = 90.0
@@ -111,7 +112,8 @@ class Installation:
     """A configuration in its own folder, its database and file store, and the processes that serve it.
 
     ``settings`` go to ``[app:main]`` and ``server`` to ``[server:main]``; a setting of None is omitted. ``environ`` is
-    added to the environment. Only processes started here are stopped here.
+    added to the environment. ``url`` is the database server's own address; with a ``pooler`` the processes reach it
+    through that. Only processes started here are stopped here.
     """
 
     def __init__(
@@ -123,9 +125,11 @@ class Installation:
         settings: Mapping[str, str | None] | None = None,
         server: Mapping[str, object] | None = None,
         environ: Mapping[str, str] | None = None,
+        pooler: Pooler | None = None,
     ) -> None:
         self.folder = folder
         self.url = url
+        self._pooler = pooler
         self.ini = folder / "service.ini"
         self.files = folder / "files"
         self.spool = folder / "tmp"
@@ -137,10 +141,16 @@ class Installation:
 
     def configure(self, includes: str, settings: Mapping[str, str | None], server: Mapping[str, object]) -> None:
         """Write the ini file."""
+        url = self.url
+        if self._pooler is not None:
+            settings = {**POOLED, **settings}
+            self._pooler.set_role(self.url, settings)
+            self._pooler.reconnect()
+            url = self._pooler.url(self.url)
         app_settings = {
             "use": "egg:modhub",
             "pyramid.includes": includes,
-            "sqlalchemy.url": self.url,
+            "sqlalchemy.url": url,
             "modhub.secret": SERVICE_SECRET,
             "modhub.storage": f"file://{self.files}",
             "modhub.mail_dir": str(self.folder / "mail"),

@@ -11,13 +11,13 @@ import pytest
 from modhub_testing import choose_databases
 from modhub_testing.databases import TemplateDatabases
 from modhub_testing.object_store import BUCKET, ObjectStore, SeaweedFS
-from modhub_testing.pooler import POOLED, Pooler
+from modhub_testing.pooler import Pooler
 from modhub_testing.service import Installation
 
 # `make test-object-store`: the same tests with files in an object store, by one process and by two.
 WITH_OBJECT_STORE = bool(os.environ.get("MODHUB_TEST_OBJECT_STORE"))
 PROCESSES = int(os.environ.get("MODHUB_TEST_PROCESSES", "2"))
-# `make test-machines`: the same tests behind Debian's pgbouncer in transaction mode.
+# `make test-pooler`: the same tests behind Debian's pgbouncer in transaction mode.
 WITH_POOLER = bool(os.environ.get("MODHUB_TEST_POOLER"))
 # These are about a folder of files, or have an object store of their own.
 collect_ignore = (
@@ -89,10 +89,6 @@ class Services:
         if schema is None and processes:
             schema = includes
         url = self._databases.new(kind, schema, folder / "modhub.sqlite")
-        if self._pooler is not None and kind == "postgresql":
-            settings = {**POOLED, **(settings or {})}
-            self._pooler.set_role(url, settings)
-            url = self._pooler.url(url)
         made = self._installation(
             folder,
             url,
@@ -100,6 +96,7 @@ class Services:
             settings={"modhub_auth.register_limit": "1000000", **self._compiled_templates, **(settings or {})},
             server=server,
             environ=environ,
+            pooler=self._pooler if kind == "postgresql" else None,
         )
         self.made.append(made)
         for process in [made.launch() for _ in range(processes)]:
