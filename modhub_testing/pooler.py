@@ -18,6 +18,8 @@ from modhub.db.session_limits import role_statements
 from modhub_testing.postgres import PORT, server_account, server_environment
 
 POOLER_START_SECONDS: Final = 60.0
+POOL_SIZE: Final = 6
+"""Connections of the server for each database."""
 POOLED: Final = {"modhub.database_pooler": "transaction"}
 """The setting of a service behind it."""
 _INI: Final = """\
@@ -30,7 +32,7 @@ listen_port = {port}
 auth_type = any
 admin_users = admin
 pool_mode = {mode}
-default_pool_size = 6
+default_pool_size = {size}
 max_client_conn = 500
 server_login_retry = 1
 logfile = {folder}/log
@@ -65,7 +67,7 @@ class Pooler:
         self._wait()
 
     def _configure(self, base: Path) -> None:
-        text = _INI.format(server=base, port=PORT, folder=self.folder, mode=self._mode, more=self._more)
+        text = _INI.format(server=base, port=PORT, folder=self.folder, mode=self._mode, size=POOL_SIZE, more=self._more)
         self.ini.write_text(text, "utf-8")
 
     def _wait(self) -> None:

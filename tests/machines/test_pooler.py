@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sqlalchemy import text
 from modhub.db import DatabaseLimits, Databases
 from modhub_testing.caller import Caller
 from modhub_testing.databases import TemplateDatabases
-from modhub_testing.pooler import POOLED, Pooler
+from modhub_testing.pooler import POOL_SIZE, POOLED, Pooler
 from modhub_testing.postgres import PostgresServer
 from modhub_testing.postgres_pair import PAIR_DATABASE, postgres_pair
 from modhub_testing.service import Installation
@@ -170,21 +171,33 @@ def test_each_write_sets_its_own_limits(pooler: Pooler, template_databases: Temp
         databases.dispose()
 
 
-def test_no_session_keeps_state(service: Any) -> None:
+def test_no_session_keeps_state(service: Any, tmp_path: Path) -> None:
     """What a transaction leaves in a server connection, the next one of anybody would meet."""
     installation, direct = service
-    installation.register("ada").published("Ours")
+    ada = installation.register("ada")
+    with ThreadPoolExecutor(2 * POOL_SIZE) as pool:
+        mods = list(pool.map(ada.published, [f"Mod {number}" for number in range(POOL_SIZE)]))
+        list(pool.map(lambda mod: ada.need(200, "GET", f"/api/modhub/{mod['id']}"), 4 * mods))
+    for words in (["migrate"], ["sweep"], ["verify"], ["backup", str(tmp_path / "backup")]):
+        done = installation.admin(*words)
+        assert done.returncode == 0, done.stderr
     with closing(psycopg.connect(direct.replace("+psycopg", ""), autocommit=True)) as connection:
         locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
         assert connection.execute(locks).fetchone() == (0,)
-    with closing(psycopg.connect(installation.url.replace("+psycopg", ""), autocommit=True)) as pooled:
-        changed = "SELECT name, setting FROM pg_settings WHERE source = 'session' AND name <> ALL(%s)"
-        # The pooler itself sets these for each client.
-        own = ["application_name", "client_encoding", "DateStyle", "TimeZone", "standard_conforming_strings"]
-        assert pooled.execute(changed, [own], prepare=False).fetchall() == []
-        for catalog in ("pg_prepared_statements", "pg_cursors"):
-            assert pooled.execute(f"SELECT name FROM {catalog} WHERE name <> ''", prepare=False).fetchall() == []
-        assert pooled.execute("SELECT pg_listening_channels()", prepare=False).fetchall() == []
+    changed = "SELECT name, setting FROM pg_settings WHERE source = 'session' AND name <> ALL(%s)"
+    # The pooler itself sets these for each client.
+    own = ["application_name", "client_encoding", "DateStyle", "TimeZone", "standard_conforming_strings"]
+    with ExitStack() as stack:
+        workers = set()
+        # Each holds a connection of the server in its transaction: together all that there are.
+        for _ in range(POOL_SIZE):
+            pooled = stack.enter_context(psycopg.connect(installation.url.replace("+psycopg", "")))
+            workers.add(pooled.execute("SELECT pg_backend_pid()", prepare=False).fetchone())
+            assert pooled.execute(changed, [own], prepare=False).fetchall() == []
+            for catalog in ("pg_prepared_statements", "pg_cursors"):
+                assert pooled.execute(f"SELECT name FROM {catalog} WHERE name <> ''", prepare=False).fetchall() == []
+            assert pooled.execute("SELECT pg_listening_channels()", prepare=False).fetchall() == []
+        assert len(workers) == POOL_SIZE
 
 
 def test_a_connection_that_outlives_its_server_writes_nothing_on_the_next(tmp_path: Path) -> None:
