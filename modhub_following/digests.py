@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.content.folding import fold_game
-from modhub.db import Databases, bulk, now
+from modhub.db import Databases, bulk, shared_now
 from modhub.interfaces import IAccounts, IMods, IPublicMods
 from modhub_auth.mail.outbox import DIGEST, Outbox
 from modhub_following.contacts import LeaveTokens, find_contact
@@ -60,7 +60,8 @@ class DigestMaker:
         ``beat`` is called before each of them.
         """
         with self._sessions(dry_run=dry_run) as sessions:
-            time = now()
+            with sessions() as session:
+                time = shared_now(session)
             self._hand_out_all(sessions, time - settled)
             return list(self._make_all(sessions, time, beat))
 

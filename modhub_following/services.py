@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.errors import conflict
-from modhub.db import bulk, now
+from modhub.db import bulk, now, shared_now
 from modhub_following.models import Follow, Frequency, Pending, Reader, TargetKind
 
 FEED_SECRET_BYTES: Final = 32
@@ -54,8 +54,14 @@ def follow(session: Session, account_id: int, target: Target, most: int, languag
             "You already follow %(count)s mods, authors and games. That is the limit.",
             values={"count": most},
         )
-    values = {"account_id": account_id, "kind": target.kind.value, "key": target.key, "name": target.name}
-    session.execute(insert_new(session, Follow).values(**values, created_at=now()).on_conflict_do_nothing())
+    values = {
+        "account_id": account_id,
+        "kind": target.kind.value,
+        "key": target.key,
+        "name": target.name,
+        "created_at": shared_now(session),
+    }
+    session.execute(insert_new(session, Follow).values(**values).on_conflict_do_nothing())
 
 
 def unfollow(session: Session, account_id: int, target: Target) -> None:

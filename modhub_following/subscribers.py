@@ -3,7 +3,7 @@
 from sqlalchemy import delete, func, select, update
 
 from modhub.base.service_registry import find_service
-from modhub.db import bulk, now
+from modhub.db import bulk, shared_now
 from modhub.events import AccountDeleted, DatabaseRestored, ModPublished, ModsDeleted, VersionUploaded
 from modhub.interfaces import IMods
 from modhub_auth.container import AuthServices
@@ -15,13 +15,13 @@ from modhub_following.models import Follow, Pending, Reader, TargetKind, Uploade
 def record_publishing(event: ModPublished) -> None:
     """Remember the version that the mod was published with."""
     mod = find_service(event.registry, IMods).get_mods(event.session, [event.mod_id])[event.mod_id]
-    event.session.add(UploadedVersion(mod_id=mod.id, version=mod.version, at=now()))
+    event.session.add(UploadedVersion(mod_id=mod.id, version=mod.version, at=shared_now(event.session)))
     event.session.flush()
 
 
 def record_version(event: VersionUploaded) -> None:
     """Remember the version."""
-    event.session.add(UploadedVersion(mod_id=event.mod_id, version=event.version, at=now()))
+    event.session.add(UploadedVersion(mod_id=event.mod_id, version=event.version, at=shared_now(event.session)))
     event.session.flush()
 
 

@@ -8,16 +8,16 @@ import json
 import socket
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
 from pyramid.config import Configurator
-from sqlalchemy import delete, text
+from sqlalchemy import delete
 
 from modhub.base.secret_fingerprints import secret_fingerprint
 from modhub.base.service_registry import find_service
-from modhub.db import Databases, bulk, from_micros, now
+from modhub.db import Databases, bulk, now, shared_now
 from modhub.ops import observations
 from modhub.ops.models import Observation
 
@@ -26,7 +26,6 @@ MACHINE: Final = "machine "
 _FORGET: Final = timedelta(days=1)
 _RECENT: Final = timedelta(seconds=3 * NOTE_SECONDS)
 _NAME: Final = 80
-_CLOCK: Final = text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)")
 
 
 class Machine(NamedTuple):
@@ -42,7 +41,7 @@ def note_machine(registry: Any) -> None:
     """Write the note of this machine, and forget machines that have written none for a day."""
     # Not the one connection of best effort: at a start others have it, and the log would say that machines wait.
     with find_service(registry, Databases).write_session.begin() as session:
-        clock: datetime = from_micros(session.execute(_CLOCK).scalar_one())
+        clock = shared_now(session)
         ahead = (now() - clock).total_seconds()
         note = {
             "version": version("modhub"),

@@ -1,7 +1,7 @@
 """Digests: who gets them, each change once, in which language, and how they are left."""
 
 import hmac
-from datetime import timedelta
+from datetime import datetime, timedelta
 from email.message import EmailMessage
 from functools import partial
 from typing import Any
@@ -326,6 +326,32 @@ def test_the_schedule_lets_versions_rest_and_works_once(
     monkeypatch.setattr(DigestMaker, "run", lambda *_args, **_more: 1 / 0)
     assert not run()
     assert worker.LOOK_SECONDS <= 60
+
+
+class Ahead(datetime):
+    """The time of a machine whose clock is 40 seconds ahead."""
+
+    @classmethod
+    def now(cls, tz: Any = None) -> Any:
+        return datetime.now(tz) + timedelta(seconds=40)
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_a_machine_whose_clock_is_ahead_loses_no_version_and_sends_none_too_soon(
+    site: Site, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-FOL-7
+    mod = ada.publish("Tool")
+    with monkeypatch.context() as other_machine:
+        other_machine.setattr("modhub.db.datetime", Ahead)
+        bob.press(mod["url"], f"{mod['url']}/follow")
+        bob.get_digests("daily")
+    ada.upload(mod, "2")
+    with monkeypatch.context() as other_machine:
+        other_machine.setattr("modhub.db.datetime", Ahead)
+        assert make(site) == [(bob.id, 1)]
+    ada.upload(mod, "3")
+    assert make(site) == [], "a second digest on one day"
 
 
 def test_a_restore_says_nothing_twice(site: Site, ada: Person, follower: Person) -> None:
