@@ -256,5 +256,7 @@ def is_transient(error: BaseException) -> bool:
     # By module name, because the PostgreSQL driver is an optional extra.
     if type(cause).__module__.startswith("psycopg"):
         state = getattr(cause, "sqlstate", None)
-        return type(cause).__name__ == "OperationalError" if state is None else state.startswith(_POSTGRES_TRANSIENT)
+        # Without a state it is of the driver: a lost connection, or with a class of its own one that nobody answers.
+        names = {base.__name__ for base in type(cause).__mro__}
+        return "OperationalError" in names if state is None else state.startswith(_POSTGRES_TRANSIENT)
     return False

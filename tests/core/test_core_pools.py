@@ -1,5 +1,6 @@
 """How many connections a process opens, and how long it waits: as the ini says."""
 
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from time import monotonic
@@ -7,10 +8,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import literal, select, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from modhub.db import DatabaseLimits, failover, is_transient
+from modhub.db import DatabaseLimits, Databases, failover, is_transient
 from modhub_testing import Site, Start
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, published_mod
@@ -19,6 +20,16 @@ pytestmark = pytest.mark.postgres
 
 SMALL = {"sqlalchemy__pool_size": "1", "sqlalchemy__max_overflow": "1", "sqlalchemy__pool_timeout": "60"}
 OPEN = text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+
+
+def test_a_server_that_does_not_answer_is_a_matter_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-ERR-16
+    monkeypatch.setattr("modhub.db.DATABASE_CONNECT_SECONDS", 2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        databases = Databases(f"postgresql+psycopg://x@127.0.0.1:{silent.getsockname()[1]}/x")
+        with pytest.raises(OperationalError) as refusal:
+            databases.write_engine.connect()
+    assert is_transient(refusal.value)
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
