@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,10 +71,23 @@ class Pooler:
         self.ini.write_text(text, "utf-8")
 
     def _wait(self) -> None:
+        self._until(lambda: self.connect("pgbouncer", "admin").close())
+
+    def wait_for(self, direct: str) -> None:
+        """Until it lets clients to a database of the server."""
+        database = str(make_url(direct).database)
+
+        def ask() -> None:
+            with contextlib.closing(self.connect(database)) as connection:
+                connection.execute("SELECT 1")
+
+        self._until(ask)
+
+    def _until(self, succeed: Callable[[], None]) -> None:
         deadline = time.monotonic() + POOLER_START_SECONDS
         while True:
             try:
-                self.connect("pgbouncer", "admin").close()
+                succeed()
             except psycopg.OperationalError:
                 assert self._process.poll() is None and time.monotonic() < deadline, (self.folder / "log").read_text()
                 time.sleep(0.02)

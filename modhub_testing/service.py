@@ -229,6 +229,11 @@ class Installation:
             return sqlite3.connect(self.url.removeprefix("sqlite:///"), isolation_level=None, timeout=60)
         return psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True)
 
+    def wait_for_pooler(self) -> None:
+        """A pooler that the server has refused refuses clients for ``server_login_retry`` seconds more."""
+        if self._pooler is not None:
+            self._pooler.wait_for(self.url)
+
     def rows(self, statement: str) -> list[Any]:
         """Run a query directly on the database and return its rows."""
         with closing(self.connect()) as connection:

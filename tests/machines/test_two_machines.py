@@ -9,6 +9,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from email.parser import BytesParser
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,16 @@ import pytest
 from modhub_testing.caller import Caller
 from modhub_testing.databases import TemplateDatabases
 from modhub_testing.object_store import SeaweedFS
-from modhub_testing.pooler import POOLED, Pooler
+from modhub_testing.pooler import Pooler
 from modhub_testing.postgres import PostgresServer
 from modhub_testing.service import Installation
 
 FEATURES = "modhub_auth modhub_downloads modhub_following modhub_sync"
 ROUNDS = 5_000 if os.environ.get("MODHUB_LONG_RACES") else 200
 ACCOUNTS = 20
+FOLLOWERS = 10
+FAILURES = 10
+"""`modhub_auth.failures`."""
 AHEAD_SECONDS = 40
 PATIENCE_SECONDS = 90.0
 
@@ -45,12 +49,11 @@ def machines(
     try:
         store.wait()
         settings = {
-            **POOLED,
             **store.service_settings("files"),
             "modhub_auth.register_limit": "1000000",
             "modhub_downloads.write_seconds": "1",
+            "modhub_sync.snapshot_hours": "1",
         }
-        pooler.set_role(direct, settings)
         # Without the command faketime: it stays between, and signals would reach it instead of the server.
         ahead = {
             "LD_PRELOAD": str(faketime),
@@ -58,7 +61,7 @@ def machines(
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         }
         made += [
-            Installation(tmp_path / name, pooler.url(direct), FEATURES, settings=settings, environ=environ)
+            Installation(tmp_path / name, direct, FEATURES, settings=settings, environ=environ, pooler=pooler)
             for name, environ in (("first", {}), ("second", ahead))
         ]
         for process in (made[0].launch(), made[1].launch(), made[1].launch()):
@@ -122,6 +125,47 @@ def test_what_one_machine_wrote_the_other_reads_and_nothing_is_done_twice(machin
     named = second.admin("doctor").stdout
     assert f"{AHEAD_SECONDS} seconds ahead of that of the database server" in named, named
     assert all("Traceback" not in machine.log() for machine in machines)
+
+
+def test_limits_and_what_is_done_on_schedule_are_of_all_machines(machines: list[Installation]) -> None:
+    first, second = machines
+    author = first.register("author")
+    for number in range(FOLLOWERS):
+        second.register(f"reader{number}")
+    mod = author.published("Followed")
+    with closing(first.connect()) as connection:
+        connection.execute("UPDATE auth_login SET verified = true")
+        connection.execute(
+            "INSERT INTO following_reader (account_id, frequency, language, random_id)"
+            " SELECT account_id, 'daily', 'en', md5(account_id::text) FROM auth_login WHERE subject LIKE 'reader%'"
+        )
+        connection.execute(
+            "INSERT INTO following_follow (account_id, kind, key, name, created_at)"
+            f" SELECT account_id, 'mod', '{mod['id']}', '', 0 FROM following_reader"
+        )
+    author.send_file(mod["id"], "code", b"more", version="2")
+    # A timer on each machine, at the same time.
+    timers = [machine.launch_admin("following", "digest") for machine in machines]
+    queued = [timer.communicate()[0] for timer in timers]
+    assert [timer.returncode for timer in timers] == [0, 0]
+    assert sum(said.count("new versions: ") for said in queued) == FOLLOWERS, queued
+    wait_until(lambda: digests(machines).total() >= FOLLOWERS)
+    time.sleep(2)
+    assert set(digests(machines).values()) == {1}
+    # Whichever process has the lease.
+    wait_until(lambda: first.rows("SELECT count(*) FROM sync_snapshot") != [(0,)])
+    assert first.rows("SELECT count(*) FROM sync_snapshot") == [(1,)]
+
+    wrong = {"email": "author@example.org", "password": "not the password"}
+    callers = [Caller([process.port]) for machine in machines for process in machine.processes]
+    answers = [callers[n % 3].ask("POST", "/api/auth/login", wrong).status for n in range(3 * FAILURES)]
+    assert answers == [401] * FAILURES + [429] * 2 * FAILURES
+    assert all("Traceback" not in machine.log() for machine in machines)
+
+
+def digests(machines: list[Installation]) -> Counter[str]:
+    """How many digests each reader got."""
+    return Counter(to for to, subject in letters(machines).elements() if "new version" in subject)
 
 
 def total_downloads(caller: Caller, mod: Any) -> int:
