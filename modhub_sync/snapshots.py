@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row, trash_blob
-from modhub.db import Databases, bulk, now
+from modhub.db import Databases, bulk, shared_now
 from modhub.db.changes import MOD, ChangeReader, Generation, PublicChange, What
 from modhub.interfaces import IPublicMods
 from modhub_sync import limits
@@ -68,7 +68,7 @@ class SnapshotMaker:
                 raise _Outdated
             if session.scalar(select(exists().where(PublicChange.serial > serial, _IS_LOSS))):
                 raise _Outdated
-            made = Snapshot(serial=serial, blob=create_blob_row(session, blob), made_at=now())
+            made = Snapshot(serial=serial, blob=create_blob_row(session, blob), made_at=shared_now(session))
             session.add(made)
             session.flush()
             _delete_old(session)
@@ -91,11 +91,11 @@ class SnapshotMaker:
         """Whether a snapshot should be made now."""
         newest = select(Snapshot.serial, Snapshot.made_at, HAS_LOST_MODS).order_by(Snapshot.id.desc()).limit(1)
         with self.databases.readonly_session() as session:
-            row = session.execute(newest).one_or_none()
+            row, time = session.execute(newest).one_or_none(), shared_now(session)
         if row is None:
             return hours > 0
         serial, made_at, has_lost_mods = row
-        is_old = hours > 0 and not made_at <= now() < made_at + timedelta(hours=hours)
+        is_old = hours > 0 and not made_at <= time < made_at + timedelta(hours=hours)
         return has_lost_mods or (is_old and serial != self.changes.generation()[0])
 
     def _write(self, file: IO[bytes], beat: Beat = bool) -> tuple[str, int, int]:

@@ -1,7 +1,7 @@
 """Digests: who gets them, each change once, in which language, and how they are left."""
 
 import hmac
-from datetime import datetime, timedelta
+from datetime import timedelta
 from email.message import EmailMessage
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ from modhub_following.digests import DigestMaker
 from modhub_following.email_text import unlinked
 from modhub_following.models import Follow, Pending, Reader, UploadedVersion
 from modhub_testing import Site
+from modhub_testing.clocks import on_a_machine_that_is_ahead
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 from modhub_testing.workers import run_worker
@@ -328,27 +329,17 @@ def test_the_schedule_lets_versions_rest_and_works_once(
     assert worker.LOOK_SECONDS <= 60
 
 
-class Ahead(datetime):
-    """The time of a machine whose clock is 40 seconds ahead."""
-
-    @classmethod
-    def now(cls, tz: Any = None) -> Any:
-        return datetime.now(tz) + timedelta(seconds=40)
-
-
 @pytest.mark.parametrize("dialect", ["postgresql"])
 def test_a_machine_whose_clock_is_ahead_loses_no_version_and_sends_none_too_soon(
-    site: Site, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+    site: Site, ada: Person, bob: Person
 ) -> None:
     # C-FOL-7
     mod = ada.publish("Tool")
-    with monkeypatch.context() as other_machine:
-        other_machine.setattr("modhub.db.datetime", Ahead)
+    with on_a_machine_that_is_ahead():
         bob.press(mod["url"], f"{mod['url']}/follow")
         bob.get_digests("daily")
     ada.upload(mod, "2")
-    with monkeypatch.context() as other_machine:
-        other_machine.setattr("modhub.db.datetime", Ahead)
+    with on_a_machine_that_is_ahead():
         assert make(site) == [(bob.id, 1)]
     ada.upload(mod, "3")
     assert make(site) == [], "a second digest on one day"

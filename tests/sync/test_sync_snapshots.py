@@ -23,6 +23,7 @@ from modhub_sync import limits
 from modhub_sync.models import Snapshot
 from modhub_sync.snapshots import SnapshotMaker
 from modhub_testing import TEST_ACCOUNTS, Site, Start, stored_files
+from modhub_testing.clocks import on_a_machine_that_is_ahead
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -249,6 +250,16 @@ def test_the_schedule_makes_one_each_n_hours_if_anything_changed(site: Site) -> 
     assert make_if_due(site, 6)
     with site.databases.write_session.begin() as session:
         session.execute(update(Snapshot).values(made_at=now() - timedelta(hours=6)))
+    assert not make_if_due(site, 6)
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_a_machine_whose_clock_is_ahead_makes_none_too_soon(site: Site) -> None:
+    # C-SYNC-12
+    published_mod(site)
+    with on_a_machine_that_is_ahead():
+        assert make_if_due(site, 6)
+    published_mod(site)
     assert not make_if_due(site, 6)
 
 

@@ -1,0 +1,20 @@
+"""The clocks of several machines, which differ."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+from unittest.mock import patch
+
+
+class _Ahead(datetime):
+    @classmethod
+    def now(cls, tz: Any = None) -> Any:
+        return datetime.now(tz) + timedelta(seconds=40)
+
+
+@contextmanager
+def on_a_machine_that_is_ahead() -> Iterator[None]:
+    """Until the block ends, this process's clock is 40 seconds ahead; that of the database stays."""
+    with patch("modhub.db.datetime", _Ahead):
+        yield
