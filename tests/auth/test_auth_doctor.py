@@ -54,7 +54,7 @@ def mail_port(request: pytest.FixtureRequest) -> Iterator[str]:
     handler = type("Handler", (MailServer,), getattr(request, "param", {}))
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield str(server.server_address[1])
         server.shutdown()
 

@@ -370,7 +370,7 @@ def test_metrics_that_everybody_reads(start: Start, examine: Any, monkeypatch: p
     handler = type("Handler", (Proxy,), {"metrics": 200})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as front:
         front.daemon_threads = True
-        threading.Thread(target=front.serve_forever, daemon=True).start()
+        threading.Thread(target=front.serve_forever, args=(0.02,), daemon=True).start()
         site = start(modhub__base_url=f"http://127.0.0.1:{front.server_port}")
         assert examine(site)[1]["proxy"] == ["ok"], "only this machine has that address"
         monkeypatch.setattr(proxy_check, "is_loopback", lambda _: False)
@@ -392,12 +392,22 @@ def test_a_certificate_that_ends_soon(
     with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as front:
         front.daemon_threads = True
         front.socket = context.wrap_socket(front.socket, server_side=True)
-        threading.Thread(target=front.serve_forever, daemon=True).start()
+        threading.Thread(target=front.serve_forever, args=(0.02,), daemon=True).start()
         site = start(modhub__base_url=f"https://localhost:{front.server_port}")
         for days, said in ((15, False), (13.1, True)):
             monkeypatch.setattr("modhub.ops.certificate.expiry_time", lambda *_, days=days: time() + days * 86400)
             assert ("expires in 13 days: renew it" in str(examine(site)[1]["proxy"])) == said
         front.shutdown()
+
+
+@pytest.fixture(scope="module")
+def front() -> Iterator[ThreadingHTTPServer]:
+    """A server for one proxy after another: its port is in the settings, so the tests share an application."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield server
+        server.shutdown()
 
 
 @pytest.mark.parametrize(
@@ -415,17 +425,13 @@ def test_a_certificate_that_ends_soon(
     ],
 )
 @pytest.mark.slow
-def test_the_proxy_in_front(start: Start, examine: Any, proxy: dict[str, Any], sentence: str) -> None:
+def test_the_proxy_in_front(
+    start: Start, examine: Any, front: ThreadingHTTPServer, proxy: dict[str, Any], sentence: str
+) -> None:
     # C-RUN-19
-    handler = type("Handler", (Proxy,), proxy)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as front:
-        front.daemon_threads = True
-        threading.Thread(target=front.serve_forever, daemon=True).start()
-        site = start(modhub__base_url=f"http://127.0.0.1:{front.server_port}")
-        code, sentences = examine(site)
-        Proxy.patience.set()
-        front.shutdown()
-    Proxy.patience.clear()
+    front.RequestHandlerClass = type("Handler", (Proxy,), {**proxy, "patience": threading.Event()})
+    code, sentences = examine(start(modhub__base_url=f"http://127.0.0.1:{front.server_port}"))
+    front.RequestHandlerClass.patience.set()
     assert (code, len(sentences["proxy"])) == (int(sentence != "ok"), 1)
     assert sentence in sentences["proxy"][0]
 
