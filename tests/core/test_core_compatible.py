@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import inspect, text
@@ -60,21 +59,23 @@ def code_of(folder: Path, *declared: str) -> Migrations:
     return Migrations("modhub_steps", str(versions.parent), "steps_")
 
 
-@pytest.fixture
-def core(new_database: Callable[[str], str]) -> Iterator[Any]:
-    """The configured core over a migrated database."""
-    registry: Any = modhub.configure({"sqlalchemy.url": new_database(""), "modhub.secret": TEST_SECRET}).registry
-    yield registry
-    find_service(registry, Databases).dispose()
+@pytest.fixture(scope="module")
+def core() -> list[Migrations]:
+    """The core's migrations, which do not depend on the database."""
+    settings = {"sqlalchemy.url": "sqlite:////nowhere/modhub.sqlite", "modhub.secret": TEST_SECRET}
+    return find_service(modhub.configure(settings, makes_store=False).registry, Declarations).migrations
 
 
 @pytest.fixture
-def databases(core: Any) -> Databases:
-    return find_service(core, Databases)
+def databases(new_database: Callable[[str], str]) -> Iterator[Databases]:
+    """Those of a database that is migrated for the core."""
+    made = Databases(new_database(""))
+    yield made
+    made.dispose()
 
 
-def with_core(core: Any, package: Migrations) -> list[Migrations]:
-    return [*find_service(core, Declarations).migrations, package]
+def with_core(core: list[Migrations], package: Migrations) -> list[Migrations]:
+    return [*core, package]
 
 
 UNSAID, NONE, MORE = "", "compatible_with = None", "expands = True"
@@ -104,7 +105,7 @@ ONE, TWO, THREE = (f'compatible_with = "steps_{number}"' for number in (1, 2, 3)
     ],
 )
 def test_older_code_runs_on_what_is_compatible_with_it(
-    core: Any, databases: Databases, tmp_path: Path, newer: tuple[str, ...], works: bool
+    core: list[Migrations], databases: Databases, tmp_path: Path, newer: tuple[str, ...], works: bool
 ) -> None:
     # C-RUN-3, C-RUN-13
     old, new = code_of(tmp_path, UNSAID), code_of(tmp_path, UNSAID, *newer)
@@ -122,7 +123,9 @@ def test_older_code_runs_on_what_is_compatible_with_it(
     assert migrate.behind(databases, with_core(core, old)) == ([] if works else ["modhub_steps"])
 
 
-def test_code_between_runs_on_what_is_compatible_with_it_alone(core: Any, databases: Databases, tmp_path: Path) -> None:
+def test_code_between_runs_on_what_is_compatible_with_it_alone(
+    core: list[Migrations], databases: Databases, tmp_path: Path
+) -> None:
     # C-RUN-13
     migrate.upgrade(databases, with_core(core, code_of(tmp_path, UNSAID, ONE, TWO, MORE)))
     for known in ((UNSAID, ONE), (UNSAID, ONE, TWO)):
@@ -134,7 +137,7 @@ def test_code_between_runs_on_what_is_compatible_with_it_alone(core: Any, databa
 
 @pytest.mark.parametrize("damage", ["DELETE FROM core_compatible_revision", "DROP TABLE core_compatible_revision"])
 def test_without_its_row_a_newer_schema_is_refused(
-    core: Any, databases: Databases, tmp_path: Path, damage: str
+    core: list[Migrations], databases: Databases, tmp_path: Path, damage: str
 ) -> None:
     # C-RUN-13
     old = code_of(tmp_path, UNSAID)
@@ -145,7 +148,9 @@ def test_without_its_row_a_newer_schema_is_refused(
         migrate.refuse_when_behind(databases, with_core(core, old))
 
 
-def test_rows_are_recorded_for_what_is_applied_already(core: Any, databases: Databases, tmp_path: Path) -> None:
+def test_rows_are_recorded_for_what_is_applied_already(
+    core: list[Migrations], databases: Databases, tmp_path: Path
+) -> None:
     new = with_core(core, code_of(tmp_path, UNSAID, ONE))
     migrate.upgrade(databases, new)
     with databases.write_engine.begin() as connection:
@@ -161,9 +166,7 @@ Command = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def command(
-    core: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], databases: Databases
-) -> Callable[..., Command]:
+def command(capsys: pytest.CaptureFixture[str], databases: Databases) -> Callable[..., Command]:
     """``command(package)("--to", "steps_2")``: ``modhub-admin migrate`` of this code, its exit code and output."""
 
     def of(package: Migrations) -> Command:
@@ -230,7 +233,7 @@ def test_migrating_to_and_back_and_the_plan(
 
 
 def test_one_run_never_expands_and_contracts(
-    core: Any, command: Callable[..., Command], databases: Databases, tmp_path: Path
+    core: list[Migrations], command: Callable[..., Command], databases: Databases, tmp_path: Path
 ) -> None:
     # C-RUN-13: an operator who skips a release rolls as safely as others.
     old, new = code_of(tmp_path, UNSAID), code_of(tmp_path, UNSAID, MORE, TWO)
@@ -252,7 +255,7 @@ def test_one_run_never_expands_and_contracts(
 
 @pytest.mark.parametrize("declared", [(MORE, TWO, MORE), (NONE, TWO)])
 def test_what_new_code_needs_waits_for_nothing(
-    core: Any, databases: Databases, tmp_path: Path, declared: tuple[str, ...]
+    core: list[Migrations], databases: Databases, tmp_path: Path, declared: tuple[str, ...]
 ) -> None:
     # C-RUN-13
     new = with_core(core, code_of(tmp_path, UNSAID, *declared))
@@ -262,7 +265,7 @@ def test_what_new_code_needs_waits_for_nothing(
     assert ("c4" in columns(databases)) == (MORE in declared)
 
 
-def test_a_new_database_gets_everything_at_once(core: Any, databases: Databases, tmp_path: Path) -> None:
+def test_a_new_database_gets_everything_at_once(core: list[Migrations], databases: Databases, tmp_path: Path) -> None:
     new = code_of(tmp_path, UNSAID, MORE, TWO)
     migrate.upgrade(databases, with_core(core, new))
     assert columns(databases) == {"id", "c2", "c3"}

@@ -37,10 +37,17 @@ def reserved() -> Counter[str]:
 
 def named_by_tests(source: str) -> set[str]:
     """The ids in the source of each test function, its comments and decorators included; nothing else of the module."""
+    if not CLAUSE.search(source):
+        return set()
     lines = source.splitlines()
+    classes = [ast.parse(source)]
+    # Tests are in modules and classes: the statements of functions need no look.
+    for node in classes:
+        classes += [inner for inner in node.body if isinstance(inner, ast.ClassDef)]
     tests = (
         node
-        for node in ast.walk(ast.parse(source))
+        for outer in classes
+        for node in outer.body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     )
     spans = ((min(part.lineno for part in (node, *node.decorator_list)), node.end_lineno) for node in tests)
