@@ -39,7 +39,7 @@ def is_installed(folder: Path, mod: Any) -> bool:
 
 
 @pytest.mark.parametrize(("options", "environment"), LIMITED)
-@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("as_json", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_an_output_that_lacks_characters(
     fake: Any, folder: Path, options: list[str], environment: dict[str, str], as_json: bool
 ) -> None:

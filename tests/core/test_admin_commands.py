@@ -159,7 +159,7 @@ def operator_entries(site: Site) -> int:
         return session.query(AuditEntry).where(AuditEntry.actor_kind == "operator").count()
 
 
-@pytest.mark.postgres
+@pytest.mark.parametrize("dialect", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 @pytest.mark.slow
 def test_a_dry_run_changes_nothing(
     everything: Site, run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture

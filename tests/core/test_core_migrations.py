@@ -152,7 +152,9 @@ def test_the_command_migrates_and_says_so(command_line: Callable[..., tuple[int,
         assert command_line("migrate") == (0, output)
 
 
-@pytest.mark.parametrize("older", [False, True], ids=["alone", "beside one that is known"])
+@pytest.mark.parametrize(
+    "older", [False, pytest.param(True, marks=pytest.mark.long)], ids=["alone", "beside one that is known"]
+)
 def test_a_newer_schema_is_called_newer(
     command_line: Callable[..., tuple[int, str]], configured: Configured, empty: str, older: bool
 ) -> None:

@@ -135,7 +135,7 @@ def get(path):
     return f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.long)])
 def test_a_signal_lets_everything_under_way_end_and_exits_with_0(serve, number):
     # C-RUN-9, T-F9
     served = serve(drain=100)

@@ -27,7 +27,9 @@ FEATURES = (
     "modhub_auth modhub_builds modhub_downloads modhub_following "
     "modhub_moderation modhub_profiles modhub_sync modhub_tags modhub_wiki"
 )
-SUBSETS = ["", "modhub_auth", "modhub_builds", "modhub_sync", "modhub_wiki", FEATURES]
+# Features alone, without accounts.
+ALONE = [pytest.param(name, marks=pytest.mark.long) for name in ("modhub_builds", "modhub_sync", "modhub_wiki")]
+SUBSETS = ["", "modhub_auth", *ALONE, FEATURES]
 CONTRACT = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "write_clauses.py"))["contract"]()
 VARIABLE = re.compile(r"\{[^}]*\}")
 ALIASES = {

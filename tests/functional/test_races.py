@@ -162,6 +162,7 @@ def test_of_eight_registrations_of_one_address_one_is_made(service):
         assert caller.ask("POST", "/api/auth/login", registrations[1]).status == 200
 
 
+@pytest.mark.long  # in one process: tests/core/test_catalogue_races.py
 def test_whatever_meets_a_deletion_is_done_before_it_or_refused(service, own):
     # T-E4
     for turn in range(6):
@@ -241,6 +242,7 @@ class Register:
             assert when >= newest, f"read {title} of {when}, but {newest} had been acknowledged"
 
 
+@pytest.mark.long  # one writer and both processes: test_reads_after_commits.py
 def test_a_read_is_never_older_than_what_was_acknowledged_before_it(service, own):
     # T-E9
     """Eight writers put titles of their own; readers of both processes look at the mod and at the list."""

@@ -65,6 +65,7 @@ def test_ci_runs_every_test_once(tmp_path: Path) -> None:
     assert sorted(both) == sorted(collected(tmp_path, "--databases", "all"))
 
 
+@pytest.mark.long
 def test_every_part_has_quick_tests() -> None:
     """A broken view, model or template of any feature is seen in the edit loop."""
     words = ["--databases", "sqlite", "-m", "not process and not slow", *(f"tests/{part}" for part in PARTS)]
