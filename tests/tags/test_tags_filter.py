@@ -1,6 +1,7 @@
 """The filter of the list by a tag: with all other parameters, on pages and in feeds, never in the API."""
 
 import json
+import re
 from itertools import product
 from typing import Any
 from urllib.parse import urlsplit
@@ -54,9 +55,8 @@ def ids(site: Site) -> list[int]:
 
 
 def listed(site: Site, query: str) -> list[int]:
-    page = site.get(f"/Modhub?{query}").html
-    links = [link["href"] for link in page.select(".cards h3 a, .cards h2 a")]
-    return [int(link.rpartition("/")[2]) for link in links]
+    page = site.get(f"/Modhub?{query}").text.partition('<div class="cards">')[2]
+    return [int(mod_id) for mod_id in re.findall(r'<h[23]><a href="[^"]*/(\d+)"', page)]
 
 
 def expected(ids: list[int], sort: str, places: list[int]) -> list[int]:
@@ -88,7 +88,8 @@ def test_it_finds_what_has_the_tag_in_the_order_of_the_list(
     site: Site, ids: list[int], query: str, places: list[int], sort: str
 ) -> None:
     # C-TAG-4
-    pages = [listed(site, f"{query}&sort={sort}&size=3&page={number}") for number in range(1, 10)]
+    # The last of these pages are empty.
+    pages = [listed(site, f"{query}&sort={sort}&size=3&page={number}") for number in range(1, 6)]
     assert [mod_id for page in pages for mod_id in page] == expected(ids, sort, places)
     total = site.get(f"/Modhub?{query}&sort={sort}").html.find(id="results").text
     assert total == f"{len(places)} mod{'' if len(places) == 1 else 's'}"
