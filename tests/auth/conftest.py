@@ -60,36 +60,67 @@ CONTENDER = Path(__file__).with_name("contender.py")
 Call = tuple[str, dict[str, Any]]
 
 
-@pytest.fixture(name="contend")
-def _contend() -> Callable[..., tuple[list[Any], int]]:
-    return contend
+class Contenders:
+    """Two processes for the tests of a module: starting one takes longer than what it does."""
 
+    def __init__(self) -> None:
+        self._started: list[subprocess.Popen[str]] = []
 
-def contend(app: Site, processes: list[list[Call]], **settings: str) -> tuple[list[Any], int]:
-    """Make every list of calls in a process of its own, all at the same moment, over the database of ``app``.
+    def processes(self) -> list[Any]:
+        # On a busy machine a lock is not there within the usual seconds.
+        environ = {**os.environ, "PYTHONWARNINGS": "ignore", "MODHUB_LOCK_SECONDS": "60"}
+        command, pipe = [sys.executable, str(CONTENDER)], subprocess.PIPE
+        while len(self._started) < 2:
+            self._started.append(subprocess.Popen(command, env=environ, stdin=pipe, stdout=pipe, text=True))
+        return self._started
 
-    Answers ``[status, body]`` of every call, and how many passwords were verified in all.
-    """
-    app_settings = {"sqlalchemy.url": str(app.registry.settings["sqlalchemy.url"]), "modhub.secret": TEST_SECRET}
-    app_settings |= {"pyramid.includes": "modhub_auth", **settings}
-    environ = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    pipe = subprocess.PIPE
-    command = [sys.executable, str(CONTENDER)]
-    started = [subprocess.Popen(command, env=environ, stdin=pipe, stdout=pipe, text=True) for _ in processes]
-    try:
-        for process, calls in zip(started, processes, strict=True):
-            process.stdin.write(json.dumps({"settings": app_settings, "calls": calls}) + "\n")
-            process.stdin.flush()
-        assert [process.stdout.readline() for process in started] == ["ready\n"] * len(started)
-        for process in started:
-            process.stdin.write("go\n")
-            process.stdin.flush()
-        reports = [json.loads(process.communicate(timeout=240)[0]) for process in started]
-    finally:
-        for process in started:
+    def end(self) -> None:
+        while self._started:
+            process = self._started.pop()
             process.kill()
             process.communicate()
-    return [answer for report in reports for answer in report["answers"]], sum(report["verified"] for report in reports)
+
+
+@pytest.fixture(scope="module")
+def contenders() -> Iterator[Contenders]:
+    made = Contenders()
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def contend(contenders: Contenders) -> Callable[..., tuple[list[Any], int]]:
+    """``contend(app, [calls, calls])`` makes each list of calls in a process of its own, over the database of ``app``.
+
+    All are made at the same moment. Answers ``[status, body]`` of every call, and how many passwords were verified.
+    """
+
+    def tell(process: Any, line: str) -> None:
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+
+    def reports(jobs: list[dict[str, Any]]) -> list[Any]:
+        processes = contenders.processes()
+        for process, job in zip(processes, jobs, strict=True):
+            tell(process, json.dumps(job))
+        assert [process.stdout.readline() for process in processes] == ["ready\n"] * len(processes)
+        for process in processes:
+            tell(process, "go")
+        return [json.loads(process.stdout.readline()) for process in processes]
+
+    def run(app: Site, processes: list[list[Call]], **settings: str) -> tuple[list[Any], int]:
+        app_settings = {"sqlalchemy.url": str(app.registry.settings["sqlalchemy.url"]), "modhub.secret": TEST_SECRET}
+        app_settings |= {"pyramid.includes": "modhub_auth", **settings}
+        try:
+            reported = reports([{"settings": app_settings, "calls": calls} for calls in processes])
+        except BaseException:
+            # They would answer the next test with what is left of this one.
+            contenders.end()
+            raise
+        answers = [answer for report in reported for answer in report["answers"]]
+        return answers, sum(report["verified"] for report in reported)
+
+    return run
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""A second process over the same database: makes the calls from standard input, all at once.
+"""A second process over the same database: makes the calls from standard input, all at once, until that ends.
 
-In: one JSON line ``{"settings": {...}, "calls": [[path, body], ...]}``; prints ``ready``, starts at the next line.
-Out: one JSON line ``{"answers": [[status, body], ...], "verified": <number of password checks>}``.
+In: a JSON line ``{"settings": {...}, "calls": [[path, body], ...]}``; prints ``ready``, starts at the next line.
+Out: a JSON line ``{"answers": [[status, body], ...], "verified": <number of password checks>}``.
 """
 
 import json
@@ -28,8 +28,7 @@ class Counting(QueuedHasher):
         return super().verify(known, password)
 
 
-def main() -> None:
-    job = json.loads(sys.stdin.readline())
+def contend(job: dict) -> None:
     config = modhub.configure(job["settings"])
     find_service(config.registry, AuthServices).passwords = passwords = Counting(
         HashingGate(), memory_kib=8, time_cost=1
@@ -50,4 +49,5 @@ def main() -> None:
     find_service(config.registry, Databases).dispose()
 
 
-main()
+for line in sys.stdin:
+    contend(json.loads(line))
