@@ -14,7 +14,7 @@ from sqlalchemy import JSON, Boolean, MetaData, Table, inspect, select, text
 import modhub
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.declarations import Declarations
+from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
 from modhub_testing.caller import patiently
 from modhub_testing.service import PASSWORD, SERVICE_SECRET, Installation
@@ -35,12 +35,19 @@ SETTINGS = {
 Rows = dict[str, list[dict[str, Any]]]
 
 
+@pytest.fixture(scope="module")
+def packages() -> list[Migrations]:
+    """All migrations, which do not depend on the database."""
+    url = "sqlite:////nowhere/modhub.sqlite"
+    settings = {"sqlalchemy.url": url, "modhub.secret": SERVICE_SECRET, "pyramid.includes": FEATURES}
+    return find_service(modhub.configure(settings, makes_store=False).registry, Declarations).migrations
+
+
 @contextmanager
-def configured(service: Installation) -> Iterator[Any]:
-    settings = {"sqlalchemy.url": service.url, "modhub.secret": SERVICE_SECRET, "pyramid.includes": FEATURES}
-    registry: Any = modhub.configure(settings).registry
-    yield registry
-    find_service(registry, Databases).dispose()
+def databases_of(service: Installation) -> Iterator[Databases]:
+    databases = Databases(service.url)
+    yield databases
+    databases.dispose()
 
 
 def value_of(column: Any, value: Any) -> Any:
@@ -73,17 +80,17 @@ def rows_of(connection: Any, tables: Rows) -> Rows:
     return contents
 
 
-def restore(service: Installation, state: dict[str, Any]) -> Rows:
+def restore(service: Installation, state: dict[str, Any], packages: list[Migrations]) -> Rows:
     """Restore the database and the files; return the rows as this database has them."""
-    with configured(service) as registry:
-        for package in find_service(registry, Declarations).migrations:
+    with databases_of(service) as databases:
+        for package in packages:
             # A feature of today may not have been there then.
             if package.version_table not in state["revisions"]:
                 continue
-            with find_service(registry, Databases).write_engine.begin() as connection:
+            with databases.write_engine.begin() as connection:
                 config = migrate._config(package, connection)
                 command.upgrade(config, state["revisions"][package.version_table])
-        with find_service(registry, Databases).write_engine.begin() as connection:
+        with databases.write_engine.begin() as connection:
             tables = reflected(connection, state["tables"])
             # What a migration itself has put there.
             for table in reversed(tables):
@@ -91,7 +98,7 @@ def restore(service: Installation, state: dict[str, Any]) -> Rows:
             for table in tables:
                 rows = [{k: value_of(table.c[k], v) for k, v in row.items()} for row in state["tables"][table.name]]
                 connection.execute(table.insert(), rows)
-                if find_service(registry, Databases).dialect == "postgresql" and "id" in table.c:
+                if databases.dialect == "postgresql" and "id" in table.c:
                     # As pg_restore does: numbers that were given out are not given out again.
                     sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
                     connection.execute(text(f"SELECT setval({sequence}, max(id)) FROM {table.name}"))
@@ -113,7 +120,7 @@ DROPPED = {"following_lease": None, "sync_lease": None, "downloads_state": "unti
 
 
 def content(service: Installation, state: dict[str, Any]) -> Rows:
-    with configured(service) as registry, find_service(registry, Databases).readonly_engine.connect() as connection:
+    with databases_of(service) as databases, databases.readonly_engine.connect() as connection:
         return rows_of(connection, state["tables"])
 
 
@@ -127,10 +134,19 @@ def without_dropped(rows: Rows) -> Rows:
 
 
 @pytest.fixture(scope="module")
-def upgraded(services, kind, state) -> Any:
-    """The service on the newest schema, its rows before, between the two runs of ``migrate``, and afterwards."""
+def restored(services, kind, state, packages) -> tuple[Installation, Rows, list[str]]:
+    """The service of then, with its rows and the names of its tables."""
     service = services(kind, 0, includes=FEATURES, settings=SETTINGS)
-    contents = [restore(service, state)]
+    rows = restore(service, state, packages)
+    with databases_of(service) as databases:
+        return service, rows, inspect(databases.readonly_engine).get_table_names()
+
+
+@pytest.fixture(scope="module")
+def upgraded(restored, state) -> Any:
+    """The service on the newest schema, its rows before, between the two runs of ``migrate``, and afterwards."""
+    service, before, _ = restored
+    contents = [before]
     for _ in "expand", "contract":
         ended = service.admin("migrate")
         assert ended.returncode == 0, ended
@@ -138,26 +154,23 @@ def upgraded(services, kind, state) -> Any:
     return service, *contents
 
 
-def test_the_recorded_state_has_rows_in_every_table_of_then(services, kind, state):
-    service = services(kind, 0, includes=FEATURES)
-    restore(service, state)
-    with configured(service) as registry:
-        names = inspect(find_service(registry, Databases).readonly_engine).get_table_names()
+def test_the_recorded_state_has_rows_in_every_table_of_then(restored, state):
+    names = restored[2]
     tables = {name for name in names if not name.startswith(("fts_", "sqlite_")) and not name.endswith("_version")}
     assert tables == set(state["tables"])
     assert [name for name, rows in state["tables"].items() if not rows] == []
     assert len(state["files"]) > 5
 
 
-def test_migrating_loses_no_row_and_no_value(upgraded, state):
+def test_migrating_loses_no_row_and_no_value(upgraded, state, packages):
     service, before, between, after = upgraded
     recorded = {name: rows for name, rows in state["tables"].items() if name != "core_compatible_revision"}
     assert sum(map(len, before.values())) == sum(map(len, recorded.values()))
     assert service.admin("migrate").stdout == "The database is up to date.\n"
-    with configured(service) as registry:
-        assert migrate.behind(find_service(registry, Databases), find_service(registry, Declarations).migrations) == []
-        for package in find_service(registry, Declarations).migrations:
-            assert migrate.schema_differences(find_service(registry, Databases), package) == []
+    with databases_of(service) as databases:
+        assert migrate.behind(databases, packages) == []
+        for package in packages:
+            assert migrate.schema_differences(databases, package) == []
     # Processes of the older code go on between the two runs.
     for rows, expected in ((between, before), (after, without_dropped(before))):
         assert list(rows) == list(expected)
