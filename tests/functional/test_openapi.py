@@ -357,6 +357,8 @@ def test_the_reference_has_a_table_for_each_schema_and_each_parameter(start: Sta
     assert len(schemas) > 80
     assert {name: names(f"schema-{name}") for name in schemas} == schemas
     assert len(page.select('tbody[id^="schema-"]')) == len(schemas)
+    regions = [region["aria-label"] for region in page.select(".reference .scroll")]
+    assert len(set(regions)) == len(regions)
     declared = {
         served.operation.id: [
             *(f"{{{segment.name}}}" for segment in served.segments),
