@@ -21,7 +21,7 @@ from modhub_testing.databases import TemplateDatabases
 from modhub_testing.object_store import SeaweedFS
 from modhub_testing.pooler import Pooler
 from modhub_testing.postgres import PostgresServer
-from modhub_testing.service import Installation
+from modhub_testing.service import PASSWORD, Installation
 
 FEATURES = "modhub_auth modhub_downloads modhub_following modhub_sync"
 ROUNDS = 5_000 if os.environ.get("MODHUB_LONG_RACES") else 200
@@ -90,17 +90,31 @@ def letters(machines: list[Installation]) -> Counter[tuple[str, str]]:
     return Counter((str(message["To"]), str(message["Subject"])) for message in parsed)
 
 
+def register(caller: Caller, number: int) -> Any:
+    """A session of a new account."""
+    credentials = {"email": f"person{number}@example.org", "password": PASSWORD}
+    return caller.need(201, "POST", "/api/auth/register", credentials)
+
+
+def refresh(caller: Caller, session: Any) -> Any:
+    """The session with new tokens."""
+    return caller.need(200, "POST", "/api/auth/refresh", {"refreshToken": session["refreshToken"]})
+
+
 def test_what_one_machine_wrote_the_other_reads_and_nothing_is_done_twice(machines: list[Installation]) -> None:
     first, second = machines
     (writing,), (reading, sleeper) = first.processes, second.processes
-    people = [first.register(f"person{number}").token for number in range(ACCOUNTS)]
-    authors = [Caller([writing.port], token) for token in people]
-    reader = Caller([reading.port])
+    writer, reader = Caller([writing.port]), Caller([reading.port])
+    sessions = [register(writer, number) for number in range(ACCOUNTS)]
+    authors = []
     mods = []
     for number in range(ROUNDS):
         if number % (ROUNDS // 20) == 0:
             asleep = number // (ROUNDS // 20) % 2 == 0
             os.kill(sleeper.popen.pid, signal.SIGSTOP if asleep else signal.SIGCONT)
+            # The long form may take longer than an access token lasts.
+            sessions = [refresh(writer, session) for session in sessions]
+            authors = [Caller([writing.port], session["accessToken"]) for session in sessions]
         content = f"content {number}".encode()
         mod = authors[number % ACCOUNTS].published(f"Round {number}", content)
         address = f"/api/modhub/{mod['id']}"
@@ -109,11 +123,11 @@ def test_what_one_machine_wrote_the_other_reads_and_nothing_is_done_twice(machin
         mods.append(mod)
     os.kill(sleeper.popen.pid, signal.SIGCONT)
 
-    for caller in (Caller([writing.port]), reader, Caller([sleeper.port])):
+    for caller in (writer, reader, Caller([sleeper.port])):
         assert caller.need(200, "GET", "/api/modhub")["total"] == ROUNDS
         assert Counter(guids_of_feed(caller)) == Counter(mod["guid"] for mod in mods)
     # One download of one caller each, counted by whichever machine, and readable on the other.
-    wait_until(lambda: all(total_downloads(Caller([writing.port]), mod) == 1 for mod in mods))
+    wait_until(lambda: all(total_downloads(writer, mod) == 1 for mod in mods))
     assert {total_downloads(reader, mod) for mod in mods} == {1}
     wait_until(lambda: len(letters(machines)) >= ACCOUNTS)
     time.sleep(2)
