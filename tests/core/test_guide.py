@@ -26,7 +26,7 @@ from modhub_testing.mods import hide_mod, mod_address, new_mod, publish_test_mod
 from modhub_testing.pages import new_visitor
 from modhub_testing.workers import run_worker
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
 PACKAGE = "modhub_bookmarks"
@@ -60,6 +60,7 @@ def feature(tmp_path_factory: pytest.TempPathFactory) -> Any:
     sys.path.remove(str(folder))
 
 
+@pytest.mark.postgres
 def test_its_own_test_passes(feature: Path, start: Start) -> None:
     tests = runpy.run_path(str(feature / "tests" / "test_bookmarks.py"))
     tests["test_a_bookmark_is_closed_to_strangers"](start)
@@ -263,6 +264,7 @@ def test_its_views_its_panel_and_its_subscribers(feature: Path, start: Start) ->
         assert services.count_of_account(session, 8) == 0
 
 
+@pytest.mark.postgres
 def test_it_refuses_while_another_connection_writes(feature: Path, start: Start) -> None:
     # C-OWN-13
     site = start(INCLUDES, modhub__lock_seconds="1")

@@ -17,8 +17,6 @@ from modhub_testing import Site, Start
 
 from .advisory_site import API, DIGEST, FEATURES, TEXTS, advise, listed, signed_in, withdraw
 
-pytestmark = pytest.mark.postgres
-
 ATOM = "{http://www.w3.org/2005/Atom}"
 SAME_PREFIX = DIGEST[:5] + "f" * 59
 NEXT_PREFIX = f"{int(DIGEST[:5], 16) + 1:05x}" + "0" * 59
@@ -30,6 +28,7 @@ def site(start: Start) -> Site:
     return start(FEATURES)
 
 
+@pytest.mark.postgres
 def test_all_that_begin_so_are_answered_and_no_others(site: Site) -> None:
     # C-ADV-1, C-ADV-2, C-HTTP-3
     empty = site.get(f"{API}/{DIGEST[:5]}")
@@ -110,6 +109,7 @@ def test_a_change_moves_the_serial_and_is_in_no_list_of_changes(start: Start) ->
     assert site.get("/api/modhub/changes?since=0").json["changes"] == []
 
 
+@pytest.mark.postgres
 def test_a_change_is_seen_at_once_by_all_processes(site: Site, start: Start) -> None:
     # C-ADV-3
     other = start(FEATURES, url=str(site.registry.settings["sqlalchemy.url"]), fresh=True)

@@ -18,8 +18,6 @@ from modhub_testing.pages import messages_on
 
 from .advisory_site import API, DIGEST, FEATURES, TEXTS, advise, listed, signed_in, withdraw
 
-pytestmark = pytest.mark.postgres
-
 WORDS = ("--kind", "malware", "--reason", TEXTS["reason"], "--advice", TEXTS["advice"])
 
 
@@ -91,6 +89,7 @@ def test_what_makes_no_sense_is_one_sentence(
     assert site.get(API).json["advisories"] == []
 
 
+@pytest.mark.postgres
 def test_a_file_is_found_in_all_mods_and_elsewhere(start: Start) -> None:
     # C-ADV-1, T-G9
     site = start(f"{FEATURES} modhub_builds", ApiPrivateKeys="the-agents-key")

@@ -22,7 +22,7 @@ from modhub_testing.pages import form_at, messages_on, new_visitor
 from .cases_kit import FACTS, make_case, rule, ruling_of
 from .conftest import PASSWORD, Person, make_moderator, register, text_of
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 LOGIN = "/Modhub/account/login"
 
 

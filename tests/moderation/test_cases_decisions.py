@@ -21,7 +21,7 @@ from modhub_testing import Site
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, case_of, make_case, rule, ruling_of
 from .conftest import Person, emails_to, make_moderator, register, text_of
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 HIDE, REMOVE, BLOCK, DELETE = DecisionKind.HIDE, DecisionKind.REMOVE, DecisionKind.BLOCK, DecisionKind.DELETE
 DISMISS, RELEASE, UNBLOCK = DecisionKind.DISMISS, DecisionKind.RELEASE, DecisionKind.UNBLOCK
@@ -238,6 +238,7 @@ def test_what_is_refused(site: Site, ada: Person, mo: Person) -> None:
     rule(site, gone, ruling_of(DISMISS), mo)
 
 
+@pytest.mark.postgres
 def test_a_mod_stays_hidden_while_any_decision_wants_it(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-5
     first, second = ada.publish("One", description="What it is for"), ada.publish("Two", description="What it is for")
@@ -268,6 +269,7 @@ def test_an_operator_s_hiding_outlasts_a_block(site: Site, ada: Person, mo: Pers
     assert state_of(site, mod, ada) == SHOWN
 
 
+@pytest.mark.postgres
 def test_a_decision_ends_by_itself(site: Site, ada: Person, bob: Person, mo: Person) -> None:
     # C-CAS-5
     mod = ada.publish("Tool", description="What it is for")
@@ -335,6 +337,7 @@ def test_the_records_show_what_was_changed(site: Site, ada: Person, mo: Person) 
     ]
 
 
+@pytest.mark.postgres
 def test_what_goes_with_an_account(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-9
     mod = ada.publish("Tool", description="What it is for")
@@ -361,6 +364,7 @@ def test_what_goes_with_an_account(site: Site, ada: Person, mo: Person) -> None:
     assert faults(site) == []
 
 
+@pytest.mark.postgres
 def test_a_moderator_who_was_removed_decides_nothing(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-1
     case_id = make_case(site, ada, ada.publish("Tool"))

@@ -12,7 +12,7 @@ from modhub_testing.pages import messages_on, new_visitor
 from .cases_kit import make_case, rule, ruling_of
 from .conftest import Person
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 CASES = "/Modhub/moderation/cases"
 
 

@@ -15,7 +15,7 @@ from modhub_testing.pages import form_at, messages_on, new_visitor
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, make_case, rule, ruling_of
 from .conftest import Person, make_moderator, text_of
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 CASES = "/Modhub/moderation/cases"
 HIDE = {"kind": "hide", "basis": "terms", "clause": "§ 4", "facts": FACTS}
 
@@ -37,6 +37,7 @@ def statement_to(person: Person) -> str:
     return [text_of(message) for message in person.emails() if "decision about" in message["Subject"]][-1]
 
 
+@pytest.mark.postgres
 def test_a_moderator_reads_and_decides(site: Site, ada: Person, bob: Person, mo: Person) -> None:
     # C-CAS-3, C-CAS-6
     mod = ada.publish("Tool")
@@ -121,6 +122,7 @@ def test_a_moderator_is_not_told_who_reported_them(site: Site, bob: Person, mo: 
         assert "Bob" in other.pages.get(path)
 
 
+@pytest.mark.postgres
 def test_the_owner_reads_the_statement_and_appeals(site: Site, ada: Person, bob: Person, mo: Person) -> None:
     # C-CAS-6, C-APL-1
     mod = ada.publish("Tool")

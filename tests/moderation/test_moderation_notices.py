@@ -21,7 +21,7 @@ from modhub_testing.workers import run_worker
 
 from .reporters import STRANGER, Person, cases_of, notices_of, register, report, start_moderated
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -177,6 +177,7 @@ def _key_token(site: Site, person: Person) -> str:
     return str(site.post_json("/api/auth/exchange", {"key": key.key}).json["accessToken"])
 
 
+@pytest.mark.postgres
 def test_one_caller_and_one_account_send_so_many_in_a_window(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-NTC-5
     site = start_moderated(start, monkeypatch, modhub_moderation__notices="2")
@@ -202,6 +203,7 @@ def test_one_caller_and_one_account_send_so_many_in_a_window(start: Start, monke
     assert len(notices_of(site)) == 5
 
 
+@pytest.mark.postgres
 def test_notices_at_the_same_moment_join_one_case(site: Site, ada: Person) -> None:
     # C-NTC-1
     mod, callers = ada.publish(), 6
@@ -220,6 +222,7 @@ def test_notices_at_the_same_moment_join_one_case(site: Site, ada: Person) -> No
     assert case.weight == 500 + callers
 
 
+@pytest.mark.postgres
 def test_a_mod_that_is_hidden_meanwhile_is_not_reported(
     site: Site, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +237,7 @@ def test_a_mod_that_is_hidden_meanwhile_is_not_reported(
     assert (notices_of(site), cases_of(site)) == ([], [])
 
 
+@pytest.mark.postgres
 def test_an_old_notice_is_erased_after_its_case_has_ended(site: Site, ada: Person, bob: Person) -> None:
     # C-NTC-8, C-CAS-9
     mods = [ada.publish(title) for title in ("Old", "Fresh", "Open")]

@@ -36,7 +36,7 @@ from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_vis
 
 from .cases_kit import make_case, rule, ruling_of
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 ADA = {"email": "ada@example.org", "password": "correct horse battery"}
 BOB = {"email": "bob@example.org", "password": "correct horse battery"}
@@ -143,6 +143,7 @@ def test_it_needs_fresh_proof_and_waits_for_the_one_before(site: Site) -> None:
     new_visitor(site).get(PAGE, status=303)
 
 
+@pytest.mark.postgres
 def test_everything_of_the_account_is_in_it_and_nothing_of_others(site: Site) -> None:
     # C-DAT-2, C-DAT-3
     ada, bob = sign_up(site), sign_up(site, BOB)

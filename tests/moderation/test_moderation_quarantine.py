@@ -23,7 +23,7 @@ from modhub_testing.mods import mod_address
 
 from .reporters import Person, cases_of, emails_to, notices_of, register, report, start_moderated, text_of
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -52,6 +52,7 @@ def decisions_of(site: Site) -> list[Decision]:
         return list(session.scalars(select(Decision).order_by(Decision.id)))
 
 
+@pytest.mark.postgres
 def test_two_trusted_reporters_hide_a_mod(site: Site) -> None:
     # C-NTC-10
     ada, rita, rob = (register(site, name) for name in ("Ada", "Rita", "Rob"))

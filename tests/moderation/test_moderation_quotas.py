@@ -25,7 +25,7 @@ from modhub_moderation.quotas.models import CountedUpload
 from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 CALLERS = 6
 PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
@@ -175,6 +175,7 @@ def test_files_have_a_limit_that_names_what_is_used(begin: Begin) -> None:
     assert counted(site, account_id) == 0
 
 
+@pytest.mark.postgres
 def test_uploads_within_an_hour_have_a_limit(begin: Begin) -> None:
     # C-QUO-4
     site = begin(quota_uploads="2")
@@ -251,6 +252,7 @@ def test_a_publisher_key_counts_as_its_account(begin: Begin) -> None:
     [("quota_uploads", "2", 10), ("quota_megabytes", "1", MB // 2)],
     ids=["uploads", "bytes"],
 )
+@pytest.mark.postgres
 def test_uploads_at_once_do_not_get_beyond_a_limit(
     begin: Begin, monkeypatch: pytest.MonkeyPatch, setting: str, limit: str, size: int
 ) -> None:
@@ -269,6 +271,7 @@ def test_uploads_at_once_do_not_get_beyond_a_limit(
     assert sorted(statuses) == [201, 201, *[refusal] * (CALLERS - 2)]
 
 
+@pytest.mark.postgres
 def test_mods_created_at_once_do_not_get_beyond_the_limit(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-QUO-6
     monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
@@ -316,6 +319,7 @@ def test_a_new_account_reads_until_when_it_is_new(begin: Begin) -> None:
     assert f"From {day.day} {day:%B %Y} on" in shown
 
 
+@pytest.mark.postgres
 def test_what_is_counted_goes_with_the_hour_and_the_account(begin: Begin) -> None:
     # C-QUO-8
     site = begin(quota_uploads="9")

@@ -18,7 +18,7 @@ from modhub_testing.pages import new_visitor
 
 from .conftest import Person, begin, register
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 DESK = "/Modhub/moderation"
 Run = Callable[..., tuple[int, str]]
 
@@ -91,6 +91,7 @@ def test_a_blocked_moderator_is_none(site: Site, mo: Person) -> None:
     mo.pages.get(DESK, status=404)
 
 
+@pytest.mark.postgres
 def test_a_deleted_account_is_no_moderator(site: Site, mo: Person, admin: Any) -> None:
     assert site.find_service(IProfiles).get_profiles({mo.id})
     admin("account", "delete", str(mo.id))

@@ -24,7 +24,7 @@ from modhub_testing.pages import form_at, messages_on
 from .cases_kit import make_case, rule, ruling_of
 from .conftest import Person
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 QUEUE, BULK = "/Modhub/moderation/queue", "/Modhub/moderation/bulk"
 FILLED = {"ground": "deceptive", "basis": "terms", "clause": "4", "facts": "The same advertisement, many times."}
@@ -71,6 +71,7 @@ def test_it_is_of_moderators_alone(site: Site, ada: Person) -> None:
         ada.pages.post(path, {"confirmed": "1"}, status="4*")
 
 
+@pytest.mark.postgres
 def test_open_cases_come_by_weight_then_by_age(site: Site, ada: Person, mo: Person) -> None:
     # C-QUE-1
     assert messages_on(mo.pages.get(QUEUE)) == ["queue_empty"]
@@ -110,6 +111,7 @@ def test_owner_reporters_history_and_files_stand_side_by_side(site: Site, ada: P
     assert "stranger@example.org" not in shown
 
 
+@pytest.mark.postgres
 def test_the_number_of_statements_does_not_grow(site: Site, ada: Person, bob: Person, mo: Person) -> None:
     seen = []
     for number in (1, 4):
@@ -122,6 +124,7 @@ def test_the_number_of_statements_does_not_grow(site: Site, ada: Person, bob: Pe
     assert seen[0] == seen[1]
 
 
+@pytest.mark.postgres
 def test_first_publications_and_look_alike_titles(site: Site, ada: Person, bob: Person, mo: Person) -> None:
     # C-QUE-3, C-QUE-4
     first = ada.publish("Calm HUD")
@@ -158,6 +161,7 @@ def test_other_titles_have_other_shapes() -> None:
 
 
 @pytest.mark.parametrize("kind", ["hide", "delete"])
+@pytest.mark.postgres
 def test_a_wave_is_listed_and_then_decided_at_once(site: Site, ada: Person, bob: Person, mo: Person, kind: str) -> None:
     # C-QUE-5
     mods = [ada.publish(f"Coins {number}") for number in range(4)]
@@ -212,6 +216,7 @@ def test_chosen_cases_are_dismissed_together(site: Site, ada: Person, mo: Person
     assert set(cases_on(mo.pages.get(QUEUE))) == set(cases) - chosen
 
 
+@pytest.mark.postgres
 def test_what_was_decided_meanwhile_is_left_alone(site: Site, ada: Person, mo: Person) -> None:
     # C-QUE-5
     mods = [ada.publish(f"Tool {number}") for number in range(2)]
@@ -255,6 +260,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault[1]).__name__)
+@pytest.mark.postgres
 def test_what_fails_stops_none_of_the_rest(
     site: Site, ada: Person, mo: Person, monkeypatch: pytest.MonkeyPatch, fault: tuple[str, Exception]
 ) -> None:
@@ -272,6 +278,7 @@ def test_what_fails_stops_none_of_the_rest(
     assert len(ada.emails()) - before == 2, "nothing of what failed was sent"
 
 
+@pytest.mark.postgres
 def test_the_rest_is_not_tried_while_the_database_is_gone(
     site: Site, ada: Person, mo: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

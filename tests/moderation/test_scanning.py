@@ -30,8 +30,6 @@ from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 from modhub_testing.workers import run_worker
 
-pytestmark = pytest.mark.postgres
-
 FEATURES = "modhub_auth modhub_profiles modhub_builds modhub_moderation"
 PASSWORD = "correct horse battery"
 MACHINE = "a-key-of-a-build-agent"
@@ -269,6 +267,7 @@ def test_a_draft_waits_for_the_scanner_and_is_published_after_it(later: Site, cl
     assert ada.publish(mod)["published"] is True
 
 
+@pytest.mark.postgres
 def test_what_is_found_later_has_to_be_replaced(later: Site, clamd: FakeClamd) -> None:
     # C-SCN-5
     ada = author_at(later)
@@ -330,6 +329,7 @@ def test_pictures_of_profiles_do_not_wait(later: Site, clamd: FakeClamd) -> None
     assert count(later, StoredBlob) == 0
 
 
+@pytest.mark.postgres
 def test_a_deleted_mod_and_account_leave_a_hit_without_them(later: Site, clamd: FakeClamd) -> None:
     # C-SCN-2
     ada = author_at(later)
@@ -363,6 +363,7 @@ def test_moderators_see_the_rule_and_nobody_else(start: Start, clamd: FakeClamd)
     new_visitor(site).get("/Modhub/moderation/scans", status=404)
 
 
+@pytest.mark.postgres
 def test_metrics_tell_what_became_of_scans(later: Site, clamd: FakeClamd) -> None:
     before = scans(later)
     ada = author_at(later)

@@ -12,8 +12,6 @@ from modhub_profiles.models import AuthorProfile, ModLinks
 from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, new_visitor
 
-pytestmark = pytest.mark.postgres
-
 PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
 
 

@@ -20,8 +20,6 @@ from modhub_testing.pages import form_at, messages_on, new_visitor
 
 from .conftest import image
 
-pytestmark = pytest.mark.postgres
-
 HERE, AUTHOR = "/Modhub/profile", f"/Modhub/by/{OWNER}"
 SENTENCE = 'I build <i>overlays</i> & "maps".'
 

@@ -2,14 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from modhub_profiles.models import ModLinks
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
-
-pytestmark = pytest.mark.postgres
 
 NOTHING = {"source": None, "report": None, "community": None, "license": None}
 ALL = {

@@ -18,8 +18,6 @@ from modhub_testing.mods import OWNER, published_mod
 from .conftest import image
 from .test_profiles_authors import AUTHOR, describe, portrait, send_picture
 
-pytestmark = pytest.mark.postgres
-
 
 def call(site: Site, method: str, *values: Any) -> Any:
     part = site.find_service(IModeration).parts["author_profile"]

@@ -19,8 +19,6 @@ from .conftest import FEATURES
 from .test_profiles_authors import AUTHOR, describe, image, portrait, send_picture
 from .test_profiles_links import ALL, NOTHING, put
 
-pytestmark = pytest.mark.postgres
-
 
 def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     command = site.declarations.commands["profile"]
@@ -71,6 +69,7 @@ def test_pictures_have_names_for_operators(site: Site) -> None:
         assert names == {profile.picture_id: f"the picture of account {OWNER}"}
 
 
+@pytest.mark.postgres
 def test_models_and_migrations_agree(site: Site) -> None:
     # C-RUN-13
     for package in site.declarations.migrations:
@@ -92,6 +91,7 @@ def test_the_demo_can_be_filled_twice(start: Start) -> None:
     assert shown == {title: NOTHING | dict(links) for title, links in SAMPLE_LINKS.items()}
 
 
+@pytest.mark.postgres
 def test_two_requests_make_one_row(site: Site) -> None:
     # The second insert of a key must not fail.
     mod = published_mod(site)
@@ -112,6 +112,7 @@ def test_somebody_elses_mod_is_refused_by_the_service_too(site: Site) -> None:
     assert site.get(mod_address(mod, "links")).json == NOTHING
 
 
+@pytest.mark.postgres
 def test_the_feature_leaves_and_comes_back(start: Start) -> None:
     # C-RUN-7
     site = start(FEATURES)

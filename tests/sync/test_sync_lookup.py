@@ -20,8 +20,6 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
-pytestmark = pytest.mark.postgres
-
 ABSENT = "01234567-89AB-cdef-0123-456789abcdef"
 LOOKUP, UPDATES = "/api/modhub/lookup", "/api/modhub/updates"
 
@@ -71,6 +69,7 @@ def test_what_is_not_public_looks_like_what_is_not_there(site: Site) -> None:
     assert site.post_json(LOOKUP, {"guids": guids}).json["missing"] == [draft["guid"]]
 
 
+@pytest.mark.postgres
 def test_a_lookup_answers_in_the_order_asked(site: Site) -> None:
     # C-SYNC-16
     mods = [published_mod(site, title=f"mod {number}") for number in range(4)]
@@ -182,6 +181,7 @@ def test_relations_do_not_depend_on_order_or_case(site: Site) -> None:
     assert len(digests) == 1
 
 
+@pytest.mark.postgres
 def test_the_number_of_statements_is_constant(site: Site) -> None:
     # C-SYNC-16, C-SYNC-3, C-SYNC-17
     ids = insert_mods(site, [{"version": "1"}] * 30)

@@ -10,7 +10,7 @@ import pytest
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 ABSENT = "01234567-89AB-cdef-0123-456789abcdef"
 
@@ -151,6 +151,7 @@ def test_a_lock_is_checked_entry_by_entry(site: Site) -> None:
     assert nothing == {"entries": []}
 
 
+@pytest.mark.postgres
 def test_the_number_of_statements_is_constant_too(site: Site) -> None:
     for size in (2, 40):
         names = [str(uuid.uuid4()) for _ in range(size)]
@@ -205,6 +206,7 @@ def test_a_long_chain_shows_both_ends_of_its_paths(site: Site) -> None:
     assert by_guid[names[999]]["depth"] == 999
 
 
+@pytest.mark.postgres
 def test_cycles_and_wide_graphs(site: Site) -> None:
     # C-SYNC-9
     names = guids(101)

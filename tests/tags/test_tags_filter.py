@@ -17,8 +17,6 @@ from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, pub
 
 from .conftest import tag
 
-pytestmark = pytest.mark.postgres
-
 MODS = 24
 COUNTS = {1: 5, 4: 900, 9: 5, 12: 7, 20: 5}
 """Downloads by place of the mod."""
@@ -168,6 +166,7 @@ def test_programs_have_the_list_that_they_had(site: Site, ids: list[int]) -> Non
     assert site.get("/api/modhub?tag=map").json == site.get("/api/modhub").json
 
 
+@pytest.mark.postgres
 def test_drafts_hidden_and_deleted_mods_are_not_found(site: Site) -> None:
     # C-TAG-6, C-PRO-2
     shown, hidden, deleted, draft = *(published_mod(site) for _ in range(3)), new_mod(site)
@@ -206,6 +205,7 @@ def test_sqlite_reads_the_mods_of_a_rare_tag_from_its_index(site: Site, ids: lis
 
 
 @pytest.mark.parametrize("choices", [*product([True, False], repeat=3)], ids=str)
+@pytest.mark.postgres
 def test_the_way_to_read_changes_no_hit(
     site: Site, ids: list[int], monkeypatch: pytest.MonkeyPatch, choices: tuple[bool, ...]
 ) -> None:

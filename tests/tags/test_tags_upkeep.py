@@ -22,8 +22,6 @@ from modhub_testing.mods import mod_address, published_mod, upload_asset
 
 from .conftest import FEATURES, SHIPPED, tag
 
-pytestmark = pytest.mark.postgres
-
 
 def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     parser = admin.build_admin_parser(site.config)
@@ -41,6 +39,7 @@ def listed(site: Site) -> dict[str, dict[str, str]]:
     return {entry["name"]: entry["titles"] for entry in site.get("/api/modhub/tags").json["tags"]}
 
 
+@pytest.mark.postgres
 def test_models_and_migrations_agree(site: Site) -> None:
     package = next(migration for migration in site.declarations.migrations if migration.package == "modhub_tags")
     assert migrate.schema_differences(site.databases, package) == []
@@ -79,6 +78,7 @@ def test_a_name_or_title_that_cannot_be_is_a_sentence(
     assert list(listed(site)) == SHIPPED
 
 
+@pytest.mark.postgres
 def test_a_removed_tag_leaves_the_mods(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     # C-TAG-6
     mods = [published_mod(site) for _ in range(2)]
@@ -105,6 +105,7 @@ def test_without_any_tag_nothing_is_offered(site: Site) -> None:
     assert site.get(f"/Modhub/mine/{mod['id']}", headers={"Cookie": "account=7"}).html.find(id="tags") is None
 
 
+@pytest.mark.postgres
 def test_verify_finds_what_cannot_be(site: Site) -> None:
     mod = published_mod(site)
     mods = find_service(site.registry, IMods)
@@ -121,6 +122,7 @@ def test_verify_finds_what_cannot_be(site: Site) -> None:
         ]
 
 
+@pytest.mark.postgres
 def test_a_tag_that_is_being_removed_leaves_a_mod_that_just_got_it(site: Site) -> None:
     # C-TAG-6
     mod, mods = published_mod(site), find_service(site.registry, IMods)
@@ -139,6 +141,7 @@ def test_a_tag_that_is_being_removed_leaves_a_mod_that_just_got_it(site: Site) -
     assert tags_of(site, mod) == ["timer"]
 
 
+@pytest.mark.postgres
 def test_a_tag_that_is_being_removed_is_refused(site: Site) -> None:
     # C-TAG-3, C-TAG-6
     mod, mods = published_mod(site), find_service(site.registry, IMods)
@@ -157,6 +160,7 @@ def test_a_tag_that_is_being_removed_is_refused(site: Site) -> None:
             changed.result()
 
 
+@pytest.mark.postgres
 def test_two_changes_of_one_mod_happen_one_after_the_other(site: Site) -> None:
     # C-TAG-3
     mod, mods = published_mod(site), find_service(site.registry, IMods)
@@ -195,6 +199,7 @@ def test_the_samples_have_tags_of_the_list(start: Start) -> None:
         assert [tags_of(site, mod) for mod in published] == [["hud", "timer"], ["library"], ["map"], []]
 
 
+@pytest.mark.postgres
 def test_the_list_is_taken_out_and_comes_back(site: Site, start: Start) -> None:
     # C-RUN-7
     mod = published_mod(site)
