@@ -7,6 +7,7 @@ is compared is measured in turns; figures are medians. `bench.million` measures 
 import argparse
 import json
 import multiprocessing
+import os
 import sys
 import tempfile
 import time
@@ -62,6 +63,9 @@ def _fill(folder: Path, urls: dict[str, str], mods: int) -> None:
         for process in seeding:
             process.join()
             assert process.exitcode == 0
+        for database, url in urls.items():
+            servers.let_workers_finish(folder, database, url)
+    os.sync()
 
 
 def measure_pages(folder: Path, rounds: int) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from pyramid.paster import get_appsettings
 
 import modhub as application
-from bench.measuring import SERVERS, pinned
+from bench.measuring import SERVERS, cpu_seconds, pinned
 from bench.seed import seed
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
@@ -28,6 +28,10 @@ FEATURES: Final = " ".join(SHIPPED.partition("pyramid.includes =\n")[2].partitio
 LOCATION: Final = "/_files/"
 KEPT_MEMORY: Final = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
 """As deploy/modhub@.service sets them."""
+WORKERS_START_SECONDS: Final = 10
+IDLE_SECONDS: Final = 5
+IDLE_SHARE: Final = 0.05
+"""Of a core; what an idle process takes at most."""
 PLAIN: Final = "/plain"
 ACCEL: Final = "/accel"
 """What comes before a path at `nginx`, for the processes that it copies from, and for the one that hands files over."""
@@ -134,6 +138,18 @@ def pserve(folder: Path, ini: Path, core: int | None = SERVERS) -> Iterator[tupl
     command = command if core is None else pinned(command, core)
     with running(command, port, folder / f"{ini.stem}-{port}.log") as process:
         yield process, port
+
+
+def let_workers_finish(folder: Path, database: str, url: str) -> None:
+    """Serve a fresh catalogue until the workers have read it: else they would share a core with what is measured."""
+    with pserve(folder, write_ini(folder, f"workers-{database}", url), core=None) as (process, _):
+        time.sleep(WORKERS_START_SECONDS)
+        idle_since, used = time.monotonic(), cpu_seconds(process.pid)
+        while time.monotonic() - idle_since < IDLE_SECONDS:
+            time.sleep(0.5)
+            used, before = cpu_seconds(process.pid), used
+            if used - before > IDLE_SHARE * 0.5:
+                idle_since = time.monotonic()
 
 
 @contextmanager
