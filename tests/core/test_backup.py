@@ -135,6 +135,7 @@ def back_up(databases: Databases, packages: list[Migrations], folder: Path, stor
     return create_backup(source, folder, frozenset(), QUIET).manifest
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_scratch_migrated_once")
 @pytest.mark.parametrize("kinds", KINDS if os.environ.get("CI") else KINDS[1:3], ids=" to ".join)
 def test_every_table_goes_from_either_database_into_either(
@@ -335,6 +336,7 @@ def test_an_unfinished_backup_is_refused(site: Site, tmp_path: Path, monkeypatch
         read_manifest(tmp_path / "none")
 
 
+@pytest.mark.long
 def test_a_restore_that_was_killed_is_run_again(
     site: Site, dialect: str, new: Callable[..., Databases], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -541,6 +543,7 @@ class SweepTimer:
             time.sleep(0.02)
 
 
+@pytest.mark.long
 def test_a_copy_that_takes_longer_than_the_grace_of_a_running_sweep_timer(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

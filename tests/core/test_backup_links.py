@@ -70,6 +70,7 @@ def spoil(path: Path) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.long
 def test_each_night_adds_only_its_new_files_and_is_whole_without_the_others(site: Site, tmp_path: Path) -> None:
     # C-RUN-45
     mods = [large_mod(site) for _ in range(4)]

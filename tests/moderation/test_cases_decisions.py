@@ -46,6 +46,7 @@ KINDS = {
 }
 WITH_MODS = ({"hides_mods": True}, State(404, False, True))
 TABLE = [*((kind, *row) for kind, row in KINDS.items()), (BLOCK, *WITH_MODS)]
+OUTCOMES = [None, pytest.param(AppealOutcome.UPHELD, marks=pytest.mark.long), AppealOutcome.REVERSED]
 AFTER = {HIDE: SHOWN, REMOVE: SHOWN, BLOCK: SHOWN, DELETE: KINDS[DELETE][1]}
 """What everybody sees once it is undone."""
 
@@ -70,7 +71,7 @@ def faults(site: Site) -> list[str]:
         return list(upkeep.verify_decisions(session))
 
 
-@pytest.mark.parametrize("outcome", [None, *AppealOutcome], ids=lambda value: value or "no-appeal")
+@pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda value: value or "no-appeal")
 @pytest.mark.parametrize("origin", ["notice", "own", "automatic"])
 @pytest.mark.parametrize(("kind", "choice", "expected"), TABLE, ids=lambda value: getattr(value, "value", ""))
 def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table

@@ -40,6 +40,7 @@ def collected(folder: Path, *words: str) -> list[str]:
     return [line for line in lines if "::" in line]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("databases", "tests"),
     [
