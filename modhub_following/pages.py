@@ -1,6 +1,7 @@
 """``/Modhub/following``, the addresses of the buttons, and the page that ends digests."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy.orm import Session
@@ -20,7 +21,7 @@ from modhub_following.contacts import LeaveTokens, find_contact
 from modhub_following.interfaces import IFollowing, IFollowTarget
 from modhub_following.models import Follow, Frequency, TargetKind
 from modhub_following.panels import unread_number
-from modhub_following.read_service import UNREAD_MOST
+from modhub_following.read_service import UNREAD_MOST, FollowReader
 from modhub_following.resources import FollowPermission, FollowTarget, game_address
 
 FOLLOWING: Final = "/Modhub/following"
@@ -97,7 +98,10 @@ def following_page(_context: Any, request: Request) -> dict[str, Any]:
     follows = services.follows_of(session, account_id)
     number = _page_number(request)
     selection = selection_of(follows)
-    cards = find_service(request.registry, IModCards).get_page(request, selection, number, PAGE_SIZE, with_changes=True)
+    news = partial(find_service(request.registry, FollowReader).find_unread, account_id)
+    cards = find_service(request.registry, IModCards).get_page(
+        request, selection, number, PAGE_SIZE, with_changes=True, news=news
+    )
     return {
         "cards": cards.cards,
         "page": number,

@@ -1,10 +1,12 @@
 """What following asks on every page and for every private feed: one prepared statement each."""
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from sqlalchemy import BigInteger, bindparam, case, cast, select
 
 from modhub.db.raw_queries import RawQueryExecutor
+from modhub.http.payload import encode
 from modhub.interfaces import ChangeWatch, IModCards
 from modhub_auth.models import Account
 from modhub_following.models import Follow, Reader, TargetKind
@@ -23,6 +25,7 @@ class FollowReader:
         account: Any = bindparam("account")
         watch = ChangeWatch(*(_watched(kind, account) for kind in (TargetKind.MOD, TargetKind.AUTHOR, TargetKind.GAME)))
         self._unread = reader.prepare(cards.count_changed(watch, account, UNREAD_MOST + 1))
+        self._changed = reader.prepare(cards.find_changed(watch, account, reader.dialect))
         owner = select(Reader.account_id).join(Account, Account.id == Reader.account_id)
         owner = owner.where(Reader.feed_hash == bindparam("digest"), Account.blocked_at.is_(None))
         self._feed_owner = reader.prepare(owner)
@@ -34,6 +37,11 @@ class FollowReader:
         """
         total: int = self._reader.rows(self._unread, account=account_id)[0][0]
         return total
+
+    def find_unread(self, account_id: int, mods: Collection[int]) -> dict[int, bool]:
+        """Which of these mods `count_unread` counts; True for those that were created since."""
+        rows = self._reader.rows(self._changed, account=account_id, ids=encode(list(mods)).decode())
+        return {mod_id: bool(is_new) for mod_id, is_new in rows}
 
     def account_of_feed(self, secret: str) -> int | None:
         """Whose private feed has this secret in its address; None for any other, and while the account is blocked."""

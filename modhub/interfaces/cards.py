@@ -1,6 +1,6 @@
 """The service for cards of mods on pages and in feeds."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, Protocol
 
 
@@ -51,9 +51,19 @@ class IModCards(Protocol):
     """The service that shows published mods on pages of features; the cards are those of browse."""
 
     def get_page(
-        self, request: Any, selection: ModSelection, page: int, size: int, *, with_changes: bool = False
+        self,
+        request: Any,
+        selection: ModSelection,
+        page: int,
+        size: int,
+        *,
+        with_changes: bool = False,
+        news: Callable[[Collection[int]], Mapping[int, bool]] | None = None,
     ) -> CardPage:
-        """One page of the selected mods, last changed first; ``with_changes``: with what is new in each."""
+        """One page of the selected mods, last changed first; ``with_changes``: with what is new in each.
+
+        ``news`` gets the ids of the page's mods and returns those to mark: as new if True, else as updated.
+        """
 
     def get_row(self, request: Any, sort: str, title: str, note: str) -> Any:
         """The first mods in an order of the list as a row of the front (``Markup``); None if there are too few.
@@ -71,4 +81,10 @@ class IModCards(Protocol):
         """The statement that counts, up to ``most``, the published mods that have changed since the watch's moments.
 
         ``but_of`` is an account, as a value or a parameter, whose own mods do not count.
+        """
+
+    def find_changed(self, watch: ChangeWatch, but_of: Any, dialect: str) -> Any:
+        """The statement that finds which of the mods ``ids``, a JSON array as a parameter, `count_changed` counts.
+
+        Two columns: the id, and whether the mod was created after the moment (1 or 0).
         """

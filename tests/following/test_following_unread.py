@@ -55,6 +55,40 @@ def test_what_changed_since_it_is_followed_is_unread_until_it_is_marked(ada: Per
     assert (unread(bob), unread(ada)) == ("1", "")
 
 
+@pytest.mark.postgres
+def test_the_cards_of_what_is_unread_say_so(ada: Person, bob: Person) -> None:
+    # C-FOL-13
+    def marks(query: str = "", **headers: str) -> dict[str, str]:
+        cards = bob.pages.get(HERE + query, headers=headers).html.select(".card")
+        badges = {card.select_one("h3 a").text: card.select_one("h3 .badge") for card in cards}
+        return {title: badge.text for title, badge in badges.items() if badge}
+
+    old, mod = ada.publish("Old", games=["Portal"]), ada.publish("Tool", games=["Portal"])
+    bob.press(mod["url"], f"{mod['url']}/follow")
+    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.press("/Modhub?game=Portal", "/Modhub/following/game?game=Portal")
+    assert marks() == {}
+    bob.publish("My own", games=["Portal"])
+    ada.upload(mod, "2")
+    ada.publish("By the author")
+    eve = ada.another("Eve")
+    theirs = eve.publish("For the game", games=["portal"])
+    bob.press(theirs["url"], f"{theirs['url']}/follow")
+    eve.upload(theirs, "2")  # new for who follows the game, updated for who follows the mod
+    assert marks() == {"For the game": "New", "By the author": "New", "Tool": "Updated"}
+    german = {"Accept-Language": "de"}
+    assert marks(**german) == {"For the game": "Neu", "By the author": "Neu", "Tool": "Aktualisiert"}
+    bob.press(HERE, SEEN)
+    assert marks() == {}
+    ada.upload(old, "2")
+    assert marks() == {"Old": "Updated"}
+    for number in range(20):
+        ada.publish(f"More {number}")
+    assert marks("?page=2") == {"Old": "Updated"}
+    # Elsewhere a card belongs to everybody.
+    assert bob.pages.get(f"/Modhub/by/{ada.id}").html.select(".card .badge") == []
+
+
 def test_what_nobody_sees_is_not_counted(site: Site, ada: Person, bob: Person) -> None:
     # C-FOL-4, C-FOL-13
     mod = ada.publish("Tool")

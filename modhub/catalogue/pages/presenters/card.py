@@ -34,16 +34,19 @@ def render_card(
     loading: str = "lazy",
     *,
     with_changes: bool = False,
+    is_new: bool | None = None,
 ) -> Markup:
     """Render a card; ``loading`` of its image: ``lazy``, ``eager`` (visible at once) or ``first`` (before others).
 
     ``with_changes``: what is new in the current version is seen; otherwise a script shows it to who has not seen it.
+    ``is_new``: the card is marked as new if True, as updated if False; if None, a script may mark it.
     """
     assert card.changed is not None
     # As part of the cache key, the age makes the card be rendered again as time passes.
     age = ui.ago(card.changed)
     values: dict[str, Any] = {"owner": card.owner, "ups": card.ups, "downs": card.downs, "figures": card.figures}
     values |= {"changed": card.changed, "age": age, "changes": card.changes, "with_changes": with_changes}
+    values["is_new"] = is_new
     shown = {**_shown(card, author), **values}
     return ui.cached_fragment(CARD, loading=loading, games=games, fold_game=fold_game, **shown)
 

@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Text, cast, func, select, union
+from sqlalchemy import BigInteger, Text, case, cast, func, select, union, union_all
 
 from modhub.catalogue.list_queries import newest_page
 from modhub.catalogue.lookup_queries import json_items
-from modhub.catalogue.models import PublicGame, PublicMod
+from modhub.catalogue.models import Mod, PublicGame, PublicMod
 from modhub.catalogue.queries import AnySelect
 from modhub.interfaces import ChangeWatch
 
@@ -39,16 +39,30 @@ def selected_page_statement(dialect: str, columns: tuple[Any, ...]) -> AnySelect
 
 
 def changed_total_statement(watch: ChangeWatch, but_of: Any, most: int) -> AnySelect:
-    """The number, up to ``most``, of the published mods that have changed since the moments of the watch.
+    """The number, up to ``most``, of the published mods that have changed since the moments of the watch."""
+    changed = union(*(part.with_only_columns(PublicMod.id) for part in _changed(watch, but_of))).subquery()
+    return select(func.count()).select_from(select(changed).limit(most).subquery())
+
+
+def changed_among_statement(watch: ChangeWatch, but_of: Any, dialect: str) -> AnySelect:
+    """(id, 1 if it was created since, else 0) of those of the mods ``ids`` that `changed_total_statement` counts."""
+    ids = select(cast(json_items("ids", dialect).subquery().c.value, BigInteger))
+    changed = union_all(*(part.where(PublicMod.id.in_(ids)) for part in _changed(watch, but_of))).subquery()
+    is_new = func.max(case((Mod.created_at > changed.c.since, 1), else_=0))
+    return select(changed.c.id, is_new).join(Mod, Mod.id == changed.c.id).group_by(changed.c.id)
+
+
+def _changed(watch: ChangeWatch, but_of: Any) -> list[AnySelect]:
+    """(id, since) of the mods that have changed since, in each of the three ways.
 
     Each part begins with what is watched and reads only what is newer, by the indexes of the public tables.
     """
     mods, authors, games = (watched.subquery() for watched in watch)
     is_of_game = (PublicGame.folded == games.c[0]) & (PublicGame.updated_at > games.c[1])
+    in_mods, in_authors, in_games = (select(PublicMod.id, way.c[1].label("since")) for way in (mods, authors, games))
     parts = (
-        select(PublicMod.id).join(mods, PublicMod.id == mods.c[0]).where(PublicMod.updated_at > mods.c[1]),
-        select(PublicMod.id).join(authors, PublicMod.owner == authors.c[0]).where(PublicMod.updated_at > authors.c[1]),
-        select(PublicMod.id).join(PublicGame, PublicGame.mod_id == PublicMod.id).join(games, is_of_game),
+        in_mods.join(mods, PublicMod.id == mods.c[0]).where(PublicMod.updated_at > mods.c[1]),
+        in_authors.join(authors, PublicMod.owner == authors.c[0]).where(PublicMod.updated_at > authors.c[1]),
+        in_games.select_from(PublicMod).join(PublicGame, PublicGame.mod_id == PublicMod.id).join(games, is_of_game),
     )
-    changed = union(*(part.where(PublicMod.owner != but_of) for part in parts)).subquery()
-    return select(func.count()).select_from(select(changed).limit(most).subquery())
+    return [part.where(PublicMod.owner != but_of) for part in parts]

@@ -1,5 +1,6 @@
 """``/Modhub/by/{accountId}``: an author's published mods, and their feeds; the cards of mods for features."""
 
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -11,7 +12,7 @@ from modhub.base.service_registry import find_optional_service, find_service
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.games import CuratedGames
 from modhub.catalogue.pages.queries.page_queries import PageReader
-from modhub.catalogue.pages.queries.selections import changed_total_statement
+from modhub.catalogue.pages.queries.selections import changed_among_statement, changed_total_statement
 from modhub.catalogue.pages.views.browse import page_games, page_numbers, page_reader, render_cards
 from modhub.catalogue.pages.views.feeds import update_items, updates_feed
 from modhub.catalogue.pages.views.front import render_sorted_row
@@ -35,12 +36,20 @@ class ModCards:
     """See :class:`modhub.interfaces.IModCards`."""
 
     def get_page(
-        self, request: Request, selection: ModSelection, page: int, size: int, *, with_changes: bool = False
+        self,
+        request: Request,
+        selection: ModSelection,
+        page: int,
+        size: int,
+        *,
+        with_changes: bool = False,
+        news: Callable[[Collection[int]], Mapping[int, bool]] | None = None,
     ) -> CardPage:
         """Two statements for the mods, one each for the names of authors and for the games."""
         reader = page_reader(request)
         listing = reader.selected(selection, ListParams(page=page, size=size))
-        cards = render_cards(request, listing.cards, page_games(request), with_changes=with_changes)
+        marks = news([card.mod.id for card in listing.cards]) if news is not None else {}
+        cards = render_cards(request, listing.cards, page_games(request), with_changes=with_changes, marks=marks)
         return CardPage(cards, listing.total)
 
     def get_row(self, request: Request, sort: str, title: str, note: str) -> Markup | None:
@@ -60,6 +69,10 @@ class ModCards:
     def count_changed(self, watch: ChangeWatch, but_of: Any, most: int) -> Any:
         """One statement."""
         return changed_total_statement(watch, but_of, most)
+
+    def find_changed(self, watch: ChangeWatch, but_of: Any, dialect: str) -> Any:
+        """One statement."""
+        return changed_among_statement(watch, but_of, dialect)
 
 
 _CARDS: Final = ModCards()

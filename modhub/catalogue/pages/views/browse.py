@@ -195,12 +195,25 @@ def card_loading(index: int) -> str:
 
 
 def render_cards(
-    request: Request, cards: list[ModPresenter], games: CuratedGames, *, with_changes: bool = False
+    request: Request,
+    cards: list[ModPresenter],
+    games: CuratedGames,
+    *,
+    with_changes: bool = False,
+    marks: Mapping[int, bool] | None = None,
 ) -> list[Any]:
-    """Return the cards with the names of their authors; ``with_changes`` as in `render_card`."""
-    ui, authors = PageHelpers(request), find_authors(request, cards)
+    """Return the cards with the names of their authors; ``with_changes`` and, by id, ``marks`` as in `render_card`."""
+    ui, authors, marked = PageHelpers(request), find_authors(request, cards), marks or {}
     return [
-        render_card(ui, card, authors.get(card.owner), games, card_loading(index), with_changes=with_changes)
+        render_card(
+            ui,
+            card,
+            authors.get(card.owner),
+            games,
+            card_loading(index),
+            with_changes=with_changes,
+            is_new=marked.get(card.mod.id),
+        )
         for index, card in enumerate(cards)
     ]
 
