@@ -20,6 +20,9 @@ class ApiError(Exception):
     body (``limitBytes``, ``version`` ...), ``headers`` those added to the response.
     """
 
+    back: tuple[str, str] | None = None
+    """The path and the words (a msgid) of the link that the error's page has to where the reader came from."""
+
     def __init__(
         self,
         status: int,

@@ -146,8 +146,12 @@ def test_a_chain_with_a_gap_is_a_page_that_says_how_many(site: Site) -> None:
     assert response.html.h1.text == "This is not possible"
     assert messages_on(response) == ["required_mods_missing"]
     assert "not on this site: 2." in response.text
+    back = response.html.select_one(".refusal a.button")
+    assert (back["href"], back.text) == (f"{mod['url']}#install", "Back to the mod")
+    assert site.get(mod["url"]).html.select_one("#install")
     german = site.get(address(mod), headers={"Accept-Language": "de"}, status=409)
     assert "auf dieser Website fehlen: 2." in german.text
+    assert german.html.select_one(".refusal a.button").text == "Zurück zur Mod"
     hide_mod(site, kit)
     assert "not on this site: 3." in site.get(address(mod), status=409)
     assert "everything.zip" not in site.get(mod["url"])
@@ -166,6 +170,7 @@ def test_a_chain_that_is_too_long_or_too_large_is_a_page_with_the_number(
     monkeypatch.setattr(chain_archives, "MAX_ARCHIVE_BYTES", MB)
     response = site.get(address(mods[-1]), status=409)
     assert messages_on(response) == ["archive_too_large"]
+    assert response.html.select_one(".refusal a.button")["href"] == f"{mods[-1]['url']}#install"
     assert "2 MB, and one zip has at most 1 MB." in response.text
 
 

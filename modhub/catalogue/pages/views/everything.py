@@ -3,12 +3,13 @@
 from pyramid.config import Configurator
 from pyramid.response import Response
 
-from modhub.base.errors import not_found
+from modhub.base.errors import ApiError, not_found
 from modhub.base.service_registry import find_service
 from modhub.catalogue.chain_archives import ArchiveReader, ArchiveTurns, ChainArchive
 from modhub.catalogue.download_events import notify_download
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.resources import ModResource
+from modhub.content.text import N_
 from modhub.http.conditions import named_etag
 from modhub.http.downloads import REVALIDATE, content_disposition
 from modhub.http.request import Request
@@ -26,7 +27,12 @@ def everything_page(context: ModResource, request: Request) -> Response:
 
     404 for absent and unpublished mods (C-OWN-9); 409 if it cannot be made; 503 ``busy``.
     """
-    archive = request.find_service(ArchiveReader).archive(context.id)
+    try:
+        archive = request.find_service(ArchiveReader).archive(context.id)
+    except ApiError as error:
+        # Its mods can still be downloaded one by one.
+        error.back = f"/Modhub/{context.id}#install", N_("Back to the mod")
+        raise
     if archive is None:
         raise not_found()
     headers = _headers(archive)
