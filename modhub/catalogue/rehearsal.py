@@ -190,11 +190,16 @@ def _html_problems(cleaned: str) -> list[str]:
     return [problem for problem, is_found in problems.items() if is_found]
 
 
+def is_description_full(description: str) -> bool:
+    """Whether its end may have been cut off."""
+    return len(description) >= limits.DESCRIPTION
+
+
 def find_trimmed(mod: Mod) -> list[str]:
     """Return the fields that are exactly as long as they may be: most likely their end was cut off."""
     full = {
         "title": len(mod.title) >= limits.TITLE,
-        "description": len(mod.description) >= limits.DESCRIPTION,
+        "description": is_description_full(mod.description),
         "games": len(mod.games) >= limits.GAMES or any(len(game) >= limits.GAME for game in mod.games),
     }
     return [field for field, is_full in full.items() if is_full]

@@ -165,6 +165,34 @@ def test_the_steps_say_what_is_done_and_what_is_left(site: Site, author: Site) -
     assert done(form_at(page, f"{address}/publish").submit(status=303).follow())[-1] == "Publish"
 
 
+def test_what_may_be_lost_or_unheard_is_noted_beside_what_is_done(site: Site, author: Site) -> None:
+    # C-PAGE-25
+    page = make_mod_by_form(author, title="Notes")
+    address = page.request.path
+
+    def notes(page: Any, step: str) -> list[str]:
+        return [note.text for note in page.html.select(f"#tasks-{step} > li.soft")]
+
+    form = form_at(page, address)
+    form["description"] = f"<p>{'x' * (limits.DESCRIPTION - 8)}</p>"
+    page = form.submit(status=303).follow()
+    assert notes(page, "details") == []  # a character is left
+    form = form_at(page, address)
+    form["description"] = f"<p>{'x' * limits.DESCRIPTION}</p>"
+    page = form.submit(status=303).follow()
+    (note,) = notes(page, "details")
+    assert note.startswith("The description is at its maximum length")
+    page = send_file_by_form(page, "images", "a.png", PNG).follow()
+    (note,) = notes(page, "images")
+    assert note.startswith("These images have no caption")
+    assert note.endswith("a.png")
+    steps = [step.a.text for step in page.html.select(".steps > ol > li.done")]
+    assert steps == ["Details", "Images"]
+    form = next(form for form in page.forms.values() if "caption" in form.fields)
+    form["caption"] = "A hut"
+    assert notes(form.submit(status=303).follow(), "images") == []
+
+
 def test_the_publish_box_sums_up_what_becomes_public(site: Site, author: Site) -> None:
     # C-PAGE-26
     needed = published_mod(site, title="Needed")

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from modhub.catalogue.pages.presenters.draft import OwnModPresenter
 from modhub.catalogue.pages.queries.page_queries import PageReader
+from modhub.catalogue.rehearsal import is_description_full
 from modhub.catalogue.response_schemas import NoteDocument
 from modhub.content.folding import fold_game
 from modhub.content.text import N_
@@ -78,10 +79,19 @@ def _open_tasks(
     missing = tuple(guid for guid, required in reader.named(mod.requires) if required is None)
     conflicts = tuple(rival.mod.title for _, rival in reader.named(mod.conflicts_with) if rival is not None)
     unlisted = tuple(game for game in mod.games if fold_game(game) not in games)
+    silent = tuple(image.name for image in draft.own_images if image.is_image and not image.caption)
     broken = tuple(image.name for image in draft.own_images if image.is_broken or not image.is_image)
     untold = next((note.title or mod.version for note in notes[:1] if not note.text), "")
     candidates = [
         (not mod.description, Task("details", N_("Write a description."))),
+        (
+            is_description_full(mod.description),
+            Task(
+                "details",
+                N_("The description is at its maximum length; its end may have been cut off."),
+                is_note=True,
+            ),
+        ),
         (bool(missing), Task("details", N_("Required mods that are not on this site:"), missing)),
         (
             bool(unlisted),
@@ -98,6 +108,10 @@ def _open_tasks(
             Task("files", N_("Upload a code file; the mod cannot be published without one."), must=True),
         ),
         (not draft.images, Task("images", N_("Add an image. The first one appears in lists."))),
+        (
+            bool(silent),
+            Task("images", N_("These images have no caption, which screen readers read aloud:"), silent, is_note=True),
+        ),
         (bool(broken), Task("images", N_("Browsers cannot show these files as images:"), broken)),
         (bool(untold), Task("changelog", N_("Describe what's new in %(name)s."), name=untold)),
         (draft.code is not None and not mod.published, Task("publish", N_("Check the preview, then publish."))),
