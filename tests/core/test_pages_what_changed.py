@@ -378,3 +378,19 @@ def test_a_version_with_words_is_one_change_of_files(site: Site, author: Site) -
     with site.databases.readonly_session() as session:
         rows = session.connection().exec_driver_sql("SELECT serial, what FROM core_change WHERE kind = 'mod'").all()
     assert [(serial > from_before, what) for serial, what in rows] == [(True, "file")]
+
+
+def test_the_changelog_says_that_older_versions_cannot_be_downloaded(site: Site, author: Site) -> None:
+    # C-PAGE-73
+    only = "Only the current version can be downloaded."
+    mod = published_mod(site)
+    assert only not in site.get(mod["url"])
+    release(author, mod, "2", "")
+    assert only in site.get(mod["url"]).html.find(id="changelog").find_parent("section").text
+    for version in range(3, 12):
+        release(author, mod, str(version), "" if version % 2 else WORDS)
+    last = site.get(f"{mod['url']}?changelog=2").html.find(id="changelog").find_parent("section")
+    assert (only in last.text, len(last.select(".notes > li"))) == (True, 1)
+    upload_asset(site, draft := new_mod(site), "code", version="1")
+    upload_asset(site, draft, "code", version="2")
+    assert only not in author.get(f"{here(draft)}/preview")
