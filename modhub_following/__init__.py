@@ -59,6 +59,7 @@ def includeme(config: Configurator) -> None:
     config.add_personal_data("following", collect_following)
     config.add_panel("navigation", "following", panels.following_link, order=850)
     config.add_panel("mod", "follow", panels.mod_button, order=50)
+    config.add_panel("workshop", "followers", panels.followers_panel, order=45)
     config.add_panel("author", "follow", panels.author_button)
     config.add_panel("browse", "follow", panels.game_button)
     config.add_robots_rule("/Modhub/following")

@@ -13,6 +13,7 @@ from modhub.content.folding import fold_game
 from modhub.content.text import N_
 from modhub.http.payload import query
 from modhub.http.request import Request
+from modhub.interfaces import IOwnMod
 from modhub.ui.template_helpers import nav_link, translations_for
 from modhub_following import services
 from modhub_following.models import TargetKind
@@ -64,6 +65,17 @@ def mod_button(context: Any, request: Request) -> Markup | None:
     if context.id is None or (account_id is not None and account_id == context.owner):
         return None
     return _button(request, Target(TargetKind.MOD, str(context.id)), f"/Modhub/{context.id}/follow")
+
+
+def followers_panel(context: Any, request: Request) -> Markup | None:
+    """How many follow the mod, for its owner; nothing before the first."""
+    if not IOwnMod.providedBy(context) or context.id is None:
+        return None
+    number = services.count_followers(request.dbsession, Target(TargetKind.MOD, str(context.id)))
+    if not number:
+        return None
+    values = {"number": number}
+    return Markup(render("modhub_following:templates/followers.jinja2", values, request=request))  # noqa: S704
 
 
 def author_button(context: Any, request: Request) -> Markup | None:

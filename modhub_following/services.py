@@ -74,6 +74,12 @@ def is_followed(session: Session, account_id: int, target: Target) -> bool:
     return session.scalar(select(Follow.id).where(_is_target(account_id, target))) is not None
 
 
+def count_followers(session: Session, target: Target) -> int:
+    """How many accounts follow it."""
+    followers = select(func.count()).where(Follow.kind == target.kind.value, Follow.key == target.key)
+    return session.scalar(followers) or 0
+
+
 def count_follows(session: Session, account_id: int) -> int:
     """How many things the account follows."""
     return session.scalar(select(func.count(Follow.id)).where(Follow.account_id == account_id)) or 0

@@ -88,6 +88,26 @@ def test_a_reader_follows_a_mod_an_author_and_a_game(site: Site, ada: Person, bo
     assert count(site) == 0
 
 
+def test_an_owner_sees_how_many_follow_a_mod(site: Site, ada: Person, bob: Person) -> None:
+    # C-FOL-16
+    mod, eve = ada.publish("Tool"), ada.another("Eve")
+    other = ada.publish("Other")
+
+    def said(mod: Any) -> str:
+        section = ada.pages.get(f"/Modhub/mine/{mod['id']}").html.select_one('[aria-labelledby="followers"] p')
+        return section.text if section else ""
+
+    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    assert said(mod) == ""  # who follows the author follows no single mod
+    bob.press(mod["url"], f"{mod['url']}/follow")
+    assert said(mod) == "1 account follows this mod."
+    eve.press(mod["url"], f"{mod['url']}/follow")
+    assert (said(mod), said(other)) == ("2 accounts follow this mod.", "")
+    assert "followers" not in site.get(mod["url"])
+    bob.press("/Modhub/following", f"{mod['url']}/follow")
+    assert said(mod) == "1 account follows this mod."
+
+
 def test_visitors_sign_in_first(site: Site, ada: Person, bob: Person) -> None:
     # C-FOL-1
     mod = ada.publish()
