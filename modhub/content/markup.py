@@ -11,6 +11,7 @@ import html
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 import bleach
 import nh3
@@ -31,7 +32,7 @@ def _names(words: str) -> frozenset[str]:
 
 # A tag as owners write it. The possessive quantifiers prevent backtracking through quotes that never close.
 _SOURCE_TAG = re.compile(r"""</?([a-z][^\s/<>]*+)(?:[\s/](?:[^<>"']++|"[^"]*+"|'[^']*+')*+)?>""", re.IGNORECASE)
-_BLOCK_END = re.compile(r"</(?:blockquote|dd|dt|figcaption|li|p|pre|td|th|tr)>")
+_BLOCK_END = re.compile(r"</(blockquote|dd|dt|figcaption|li|p|pre|td|th|tr)>")
 _HEADING = re.compile(r"<h[1-6][ >]")
 _FIRST_HEADINGS = re.compile(r"\A\s*(?:<h([1-6])(?: [^<>]*)?>(?:(?!</h[1-6]>).)*</h\1>\s*)+", re.DOTALL)
 _INLINE = _names("a b code del em i img ins kbd s samp small span strong sub sup u")
@@ -160,12 +161,15 @@ def summarize(cleaned: str, limit: int = SUMMARY) -> str:
     is_tag_cut = len(cleaned) > len(start) and last_tag > start.rfind(">")
     start = start[:last_tag] if is_tag_cut else start
     first_section = _HEADING.split(_FIRST_HEADINGS.sub("", start))[0]
-    blocks = [line for block in _BLOCK_END.split(first_section) if (line := to_text(block, 2 * limit))]
+    parts = _BLOCK_END.split(first_section)
+    ends = zip_longest(parts[::2], parts[1::2])
+    blocks = [(line, tag) for block, tag in ends if (line := to_text(block, 2 * limit))]
     if not blocks:
         return to_text(start, limit)
-    # A list's items are seldom sentences.
-    sentences = [f"{block}." if block[-1].isalnum() else block for block in blocks[:-1]]
-    return _shorten(" ".join([*sentences, *blocks[-1:]]), limit)
+    # A list's items are seldom sentences; a term is explained by what follows.
+    marks = [(":" if tag == "dt" else ".") if line[-1].isalnum() else "" for line, tag in blocks[:-1]]
+    sentences = [line + mark for (line, _), mark in zip(blocks, [*marks, ""], strict=True)]
+    return _shorten(" ".join(sentences), limit)
 
 
 def _without_unknown(source: str, allow: Allowlist) -> str:

@@ -476,6 +476,8 @@ def test_a_summary_is_the_beginning() -> None:
         markup.summarize("<p>It has:</p><ul><li>laps</li><li>“ghosts”</li><li>maps</li></ul>")
         == "It has: laps. “ghosts” maps"
     )
+    terms = "<dl><dt>Crates</dt><dd>by colour</dd><dt>Barrels?</dt><dd>by weight</dd><dt>Ropes</dt></dl>"
+    assert markup.summarize(terms) == "Crates: by colour. Barrels? by weight. Ropes"
     # Cut within a tag.
     links = '<a href="https://example.org/a/long/address">x</a>' * 200
     summary = markup.summarize(links)
