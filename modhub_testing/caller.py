@@ -11,6 +11,8 @@ from urllib.parse import quote, urlencode
 TIMEOUT = 200.0
 """Seconds; only against hanging, so that a slow machine causes no failures."""
 PATIENCE = 60.0
+RENEW_SECONDS = 20 * 60
+"""An access token lasts 30 minutes; a long test on a busy machine takes longer."""
 
 
 class CallerResponse(NamedTuple):
@@ -49,12 +51,15 @@ def is_busy(answer: Any) -> bool:
 class Caller:
     """A client of the service: one connection per call, to each of the processes in turn.
 
-    ``token`` is the access token that is sent with every call, unless it is empty.
+    ``token`` is the access token that is sent with every call, unless it is empty. With ``refresh_token`` another one
+    replaces it before it expires.
     """
 
-    def __init__(self, ports: Sequence[int], token: str = "") -> None:
+    def __init__(self, ports: Sequence[int], token: str = "", refresh_token: str = "") -> None:
         self.ports = tuple(ports)
         self.token = token
+        self._refresh_token = refresh_token
+        self._renew_at = time.monotonic() + RENEW_SECONDS
         self._turns = itertools.cycle(self.ports)
 
     def ask(
@@ -71,6 +76,8 @@ class Caller:
 
         OSError or HTTPException if there is no response.
         """
+        if self._refresh_token and time.monotonic() > self._renew_at:
+            self._renew()
         port = port or next(self._turns, None)
         if port is None:
             raise ConnectionRefusedError("there is no process to call")
@@ -93,6 +100,11 @@ class Caller:
         answer = patiently(lambda: self.ask(method, path, body))
         assert answer.status == status, f"{method} {path}: {answer.status} {answer.body[:500]!r}"
         return answer.json if answer.body else None
+
+    def _renew(self) -> None:
+        self._renew_at = time.monotonic() + RENEW_SECONDS
+        session = self.need(200, "POST", "/api/auth/refresh", {"refreshToken": self._refresh_token})
+        self.token, self._refresh_token = session["accessToken"], session["refreshToken"]
 
     def new_mod(self, title: str, **fields: Any) -> Any:
         """Create a draft."""

@@ -213,15 +213,16 @@ class Installation:
         """Return the output of all processes."""
         return "".join(path.read_text("utf-8", "replace") for path in sorted(self.folder.glob("pserve-*.log")))
 
-    def caller(self, token: str = "") -> Caller:
+    def caller(self, token: str = "", refresh_token: str = "") -> Caller:
         """Return a caller of all running processes."""
-        return Caller([process.port for process in self.processes if process.popen.poll() is None], token)
+        ports = [process.port for process in self.processes if process.popen.poll() is None]
+        return Caller(ports, token, refresh_token)
 
     def register(self, name: str) -> Caller:
         """Register an account and return its caller (needs a feature that provides accounts)."""
         credentials = {"email": f"{name}@example.org", "password": PASSWORD}
         session = self.caller().need(201, "POST", "/api/auth/register", credentials)
-        return self.caller(session["accessToken"])
+        return self.caller(session["accessToken"], session["refreshToken"])
 
     def connect(self) -> Any:
         """Return a separate database connection in autocommit mode; the caller closes it."""

@@ -96,25 +96,17 @@ def register(caller: Caller, number: int) -> Any:
     return caller.need(201, "POST", "/api/auth/register", credentials)
 
 
-def refresh(caller: Caller, session: Any) -> Any:
-    """The session with new tokens."""
-    return caller.need(200, "POST", "/api/auth/refresh", {"refreshToken": session["refreshToken"]})
-
-
 def test_what_one_machine_wrote_the_other_reads_and_nothing_is_done_twice(machines: list[Installation]) -> None:
     first, second = machines
     (writing,), (reading, sleeper) = first.processes, second.processes
     writer, reader = Caller([writing.port]), Caller([reading.port])
     sessions = [register(writer, number) for number in range(ACCOUNTS)]
-    authors = []
+    authors = [Caller([writing.port], session["accessToken"], session["refreshToken"]) for session in sessions]
     mods = []
     for number in range(ROUNDS):
         if number % (ROUNDS // 20) == 0:
             asleep = number // (ROUNDS // 20) % 2 == 0
             os.kill(sleeper.popen.pid, signal.SIGSTOP if asleep else signal.SIGCONT)
-            # The long form may take longer than an access token lasts.
-            sessions = [refresh(writer, session) for session in sessions]
-            authors = [Caller([writing.port], session["accessToken"]) for session in sessions]
         content = f"content {number}".encode()
         mod = authors[number % ACCOUNTS].published(f"Round {number}", content)
         address = f"/api/modhub/{mod['id']}"
