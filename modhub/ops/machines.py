@@ -48,7 +48,8 @@ def note_machine(registry: Any) -> None:
             "secret": secret_fingerprint(registry.settings["modhub.secret"][0]),
             "ahead": round(ahead, 1),
         }
-        observations.record_observation(session, MACHINE + socket.gethostname()[:_NAME], json.dumps(note))
+        # By the shared clock: a machine whose own is hours off would count as gone.
+        observations.record_observation(session, MACHINE + socket.gethostname()[:_NAME], json.dumps(note), at=clock)
         old = Observation.name.startswith(MACHINE), Observation.observed_at < clock - _FORGET
         bulk.execute_bulk(session, delete(Observation).where(*old))
 
@@ -56,7 +57,11 @@ def note_machine(registry: Any) -> None:
 def noted_machines(databases: Databases) -> list[Machine]:
     """The machines that have written a note in the last half hour, by their names."""
     notes = observations.recorded_if_readable(databases, MACHINE)
-    recent = {name: note for name, (at, note) in notes.items() if abs(now() - at) < _RECENT}
+    if not notes:
+        return []
+    with databases.readonly_session() as session:
+        clock = shared_now(session)
+    recent = {name: note for name, (at, note) in notes.items() if abs(clock - at) < _RECENT}
     return [Machine(name.removeprefix(MACHINE), **json.loads(note)) for name, note in sorted(recent.items())]
 
 

@@ -19,9 +19,11 @@ _NEED_ROOM: Final = text(
 """A megabyte that PostgreSQL has to put into a temporary file: nothing of it is kept."""
 
 
-def record_observation(session: Session, name: str, note: str = "", *, keeps_first: bool = False) -> None:
-    """Note that ``name`` was observed now. ``keeps_first``: an earlier time and note stay."""
-    values = {"observed_at": now(), "text": note}
+def record_observation(
+    session: Session, name: str, note: str = "", *, keeps_first: bool = False, at: datetime | None = None
+) -> None:
+    """Note that ``name`` was observed ``at`` a time, or now. ``keeps_first``: an earlier time and note stay."""
+    values = {"observed_at": at or now(), "text": note}
     insert = _INSERTS[session.get_bind().dialect.name](Observation).values(name=name, **values)
     if keeps_first:
         session.execute(insert.on_conflict_do_nothing())

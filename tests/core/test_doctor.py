@@ -280,6 +280,32 @@ def test_machines_that_differ(start: Start, examine: Any, noted: Callable[..., N
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
+@pytest.mark.parametrize(("hours", "direction"), [(2, "ahead of"), (-48, "behind")])
+def test_a_machine_whose_clock_is_hours_off_still_counts(
+    start: Start,
+    examine: Any,
+    noted: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    hours: int,
+    direction: str,
+) -> None:
+    # C-RUN-19
+    with served(start) as site:
+        noted(site, "right")
+        with monkeypatch.context() as patch:
+            for module in ("machines", "observations"):
+                patch.setattr(f"modhub.ops.{module}.now", lambda: now() + timedelta(hours=hours))
+            noted(site, "wrong", secret="0" * 16)
+            # Those that examine on this machine see both, too.
+            assert [machine.name for machine in machines.noted_machines(site.databases)] == ["right", "wrong"]
+        sentences = examine(site)[1]
+    seconds = abs(hours) * 3600
+    assert f"the clock of wrong is {seconds} seconds {direction} that of the database server" in sentences["clock"][0]
+    assert sentences["secret"][0].startswith("right differs from wrong")
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
 def test_a_machine_notes_itself_while_the_connection_of_best_effort_is_taken(
     start: Start, noted: Callable[..., None]
 ) -> None:
