@@ -1,9 +1,12 @@
 """A real pgbouncer before PostgreSQL (C-RUN-15, C-RUN-52; docs/operations.md, A pooler)."""
 
 import os
+import re
+import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -17,14 +20,24 @@ from modhub.db import DatabaseLimits, Databases
 from modhub_testing.caller import Caller
 from modhub_testing.databases import TemplateDatabases
 from modhub_testing.pooler import POOL_SIZE, POOLED, Pooler
-from modhub_testing.postgres import PostgresServer
+from modhub_testing.postgres import PORT, PostgresServer, server_account
 from modhub_testing.postgres_pair import PAIR_DATABASE, postgres_pair
-from modhub_testing.service import Installation
+from modhub_testing.service import Installation, free_port, script
 
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
 )
 ROUNDS = 5_000 if os.environ.get("MODHUB_LONG_RACES") else 200
+ROOT = Path(__file__).parents[2]
+PGBOUNCER_INIS = ("/etc/pgbouncer/pgbouncer.ini", "/usr/share/doc/pgbouncer/examples/pgbouncer.ini")
+"""As Debian installs it; only root may read the first."""
+OF_THE_MACHINE = """
+apt-get() {{ :; }}
+systemctl() {{ runuser -u postgres -- pgbouncer -q -d {folder}/pgbouncer.ini; }}
+modhub-admin() {{ {admin} -c {ini} "$@"; }}
+"""
+"""What the test does instead: pgbouncer is installed, and there is no systemd."""
+CREATE_DATABASE = "createdb --owner=modhub --encoding=UTF8 --template=template0 modhub"
 OPTIONS = "ignore_startup_parameters = options,extra_float_digits"
 
 
@@ -92,6 +105,70 @@ def test_limits_that_the_role_does_not_have_are_refused(
     installation.stop()
     installation.configure("", {**settings, "modhub.statement_seconds": "8"}, {})
     assert "the pooler statement_timeout of the role differ" in refused(installation).stderr
+
+
+def test_the_commands_of_the_document_lead_behind_a_pooler(postgres: PostgresServer, tmp_path: Path) -> None:
+    """As they stand, with Debian's files, but for what is elsewhere here."""
+    document = (ROOT / "docs" / "operations.md").read_text("utf-8")
+    (commands,) = re.findall(r"^## A pooler\n(?:(?!## ).*\n)*?```sh\n((?:.+\n)+)```$", document, re.MULTILINE)
+    folder, ini = Path(tempfile.mkdtemp(prefix="pooler-")), tmp_path / "modhub.ini"
+    shutil.copy(next(path for path in PGBOUNCER_INIS if os.access(path, os.R_OK)), folder / "pgbouncer.ini")
+    (folder / "userlist.txt").touch()
+    ini.write_text((ROOT / "production.ini").read_text("utf-8"), "utf-8")
+    port = str(free_port())
+    elsewhere = {
+        "host=127.0.0.1": f"host={postgres.base} port={PORT}",
+        "/etc/modhub/modhub.ini": str(ini),
+        "/etc/pgbouncer": str(folder),
+        "/var/log/postgresql": str(folder),
+        "/var/run/postgresql": str(postgres.base),
+        "host=/run/postgresql": f"host={postgres.base}",
+        "/var/lib/modhub": str(tmp_path),
+        "6432": port,
+    }
+    for file in (folder / "pgbouncer.ini", ini):
+        file.write_text(replace_all(elsewhere, file.read_text("utf-8")), "utf-8")
+    account = server_account()
+    if account:
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, account["user"], account["group"])
+    environ = {
+        **os.environ,
+        "PATH": f"{os.environ['PATH']}:/usr/sbin",
+        "PGHOST": str(postgres.base),
+        "PGPORT": str(PORT),
+        "PGUSER": "postgres",
+        "MODHUB_SECRET": "s" * 64,
+        "PYTHONWARNINGS": "ignore",
+    }
+    functions = OF_THE_MACHINE.format(folder=folder, admin=script("modhub-admin"), ini=ini)
+    if not account:
+        functions += 'runuser() { shift 3; "$@"; }\n'
+
+    def run(lines: str) -> "subprocess.CompletedProcess[str]":
+        words = ["bash", "-eo", "pipefail", "-c", functions + lines]
+        return subprocess.run(words, cwd="/", env=environ, capture_output=True, text=True, timeout=120, check=False)
+
+    try:
+        done = run(f"psql --quiet --command 'CREATE ROLE modhub LOGIN'\n{CREATE_DATABASE}\nmodhub-admin migrate")
+        assert done.returncode == 0, done.stderr
+        done = run(replace_all(elsewhere, commands))
+        assert done.returncode == 0, done.stdout + done.stderr
+        *answers, check = done.stdout.splitlines()
+        assert answers == [*6 * ["ALTER ROLE"], "RECONNECT"]
+        assert "is valid" in check
+        configured = ini.read_text("utf-8")
+        assert f"@127.0.0.1:{port}/modhub\n" in configured
+        assert "\nmodhub.database_pooler = transaction\n" in configured
+    finally:
+        run(f"[ ! -e {folder}/pgbouncer.pid ] || kill $(cat {folder}/pgbouncer.pid)")
+        run("dropdb --if-exists --force modhub; dropuser --if-exists modhub")
+        shutil.rmtree(folder)
+
+
+def replace_all(replacements: Mapping[str, str], text: str) -> str:
+    """Each key replaced by its value, in one pass."""
+    return re.sub("|".join(map(re.escape, replacements)), lambda match: replacements[match[0]], text)
 
 
 @pytest.fixture
