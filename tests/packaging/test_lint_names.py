@@ -124,3 +124,12 @@ def test_a_vague_local_is_found_with_its_place(tmp_path: Path, definition: str):
 def test_what_is_no_local_may_have_any_name(tmp_path: Path, definition: str):
     write(tmp_path, {"modhub/a.py": definition, "modhub/migrations/versions/b.py": "def upgrade():\n    found = 1"})
     assert lint["vague_locals"](tmp_path) == []
+
+
+def test_a_view_of_the_api_that_does_not_say_what_it_does_is_found(tmp_path: Path):
+    # C-API-2
+    undeclared = "class Views:\n    @api(Mod, request_method='GET')\n    def read(self): ..."
+    declared = "@api(Mod, operation=Operation('read_mod'))\ndef read(context, request): ..."
+    page = "@view_config(context=Mod)\ndef page(context, request): ..."
+    write(tmp_path, {"modhub/a.py": undeclared, "modhub_tags/b.py": declared, "modhub/c.py": page})
+    assert lint["undescribed_views"](tmp_path) == ["modhub/a.py:2: read does not declare its operation"]
