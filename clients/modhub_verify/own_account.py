@@ -3,6 +3,9 @@
 Nothing is registered: what would make an account is only sent where it has to be refused.
 """
 
+from base64 import urlsafe_b64decode
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -38,8 +41,20 @@ def _a_sign_in_answers_a_session(run: Run) -> None:
     require(isinstance(session["accountId"], int), "accountId is no number.")
     # 256 random bits are 43 characters of base64; an email address is personal.
     require(len(session["refreshToken"]) >= 43, "The refresh token is too short to be random.")
-    email = run.credentials.email.partition("@")[0].lower()
-    require(email not in session["accessToken"].lower(), "The access token has a part of the email address.")
+    # The whole of it: "ed" is in every other token by chance.
+    email = run.credentials.email.encode().lower()
+    has_email = any(email in reading.lower() for reading in _readings(session["accessToken"]))
+    require(not has_email, "The access token has the email address.")
+
+
+def _readings(token: str) -> Iterator[bytes]:
+    """The token as it is, and what its parts may be made of: hexadecimal digits, or base64 as in a JWT."""
+    yield token.encode()
+    for part in token.split("."):
+        with suppress(ValueError):
+            yield bytes.fromhex(part)
+        with suppress(ValueError):
+            yield urlsafe_b64decode(part + "=" * (-len(part) % 4))
 
 
 @own_check("C-ACC-13", feature="modhub_auth")

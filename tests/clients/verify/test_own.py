@@ -1,5 +1,6 @@
 """``modhub-verify``, part ``own``: green on the application, red on one with a single fault, and clean afterwards."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -112,6 +113,15 @@ def test_every_check_passes_and_nothing_is_left(site: Site, broken: tuple[Broken
     assert report.code == 0
     assert nothing_is_left(site)
     assert votes(site) == {"ups": 0, "downs": 0}
+
+
+def test_letters_of_an_address_are_in_a_token_by_chance(site: Site, broken: tuple[BrokenService, str]) -> None:
+    register(site, "ed@example.org")
+    service, url = broken
+    service.faults = [document("POST /api/auth/login", put(accessToken="02" + 32 * "ed"))]
+    checks = [check for check in OWN if check.name == "a sign in answers a session"]
+    (result,) = verify(url, checks, RunCredentials(email="ed@example.org", password=PASSWORD)).results
+    assert (result.state, result.detail) == (CheckState.PASSED, "")
 
 
 def test_with_a_publisher_key_nothing_is_made(site: Site, broken: tuple[BrokenService, str]) -> None:
@@ -268,6 +278,14 @@ CASES: list[tuple[str, str, list[Fault]]] = [
     # own_account
     ("a sign in answers a session", "C-ACC-1", [document("POST /api/auth/login", drop("displayName"))]),
     ("a sign in answers a session", "C-TOK-1", [document("POST /api/auth/login", put(expiresInSeconds=3600))]),
+    *(
+        ("a sign in answers a session", "C-TOK-1", [document("POST /api/auth/login", put(accessToken=token))])
+        for token in (
+            "1.Owner@example.org",
+            b"1 owner@example.org".hex(),
+            "e30.{}.AA".format(urlsafe_b64encode(b'{"sub": "owner@example.org"}').decode().rstrip("=")),
+        )
+    ),
     ("a sign in answers a session", "C-TOK-3", [document("POST /api/auth/login", put(refreshToken="a1b2c3d4"))]),
     ("the account reads itself", "C-ACC-13", [document("GET /api/auth/me", drop("kind"))]),
     (
