@@ -27,7 +27,7 @@ for (const step of mod.install) {
 }
 
 // Authors: register, create, upload, publish, delete.
-const account = { email: "ada@example.org", password: "a long sentence" };
+const account = { email: `ada-${crypto.randomUUID()}@example.org`, password: "a long sentence" };
 const session = need(await reader.POST("/api/auth/register", { body: account }));
 const headers = { Authorization: `Bearer ${session.accessToken}` };
 const author = createClient<paths>({ baseUrl: service, headers });

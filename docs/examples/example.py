@@ -3,6 +3,7 @@
 import hashlib
 import io
 import pathlib
+import uuid
 
 from modhub_client import AuthenticatedClient, Client
 from modhub_client.api.accounts import register
@@ -35,7 +36,8 @@ for step in mod.install:
     print("downloaded", step.guid, sha256)
 
 # Authors: register, create, upload, publish, delete.
-session = need(register.sync(client=reader, body=Registration(email="ada@example.org", password="a long sentence")))
+account = Registration(email=f"ada-{uuid.uuid4()}@example.org", password="a long sentence")
+session = need(register.sync(client=reader, body=account))
 author = AuthenticatedClient(SERVICE, session.access_token)
 draft = need(create_mod.sync(client=author, body=NewMod(title="My display", games=["Portal 2"])))
 code = File(io.BytesIO(b"the code of my mod"))
