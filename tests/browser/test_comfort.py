@@ -70,6 +70,19 @@ def test_a_click_that_opens_nothing_leads_to_help(visit: Visit) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Installation: Foundry Map")
 
 
+def test_a_phone_is_not_sent_to_an_app_that_it_cannot_have(visit: Visit) -> None:
+    # C-PAGE-88
+    for phone in (True, False):
+        page = visit(has_touch=phone, is_mobile=phone, java_script_enabled=False)
+        page.goto("/Modhub/3")
+        text = page.locator("main").inner_text()
+        assert ("Open in the app" in text, "The app runs on a computer." in text) == (not phone, phone)
+        page.goto("/Modhub/3/install")
+        text = page.locator("main").inner_text()
+        assert "on your computer" in text
+        assert ("If nothing happens" in text) is not phone
+
+
 def test_what_the_script_adds_moves_nothing_and_is_called_what_it_says(visit: Visit) -> None:
     page = visit()
     shifted = """() => new Promise((done) => {
