@@ -162,10 +162,11 @@ def test_a_phone_that_is_signed_in_shows_a_mod_first(browser: Browser, shipped: 
     assert draft
 
 
-def test_the_keyboard_reaches_the_first_result_in_eight_stops(browser: Browser, shipped: Any) -> None:
+@pytest.mark.parametrize("query", ["sort=top", "q=split", "game=Starfall+Rally"])
+def test_the_keyboard_reaches_the_first_result_in_eight_stops(browser: Browser, shipped: Any, query: str) -> None:
     # C-PAGE-81
     page = opened(browser, shipped, viewport={"width": 1280, "height": 800}, java_script_enabled=False)
-    page.goto("/Modhub?sort=top")
+    page.goto(f"/Modhub?{query}")
     for _ in range(2):
         page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to results")).to_be_focused()
