@@ -4,11 +4,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import bindparam, exists, select
+from sqlalchemy import bindparam, exists, func, select
 
 from modhub.db import from_micros, now, to_micros
 from modhub.db.raw_queries import RawQueryExecutor, Row
-from modhub_auth.models import Account, Authenticator, ClientSession, Login, LoginKind, PageSession, PublisherKey
+from modhub_auth.models import (
+    Account,
+    Authenticator,
+    ClientSession,
+    Login,
+    LoginKind,
+    PageSession,
+    PublisherKey,
+    RecoveryCode,
+)
 from modhub_auth.signin.access_tokens import LoginClaim
 from modhub_auth.signin.page_sessions import SESSION_IDLE, SESSION_LIFETIME
 
@@ -96,6 +105,8 @@ class AccountOverview:
     has_authenticator: bool
     keys: list[KeyInfo]
     """The publisher keys, which are no way to sign in."""
+    recovery_codes: int
+    """How many are left."""
 
 
 _BLOCKED = Account.blocked_at.is_not(None)
@@ -149,6 +160,8 @@ class AccountReader:
         self._page_sessions = reader.prepare(page_sessions.order_by(PageSession.used_at.desc(), PageSession.id))
         authenticator = select(Authenticator.account_id).where(Authenticator.account_id == bindparam("account"))
         self._authenticator = reader.prepare(authenticator)
+        recovery_codes = select(func.count()).select_from(RecoveryCode)
+        self._recovery_codes = reader.prepare(recovery_codes.where(RecoveryCode.account_id == bindparam("account")))
         self._prepare_keys()
 
     def _prepare_keys(self) -> None:
@@ -176,6 +189,7 @@ class AccountReader:
                 KeyInfo._make((*row[:3], *(None if at is None else from_micros(at) for at in row[3:])))
                 for row in read_rows(self._keys, account=account_id)
             ],
+            read_rows(self._recovery_codes, account=account_id)[0][0],
         )
 
     def key_by_hash(self, key_hash: str) -> KeyRecord | None:

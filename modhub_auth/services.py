@@ -30,7 +30,8 @@ class CheckedLogin:
     account_id: int
     password_hash: str
     code_used: bool
-    """Whether a code of its authenticator was used up."""
+    """Whether a code of its authenticator was used up, or a recovery code."""
+    recovery_code_used: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -150,6 +151,9 @@ def lock_checked_login(session: Session, checked_login: CheckedLogin) -> tuple[A
         raise invalid_credentials()
     if has_authenticator(session, account.id) and not checked_login.code_used:
         raise second_factor_required()
+    if checked_login.recovery_code_used:
+        act_for_account(session, account.id)
+        record(session, "recovery code used", "account", account.id)
     return account, login
 
 

@@ -26,6 +26,7 @@ DEEDS: Final = {
     "email address changed": N_("Email address changed"),
     "authenticator added": N_("Authenticator added"),
     "authenticator removed": N_("Authenticator removed"),
+    "recovery code used": N_("Recovery code used"),
     "recovery codes renewed": N_("New recovery codes created"),
     "login linked": N_("Sign-in method linked"),
     "login unlinked": N_("Sign-in method unlinked"),

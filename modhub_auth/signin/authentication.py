@@ -28,8 +28,8 @@ class Credentials:
     caller: str
 
 
-def use_up_code(auth: AuthServices, account_id: int, code: str) -> bool:
-    """Use up a code of the account's authenticator in its own transaction; False for a wrong code."""
+def use_up_code(auth: AuthServices, account_id: int, code: str) -> totp.UsedCode | None:
+    """Use up a code of the account's authenticator in its own transaction; None for a wrong code."""
     with auth.databases.write_session.begin() as session:
         return totp.use_code(session, auth.secret_box, account_id, code)
 
@@ -74,7 +74,8 @@ def _check_after_password(
 ) -> CheckedLogin:
     if login.has_authenticator and not credentials.code:
         raise services.second_factor_required()
-    if login.has_authenticator and not use_up_code(auth, login.account_id, credentials.code):
+    used = use_up_code(auth, login.account_id, credentials.code) if login.has_authenticator else None
+    if login.has_authenticator and used is None:
         slot.failed = True
         log_event("code refused", account=login.account_id, caller=credentials.caller)
         raise services.second_factor_required()
@@ -83,7 +84,13 @@ def _check_after_password(
     if settings["modhub_auth.require_verified"] and not login.verified:
         raise services.email_not_confirmed()
     assert login.password_hash is not None
-    return CheckedLogin(login.login_id, login.account_id, login.password_hash, login.has_authenticator)
+    return CheckedLogin(
+        login.login_id,
+        login.account_id,
+        login.password_hash,
+        code_used=login.has_authenticator,
+        recovery_code_used=used is totp.UsedCode.RECOVERY,
+    )
 
 
 def reauthenticate(

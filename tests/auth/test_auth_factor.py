@@ -184,7 +184,7 @@ def test_one_statement_succeeds_once(ada: Protected) -> None:
 
     def use(code: str) -> bool:
         with own.databases.write_session.begin() as session:
-            return totp.use_code(session, own.secret_box, ada.account_id, code)
+            return totp.use_code(session, own.secret_box, ada.account_id, code) is not None
 
     with ThreadPoolExecutor(8) as pool:
         for number in range(20):

@@ -1,8 +1,10 @@
 """``/Modhub/account/history``."""
 
+import time
 from pathlib import Path
 from typing import Any
 
+import pyotp
 import pytest
 from sqlalchemy import delete, select
 
@@ -57,6 +59,21 @@ def test_deeds_newest_first_with_way_time_and_address(app: Any, person: Person) 
     assert len(page.html.select("#history time[datetime]")) == 4
     assert page.headers["Cache-Control"] == "no-store"
     assert app.get(HOME).html.find("a", href=PAGE) is not None
+
+
+def test_a_recovery_code_is_told_from_an_authenticators(app: Any, person: Person) -> None:
+    # C-ACC-26
+    register(app, person)
+    form = next(form for form in app.get(f"{HOME}/authenticator").forms.values() if "code" in form.fields)
+    totp = pyotp.TOTP(app.get(f"{HOME}/authenticator").html.select_one("#authenticator-secret").text)
+    form["code"], form["currentPassword"] = totp.now(), person["password"]
+    code = form.submit(status=200).html.select_one("#recovery-codes code").text
+    app.post_json("/api/auth/login", {**person, "code": totp.at(time.time() + totp.interval)}, status=200)
+    assert titles(app) == ["Signed in", "Authenticator added", *MADE]
+    app.post_json("/api/auth/login", {**person, "code": "wrong"}, status=401)
+    app.post_json("/api/auth/login", {**person, "code": code}, status=200)
+    assert titles(app) == ["Signed in", "Recovery code used", "Signed in", "Authenticator added", *MADE]
+    assert f"from {ADDRESS}" in deeds(app)[1]
 
 
 def test_it_is_for_its_owner_alone(app: Any, person: Person) -> None:

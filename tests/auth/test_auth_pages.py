@@ -460,6 +460,28 @@ def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
     assert app.get(f"{HOME}/authenticator").html.select_one("#authenticator-secret").text != secret
 
 
+def test_recovery_codes_run_out_in_sight(app: Any, person: Person) -> None:
+    register(app, person)
+    page = app.get(f"{HOME}/authenticator")
+    totp_now = pyotp.TOTP(page.html.select_one("#authenticator-secret").text).now()
+    done = send(page, 200, code=totp_now, currentPassword=person["password"])
+    codes = [code.text for code in done.html.select("#recovery-codes code")]
+
+    def left() -> str:
+        return str(app.get(HOME).html.select_one("#recovery-codes-left").text)
+
+    assert left() == "10 recovery codes are left."
+    for code in codes[:9]:
+        app.post_json("/api/auth/login", {**person, "code": code}, status=200)
+    assert left() == "1 recovery code is left."
+    assert "no_recovery_codes" not in messages_on(app.get(HOME))
+    app.post_json("/api/auth/login", {**person, "code": codes[9]}, status=200)
+    assert left().startswith("No recovery codes are left. Create new ones")
+    assert "no_recovery_codes" in messages_on(app.get(HOME))
+    send(app.get(f"{HOME}/recovery-codes"), 200, currentPassword=person["password"])
+    assert left() == "10 recovery codes are left."
+
+
 def test_a_proposed_secret_outlives_a_wrong_code_and_expires(
     app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
