@@ -181,7 +181,8 @@ def find_text_problems(mod: Mod, notes: Sequence[NoteDocument]) -> list[TextProb
 
 
 def _html_problems(cleaned: str) -> list[str]:
-    levels = [1, *(int(level) for level in _HEADING.findall(cleaned))]
+    # Of Markdown "##" becomes an h3: a text that begins with it has skipped nothing.
+    levels = [2, *(int(level) for level in _HEADING.findall(cleaned))]
     problems = {
         "image_without_alt": any(not _ALT.search(image) for image in _IMAGE.findall(cleaned)),
         "heading_skipped": any(after > before + 1 for before, after in pairwise(levels)),
