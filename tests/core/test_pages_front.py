@@ -85,6 +85,8 @@ def test_few_mods_are_a_list(site: Site, count: int) -> None:
     assert len(page.html.select(".browse > .cards > .card")) == count
     assert page.html.find(id="results").text == ("1 mod" if count == 1 else f"{count} mods")
     assert bool(page.html.select(".empty")) == (count == 0)
+    assert bool(page.html.select("#results.hidden")) == (count == 0)
+    assert not site.get("/Modhub?q=nothing+like+it").html.select("#results.hidden")
 
 
 @pytest.mark.postgres
