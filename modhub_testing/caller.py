@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 TIMEOUT = 200.0
 """Seconds; only against hanging, so that a slow machine causes no failures."""
 PATIENCE = 60.0
-RENEW_SECONDS = 20 * 60
+TOKEN_SECONDS = 20 * 60
 """An access token lasts 30 minutes; a long test on a busy machine takes longer."""
 
 
@@ -59,7 +59,7 @@ class Caller:
         self.ports = tuple(ports)
         self.token = token
         self._refresh_token = refresh_token
-        self._renew_at = time.monotonic() + RENEW_SECONDS
+        self._renew_at = time.monotonic() + TOKEN_SECONDS
         self._turns = itertools.cycle(self.ports)
 
     def ask(
@@ -102,7 +102,7 @@ class Caller:
         return answer.json if answer.body else None
 
     def _renew(self) -> None:
-        self._renew_at = time.monotonic() + RENEW_SECONDS
+        self._renew_at = time.monotonic() + TOKEN_SECONDS
         session = self.need(200, "POST", "/api/auth/refresh", {"refreshToken": self._refresh_token})
         self.token, self._refresh_token = session["accessToken"], session["refreshToken"]
 
