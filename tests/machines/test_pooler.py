@@ -161,7 +161,7 @@ def test_the_commands_of_the_document_lead_behind_a_pooler(postgres: PostgresSer
         assert f"@127.0.0.1:{port}/modhub\n" in configured
         assert "\nmodhub.database_pooler = transaction\n" in configured
     finally:
-        run(f"[ ! -e {folder}/pgbouncer.pid ] || kill $(cat {folder}/pgbouncer.pid)")
+        run(f"[ ! -e {postgres.base}/pgbouncer.pid ] || kill $(cat {postgres.base}/pgbouncer.pid)")
         run("dropdb --if-exists --force modhub; dropuser --if-exists modhub")
         shutil.rmtree(folder)
 

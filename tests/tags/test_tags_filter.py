@@ -53,7 +53,7 @@ def ids(site: Site) -> list[int]:
 
 
 def listed(site: Site, query: str) -> list[int]:
-    page = site.get(f"/Modhub?{query}").text.partition('<div class="cards">')[2]
+    page = site.get(f"/Modhub?{query}").text.partition('id="list">')[2]
     return [int(mod_id) for mod_id in re.findall(r'<h[23]><a href="[^"]*/(\d+)"', page)]
 
 
