@@ -45,7 +45,7 @@ def render_card(
     # As part of the cache key, the age makes the card be rendered again as time passes.
     age = ui.ago(card.changed)
     values: dict[str, Any] = {"owner": card.owner, "ups": card.ups, "downs": card.downs, "figures": card.figures}
-    values |= {"changed": card.changed, "age": age, "changes": card.changes, "with_changes": with_changes}
+    values |= {"changed": card.changed, "age": age, "told": card.told, "with_changes": with_changes}
     values["is_new"] = is_new
     shown = {**_shown(card, author), **values}
     return ui.cached_fragment(CARD, loading=loading, games=games, fold_game=fold_game, **shown)
@@ -64,7 +64,7 @@ def render_cards_together(
         assert card.changed is not None
         author = authors.get(card.owner)
         numbers = (card.owner, card.ups, card.downs, card.figures)
-        texts = (card.document, card.image_facts, author and author.name, card.changes)
+        texts = (card.document, card.image_facts, author and author.name, card.told)
         return *texts, numbers, card.changed, ui.ago(card.changed)
 
     def make() -> Markup:

@@ -45,7 +45,8 @@ class ModPresenter:
         """The time of the last change, for lists that need it without decoding the document."""
         self.figures = figures
         """What features count, for cards."""
-        self._told = told
+        self.told = told
+        """What its author wrote of the current version, as stored, for lists; part of cache keys."""
 
     @cached_property
     def mod(self) -> ModDocument:
@@ -60,7 +61,7 @@ class ModPresenter:
     @cached_property
     def changes(self) -> str:
         """What is new in the current version as one plain line; empty if nobody has said it, or if it was not read."""
-        return summarize(self._told)
+        return summarize(self.told)
 
     @cached_property
     def code(self) -> AssetDocument | None:
