@@ -60,16 +60,17 @@ class Channel(DeadlineMixin, SendingChannel):
 
     def handle_read(self) -> None:
         """Read a request, or read and discard (after an early response)."""
-        if not self.discarding:
-            super().handle_read()
-            return
         try:
-            size = self.socket.recv_into(DISCARD_BUFFER)
+            if self.discarding:
+                self._discard(self.socket.recv_into(DISCARD_BUFFER))
+            elif data := self.recv(self.adj.recv_bytes):
+                self.received(data)
         except BlockingIOError:
-            return
+            return  # nothing to read after all (epoll(7)): waitress would close the connection
         except OSError:
             self.handle_close()
-            return
+
+    def _discard(self, size: int) -> None:
         self.discarded += size
         self.input_closed = not size or self.discarded > self.adj.discard_bytes
         if self.input_closed:

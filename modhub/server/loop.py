@@ -22,6 +22,8 @@ from modhub.server.thread_pools import ThreadPools
 ACCEPT_AT_ONCE = 64
 SETTLE_SECONDS = 0.25
 """How long a drain leaves idle connections open, so that a request already on its way is still answered."""
+HELD_UP_SECONDS = 3.0
+"""Beyond its timeout: a turn of the loop that takes longer was held up, as by a machine that was suspended."""
 OUT_OF_RESOURCES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 logger = logging.getLogger("modhub.server")
@@ -179,11 +181,14 @@ class Server:
             self.map.close()
 
     def _turn(self, timeout: float) -> None:
+        began = monotonic()
         self.map.turn(timeout)
         now = monotonic()
         if now >= self._next_check:
             self._next_check = now + self.adj.cleanup_interval
-            self._check(now)
+            # What arrived while the loop was held up is read first: its clients were in time.
+            if now - began < timeout + HELD_UP_SECONDS:
+                self._check(now)
 
     def _channels(self) -> list[Channel]:
         return [entry for entry in self.map.values() if isinstance(entry, Channel)]

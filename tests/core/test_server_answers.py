@@ -54,6 +54,22 @@ def service():
         yield service
 
 
+def test_a_connection_is_kept_when_there_is_nothing_to_read_after_all(service, monkeypatch):
+    refused = []
+
+    def refuse_once(channel, size):
+        if not refused:
+            refused.append(size)
+            raise BlockingIOError(errno.EAGAIN, "nothing to read")
+        return read(channel, size)
+
+    read = Channel.recv
+    monkeypatch.setattr(Channel, "recv", refuse_once)
+    with RawClient(service) as client:
+        assert client.ask(get("/")).body == b"page"
+    assert refused
+
+
 def test_the_connection_is_kept_after_every_kind_of_answer(service):
     with RawClient(service) as client:
         for _ in range(3):

@@ -5,6 +5,8 @@ from time import monotonic
 
 import pytest
 
+from modhub.server.channel import Channel
+from modhub.server.loop import TcpListener
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -68,6 +70,18 @@ def test_empty_lines_do_not_put_the_deadline_off():
 def test_a_silent_connection_is_closed():
     with running(app, header_seconds=0.3) as service, RawClient(service) as client:
         assert client.ended()
+
+
+def test_what_arrived_while_the_machine_was_suspended_is_answered(clock, monkeypatch):
+    class SuspendedAfterAccept(Channel):
+        def __init__(self, server, sock, *arguments, **named):
+            super().__init__(server, sock, *arguments, **named)
+            select.select([sock], [], [], 20)
+            clock.forward(1000)
+
+    monkeypatch.setattr(TcpListener, "channel_class", SuspendedAfterAccept)
+    with running(app, header_seconds=300, **OFTEN) as service, RawClient(service) as client:
+        assert client.ask(GET).status == 200
 
 
 def test_an_idle_connection_is_kept_for_channel_timeout_then_closed(clock):
