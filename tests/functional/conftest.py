@@ -164,11 +164,18 @@ def service(services: Services, kind: str) -> Iterator[Installation]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """A failure shows what the processes wrote."""
+    """A failure shows what the processes wrote, with its traceback: of a first try nothing else is printed."""
     report = yield
-    if report.failed:
-        for value in getattr(item, "funcargs", {}).values():
-            for made in value.made if isinstance(value, Services) else [value]:
-                if isinstance(made, Installation):
-                    report.sections.append((f"pserve in {made.folder.name}", made.log()[-6000:]))
+    if report.failed and hasattr(report.longrepr, "addsection"):
+        values = getattr(item, "funcargs", {}).values()
+        made = [each for value in values for each in (value.made if isinstance(value, Services) else [value])]
+        for installation in {id(each): each for each in made if isinstance(each, Installation)}.values():
+            report.longrepr.addsection(f"pserve in {installation.folder.name}", _extract(installation.log()))
     return report
+
+
+def _extract(log: str) -> str:
+    """The last warnings and tracebacks, and the last requests."""
+    lines = log.splitlines()
+    notable = [line for line in lines[:-10] if " INFO modhub." not in line]
+    return "\n".join([*notable[-60:], *lines[-10:]])

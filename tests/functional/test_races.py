@@ -1,6 +1,7 @@
 """Races between two processes on one database."""
 
 import hashlib
+import os
 import random
 import threading
 import time
@@ -39,6 +40,11 @@ def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
 
 def statuses(answers: list[CallerResponse]) -> dict[int, int]:
     return dict(Counter(answer.status for answer in answers))
+
+
+def new_name() -> str:
+    """A name that no earlier try has registered."""
+    return os.urandom(6).hex()
 
 
 def digest(content: bytes) -> str:
@@ -139,7 +145,7 @@ def test_different_versions_at_once_are_all_taken_and_belong_together(service, o
 def test_of_eight_refreshes_of_one_token_one_is_answered(service):
     # C-ACC-14, T-C1
     caller = service.caller()
-    credentials = {"email": "fresh@example.org", "password": PASSWORD}
+    credentials = {"email": f"{new_name()}@example.org", "password": PASSWORD}
     session = caller.need(201, "POST", "/api/auth/register", credentials)
     for _ in range(5):
         token = {"refreshToken": session["refreshToken"]}
@@ -153,9 +159,10 @@ def test_of_eight_refreshes_of_one_token_one_is_answered(service):
 def test_of_eight_registrations_of_one_address_one_is_made(service):
     # C-ACC-4, T-E8
     caller = service.caller()
-    for turn in range(3):
+    for _ in range(3):
         # The same address, however it is written.
-        spellings = [f"Twin{turn}@example.org", f" twin{turn}@EXAMPLE.org "] * 4
+        name = new_name()
+        spellings = [f"Twin{name}@example.org", f" twin{name}@EXAMPLE.org "] * 4
         registrations = [{"email": spelling, "password": PASSWORD} for spelling in spellings]
         sent = at_once([partial(caller.ask, "POST", "/api/auth/register", fields) for fields in registrations])
         assert statuses(sent) == {201: 1, 409: 7}
