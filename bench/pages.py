@@ -88,15 +88,15 @@ def mean_over(client: Client, path: str, numbers: range, headers: tuple[str, ...
     return sum(seconds_each(client, path.format(n=number), 1, headers, status) for number in numbers) / len(numbers)
 
 
-def ratio(client: Client, path: str, headers: tuple[str, ...], rounds: int) -> dict[str, float]:
-    """A page against the list, alternately: medians of the milliseconds and of each round's ratio."""
+def ratio(lists: Client, path: str, client: Client, headers: tuple[str, ...], rounds: int) -> dict[str, float]:
+    """What ``client`` gets against the list, alternately: medians of the milliseconds and of each round's ratio."""
     status = 404 if path in NOT_FOUND else 200
     _, length, _ = client.get(path.format(n=UNCACHED), headers)
     once = mean_over(client, path, range(UNCACHED + 1, UNCACHED + 3), headers, status)
     times = max(2, min(TIMES, int(0.3 / once)))
     measurements = []
     for number in range(rounds):
-        list_seconds = seconds_each(client, LIST, TIMES)
+        list_seconds = seconds_each(lists, LIST, TIMES)
         first = UNCACHED + 3 + number * TIMES
         seconds = mean_over(client, path, range(first, first + times), headers, status)
         measurements.append((seconds, list_seconds))
@@ -112,26 +112,31 @@ def measure(folder: Path, kind: str, mods: int, rounds: int) -> list[dict[str, A
     """Measure all pages of a service with ``mods`` mods on one kind of database."""
     with ExitStack() as stack:
         url = stack.enter_context(database(kind, folder))
-        # Without kept responses, so that a page is compared with what the list costs.
-        settings = {"ApiPrivateKeys": f"{fuller.KEY} Modhub:app Modhub:wiki", "modhub__response_cache_bytes": "0"}
-        ini = servers.write_ini(folder, "pages", url, **settings)
+        keys = f"{fuller.KEY} Modhub:app Modhub:wiki"
+        ini = servers.write_ini(folder, "pages", url, ApiPrivateKeys=keys)
+        # Pages are as shipped. The list is made each time, so that they are compared with what it costs.
+        uncached = servers.write_ini(folder, "list", url, ApiPrivateKeys=keys, modhub__response_cache_bytes="0")
         registry = servers.prepare(ini)
         seed(find_service(registry, Databases), mods)
         fuller.fill(find_service(registry, Databases), mods)
         stack.callback(find_service(registry, Databases).dispose)
+        servers.let_workers_finish(folder, kind, url)
         _, port = stack.enter_context(servers.pserve(folder, ini, core=None))
+        _, list_port = stack.enter_context(servers.pserve(folder, uncached, core=None))
         visitor = fuller.Visitor(port)
         fuller.give_mods(find_service(registry, Databases), visitor.sign_in())
         visitor.publish()
-        client = Client(port)
+        client, lists = Client(port), Client(list_port)
         stack.callback(client.close)
-        seconds_each(client, LIST, 100)
+        stack.callback(lists.close)
+        seconds_each(lists, LIST, 100)
         signed_in = (f"Cookie: {visitor.cookie}",)
-        cases = [*((name, path, ()) for name, path in PAGES.items())]
-        cases += [(name, path, signed_in) for name, path in SIGNED_IN.items()]
-        cases += [(f"JSON: {name}", path, ()) for name, path in JSON.items()]
+        cases = [*((name, path, client, ()) for name, path in PAGES.items())]
+        cases += [(name, path, client, signed_in) for name, path in SIGNED_IN.items()]
+        cases += [(f"JSON: {name}", path, lists, ()) for name, path in JSON.items()]
         return [
-            {"what": name, "database": kind, **ratio(client, path, headers, rounds)} for name, path, headers in cases
+            {"what": name, "database": kind, **ratio(lists, path, asked, headers, rounds)}
+            for name, path, asked, headers in cases
         ]
 
 

@@ -57,7 +57,7 @@ def test_anonymous_reads(site: Site, many: bool) -> None:
 
 
 PAGES = {
-    "/Modhub": 9,  # one a row, the number of mods for the first, and whether the games have changed
+    "/Modhub": 10,  # one a row, what is kept of them, and what is not; that and the games are all the next time
     "/Modhub?page=1": 3,
     "/Modhub?q=mod&game=Portal&sort=top&size=100": 5,
     "/Modhub?page=1000": 2,
@@ -81,7 +81,7 @@ PAGES = {
     "/Modhub/doc": 0,
 }
 OWN_PAGES = {
-    "/Modhub": 8,  # the games have not changed
+    "/Modhub": 5,
     "/Modhub?page=1": 3,
     "/Modhub/{id}": 11,
     "/Modhub/mine": 5,

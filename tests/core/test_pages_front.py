@@ -1,15 +1,20 @@
 """The front: ``/Modhub`` without a query begins with rows; with one it is the list alone."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from sqlalchemy import update
 
 from modhub.admin.program import Admin
 from modhub.base.settings import StartRefused
+from modhub.blobs.store import BlobStore
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.models import PublicMod
+from modhub.catalogue.pictures.maker import PictureMaker
+from modhub.db.changes import ChangeReader
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
@@ -31,6 +36,12 @@ def rows(page: Any) -> list[str]:
 def vote(site: Site, mod: Any, *accounts: int) -> None:
     for account in accounts:
         site.as_account(account).put_json(mod_address(mod, "vote"), {"value": 1})
+
+
+def large_picture() -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (1600, 900), "teal").save(file, "PNG")
+    return file.getvalue()
 
 
 @pytest.fixture
@@ -191,8 +202,35 @@ def test_the_front_asks_no_more_when_there_is_more(site: Site) -> None:
         mod = published_mod(site, owner=20 + number, games=["Portal", f"Game {number}"])
         upload_asset(site, mod, "code", version="2", owner=20 + number)
     assert statements() == before
-    # What the games have is kept until something changes.
-    assert statements() == before - 1
+    # Which mods and games it shows is kept until something changes.
+    assert statements() == before - 5
+
+
+def test_the_front_shows_what_is_so_now(site: Site, mods: list[Any]) -> None:
+    # C-FRONT-1, C-FRONT-3
+    def card(page: Any, title: str) -> Any:
+        return next(card for card in page.html.select(".browse > .cards > .card") if card.h3.a.text == title)
+
+    add_game(Admin(site.config), "Portal", None, None)
+    upload_asset(site, mods[6], "images", large_picture(), content_type="image/png")
+    page = site.get("/Modhub")
+    assert not card(page, "Mod 6").select(".rating")
+    assert page.html.select_one(".game-tiles img")["src"] == card(page, "Mod 6").img["src"]
+    assert card(page, "Mod 6").img["src"].startswith("/Modhub/file/")
+    # Neither of these moves the serial.
+    before = site.find_service(ChangeReader).stamp()
+    vote(site, mods[6], 8, 9)
+    PictureMaker(site.databases, site.find_service(BlobStore)).make_next()
+    assert site.find_service(ChangeReader).stamp() == before
+    page = site.get("/Modhub")
+    assert "100% of 2 votes" in card(page, "Mod 6").select_one(".rating").text
+    assert card(page, "Mod 6").img["src"].startswith("/Modhub/picture/")
+    assert page.html.select_one(".game-tiles img")["src"].startswith("/Modhub/picture/")
+    # And a mod that is not public any more is nowhere.
+    hide_mod(site, mods[6])
+    page = site.get("/Modhub")
+    assert "Mod 6" not in page.text
+    assert not page.html.select(".game-tiles img")
 
 
 def test_no_row_changes_an_order_of_the_api(site: Site, mods: list[Any]) -> None:

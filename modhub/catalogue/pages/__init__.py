@@ -6,6 +6,7 @@ from markupsafe import Markup
 from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
+from modhub.catalogue.pages.queries.front_mods import FrontReader
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.views import author, everything, feeds, found, front, install, previews
 from modhub.catalogue.read_service import CatalogueReader
@@ -24,7 +25,9 @@ def _workshop_link(_context: Any, request: Request) -> Markup | None:
 
 def includeme(config: Configurator) -> None:
     """Register the pages; included after the catalogue's services."""
-    config.add_service(PageReader, PageReader(find_service(config.registry, CatalogueReader)))
+    pages = PageReader(find_service(config.registry, CatalogueReader))
+    config.add_service(PageReader, pages)
+    config.add_service(FrontReader, FrontReader(pages))
     config.add_service(IModCards, author.ModCards())
     config.include(feeds)
     config.include(found)

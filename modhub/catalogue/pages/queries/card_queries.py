@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final, NamedTuple
 
-from modhub.base.page_declarations import FrontExclusion
 from modhub.catalogue.pages.presenters.mod import Figure, ModPresenter
 from modhub.catalogue.pages.queries import author_queries, selections, statements
 from modhub.catalogue.pages.queries.updates import card_of
@@ -73,10 +72,6 @@ class CardReader:
     def _card_columns(self) -> tuple[Any, ...]:
         return statements.card_columns(self._figures.values())
 
-    @property
-    def _left_out(self) -> Iterable[FrontExclusion]:
-        return self.catalogue.declared.front_exclusions.values()
-
     @cached_property
     def _cards_statement(self) -> ListStatement:
         return partial(statements.cards_statement, self._card_columns)
@@ -94,18 +89,11 @@ class CardReader:
         return self.reader.prepare(statements.users_statement(self._card_columns))
 
     @cached_property
-    def _newest(self) -> PreparedQuery:
-        return self.reader.prepare(statements.newest_statement(self._card_columns, self._left_out))
-
-    @cached_property
-    def _updated(self) -> PreparedQuery:
-        return self.reader.prepare(statements.updated_statement(self._card_columns, self._left_out))
-
-    @cached_property
     def _others(self) -> PreparedQuery:
         return self.reader.prepare(statements.others_statement(self._card_columns))
 
-    def _cards(self, rows: Iterable[Row]) -> list[ModPresenter]:
+    def cards_of(self, rows: Iterable[Row]) -> list[ModPresenter]:
+        """Return the cards in rows of `statements.card_columns`."""
         return [card_of(row, self._figures_of(row)) for row in rows]
 
     def _figures_of(self, row: Row, others: int = len(statements.CARD_COLUMNS)) -> tuple[Figure, ...]:
@@ -119,18 +107,18 @@ class CardReader:
     def listing(self, params: ListParams) -> Listing:
         """Return one page of published mods as cards."""
         total, rows = self.catalogue.rows(params, self._cards_statement)
-        return Listing(self._cards(rows), total, params)
+        return Listing(self.cards_of(rows), total, params)
 
     def selected(self, selection: ModSelection, params: ListParams) -> Listing:
         """Return one page of the selected mods as cards; of ``params`` only ``page`` and ``size`` count."""
         total, rows = self._selected_rows(self._selected_cards, selection, params)
-        return Listing(self._cards(rows), total, params)
+        return Listing(self.cards_of(rows), total, params)
 
     def of_author(self, owner: int, params: ListParams) -> tuple[Listing, AuthorTotals]:
         """Return the same of an author's mods, and what all of them have together, in as many statements."""
         row = self.reader.rows(self._author_totals, owner=owner)[0]
         total, ups, downs = map(int, row[:3])
-        cards = self._cards(self._page_rows(self._selected_cards, ModSelection(authors=(owner,)), params, total))
+        cards = self.cards_of(self._page_rows(self._selected_cards, ModSelection(authors=(owner,)), params, total))
         return Listing(cards, total, params), AuthorTotals(ups, downs, self._figures_of(row, 3))
 
     def _selected_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams) -> tuple[int, list[Row]]:
@@ -143,7 +131,7 @@ class CardReader:
 
     def others(self, owner: int, mod_id: int | None) -> list[ModPresenter]:
         """Return other mods of an author, last changed first."""
-        return self._cards(self.reader.rows(self._others, owner=owner, id=mod_id, size=OTHER_MODS_SHOWN))
+        return self.cards_of(self.reader.rows(self._others, owner=owner, id=mod_id, size=OTHER_MODS_SHOWN))
 
     def users(self, guid: str) -> tuple[list[ModPresenter], int]:
         """Return (some published mods that directly require this one, number of such mods)."""
@@ -151,15 +139,7 @@ class CardReader:
         if not total:
             return [], 0
         rows = self.reader.rows(self._users, guid=guid, most=MAX_DEPENDENTS_COUNTED, size=DEPENDENTS_SHOWN)
-        return self._cards(rows), total
-
-    def newest(self, size: int) -> list[ModPresenter]:
-        """Return the mods that were created last."""
-        return self._cards(self.reader.rows(self._newest, size=size))
-
-    def updated(self, size: int, newest: int) -> list[ModPresenter]:
-        """Return the mods with a new version, last changed first, without the ``newest`` that were created last."""
-        return self._cards(self.reader.rows(self._updated, size=size, newest=newest))
+        return self.cards_of(rows), total
 
 
 def _named(selection: ModSelection) -> dict[str, str]:

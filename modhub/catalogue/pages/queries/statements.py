@@ -65,15 +65,11 @@ def _told_changes() -> ColumnElement[Any]:
     return current.correlate(PublicMod).scalar_subquery()
 
 
-CARD_COLUMNS: Final = (
-    PublicMod.document,
-    PublicMod.owner,
-    of_mod(Mod.ups),
-    of_mod(Mod.downs),
-    PublicMod.updated_at,
-    image_facts(),
-    _told_changes(),
-)
+PUBLIC_COLUMNS: Final = (PublicMod.document, PublicMod.owner, PublicMod.updated_at, _told_changes())
+"""What of a card changes only with the serial."""
+CURRENT_COLUMNS: Final = (of_mod(Mod.ups), of_mod(Mod.downs), image_facts())
+"""What of a card has no part in the serial: votes, and the pictures that are made of images."""
+CARD_COLUMNS: Final = (*PUBLIC_COLUMNS, *CURRENT_COLUMNS)
 
 
 def card_columns(figures: Iterable[CardFigure]) -> tuple[Any, ...]:

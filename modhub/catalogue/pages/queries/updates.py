@@ -50,7 +50,7 @@ ModUpdate = tuple[ModPresenter, FeedEntry]
 
 def card_of(row: Row, figures: tuple[Figure, ...] = ()) -> ModPresenter:
     """Return the card in a row of :data:`modhub.catalogue.pages.queries.statements.CARD_COLUMNS`."""
-    document, owner, ups, downs, changed, image_facts, told = row[:7]
+    document, owner, changed, told, ups, downs, image_facts = row[:7]
     values = {
         "owner": owner,
         "votes": (ups, downs),

@@ -15,7 +15,7 @@ from modhub.catalogue.pages.queries.card_queries import Listing
 from modhub.catalogue.pages.queries.games import CuratedGame, CuratedGames
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.queries.search_groups import GroupReader, SearchGroups
-from modhub.catalogue.pages.views.front_head import is_front, render_head
+from modhub.catalogue.pages.views.front_head import is_front, read_front, render_head
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
 from modhub.content import text
@@ -239,8 +239,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     """
     front = is_front(request)
     params = page_list_params(request)
-    reader = page_reader(request)
-    listing: Listing = reader.listing(params)
+    listing: Listing = read_front(request).listing if front else page_reader(request).listing(params)
     games, shown = page_games(request), listing.cards
     chosen = games.get(fold_game(params.game)) if params.game else None
     ui = PageHelpers(request)

@@ -1,7 +1,4 @@
-"""The rows of the front, panels of the place ``front``; the list follows beneath them.
-
-A row needs no cache of its own: cards are kept fragments, and each row is one statement by an index.
-"""
+"""The rows of the front, panels of the place ``front``; the list follows beneath them."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -9,18 +6,15 @@ from typing import Any, Final
 from markupsafe import Markup
 from pyramid.config import Configurator
 
-from modhub.base.public_cache import PublicCache
-from modhub.base.service_registry import find_service
 from modhub.catalogue.pages.presenters.mod import ModPresenter
-from modhub.catalogue.pages.queries.game_tiles import GameTiles
+from modhub.catalogue.pages.queries.front_mods import MODS_IN_ROW
 from modhub.catalogue.pages.views.browse import DEFAULT, address_of, join_cards, page_games, page_reader
-from modhub.catalogue.read_service import CatalogueReader, ListParams
+from modhub.catalogue.pages.views.front_head import read_front
+from modhub.catalogue.read_service import ListParams
 from modhub.content.text import N_
 from modhub.http.request import Request
 from modhub.ui.template_helpers import PageHelpers
 
-MODS_IN_ROW: Final = 5
-"""Mods of a row."""
 LEAST_MODS_IN_ROW: Final = 4
 """A row of fewer mods would say less than the list below it, and is left out."""
 ROW_TEMPLATE: Final = "modhub.catalogue:templates/front_row.jinja2"
@@ -53,19 +47,18 @@ def top_row(_context: Any, request: Request) -> Markup | None:
 
 def new_row(_context: Any, request: Request) -> Markup | None:
     """The mods that were created last."""
-    return render_row(request, "new", N_("New mods"), page_reader(request).newest(MODS_IN_ROW))
+    return render_row(request, "new", N_("New mods"), read_front(request).newest)
 
 
 def updated_row(_context: Any, request: Request) -> Markup | None:
     """The newest versions of older mods."""
-    cards = page_reader(request).updated(MODS_IN_ROW, MODS_IN_ROW)
-    return render_row(request, "updated", N_("Updated mods"), cards, address="#results")
+    return render_row(request, "updated", N_("Updated mods"), read_front(request).updated, address="#results")
 
 
 def games_row(_context: Any, request: Request) -> Markup | None:
     """The games with the most mods as tiles, and all of them behind it."""
-    tiles = request.find_service(GameTiles).read(request.find_service(PublicCache))
     games = page_games(request)
+    tiles = tuple(tile for tile in read_front(request).tiles if tile.folded in games)
     if not tiles:
         return None
     return PageHelpers(request).cached_fragment(GAME_TILES_TEMPLATE, tiles=tiles, games=games, presenter=ModPresenter)
@@ -73,7 +66,6 @@ def games_row(_context: Any, request: Request) -> Markup | None:
 
 def includeme(config: Configurator) -> None:
     """Add the rows."""
-    config.add_service(GameTiles, GameTiles(find_service(config.registry, CatalogueReader).reader))
     rows = {"top": top_row, "new": new_row, "updated": updated_row, "games": games_row}
     for place, (name, render) in enumerate(rows.items(), 1):
         config.add_panel("front", name, render, order=10 * place)

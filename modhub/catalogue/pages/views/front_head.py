@@ -1,20 +1,32 @@
-"""The front is ``/Modhub`` without a query; this is what it begins with."""
+"""The front is ``/Modhub`` without a query: what it shows, and what it begins with."""
 
 from typing import Final
 
 from markupsafe import Markup
 
+from modhub.base.public_cache import PublicCache
+from modhub.catalogue.pages.queries.front_mods import Front, FrontReader
 from modhub.http.request import Request
 from modhub.ui.preferences import shows_steps
 from modhub.ui.site_settings import FRONT_ASSET
 from modhub.ui.template_helpers import PageHelpers
 
+_FRONT: Final = "modhub.front"
 HEAD_TEMPLATE: Final = "modhub.catalogue:templates/front_head.jinja2"
 
 
 def is_front(request: Request) -> bool:
     """Whether the page is the front: any query is a list alone."""
     return not request.environ.get("QUERY_STRING")
+
+
+def read_front(request: Request) -> Front:
+    """Return what the front shows, which each request reads once."""
+    environ = request.environ
+    if _FRONT not in environ:
+        environ[_FRONT] = request.find_service(FrontReader).read(request.find_service(PublicCache))
+    front: Front = environ[_FRONT]
+    return front
 
 
 def render_head(request: Request) -> Markup:
