@@ -86,8 +86,8 @@ def find_schema_problems(admin: Any) -> Iterator[str]:
     """Compare the schema with this code, as at the start; say what an upgrade has left to do."""
     packages = admin.declarations.migrations
     migrate.refuse_when_behind(admin.databases, packages, admin.ini)
-    advice = "an upgrade is under way, or was left half done; bring all to the same version"
-    yield from machines.find_differences(admin.databases, lambda machine: machine.version, advice)
+    advice = "an upgrade is under way, or was left half done; bring all processes to the same version"
+    yield from machines.find_differences(admin.databases, lambda note: note.version, advice)
     states = migrate.with_connection(admin.databases, lambda connection: schema_states(connection, packages))
     if names := ", ".join(packages_in(states, SchemaState.CONTRACTS_LATER)):
         command = f"modhub-admin -c {admin.ini} migrate"
@@ -155,8 +155,9 @@ def find_clock_problems(admin: Any) -> Iterator[str]:
     response = ask_base_url(admin, "HEAD", "/healthz")
     if response is not None and response.headers.get("Date"):
         yield from _compare_clocks("the server at modhub.base_url", parsedate_to_datetime(response.headers["Date"]))
-    for machine in machines.noted_machines(databases):
-        yield from _describe_difference(f"the clock of {machine.name} is", machine.ahead, "the database server")
+    ahead = {note.host: note.ahead for note in machines.noted_processes(databases)}
+    for host, seconds in ahead.items():
+        yield from _describe_difference(f"the clock of {host} is", seconds, "the database server")
     times = [time for time, _ in observations.recorded_if_readable(databases, "").values()]
     if times and max(times) > now() + timedelta(seconds=CLOCK_SECONDS):
         yield f"the database has records of {max(times):%Y-%m-%d %H:%M} UTC, which is in the future: {_CLOCK_ADVICE}"
@@ -176,8 +177,8 @@ def find_secret_problems(admin: Any) -> Iterator[str]:
     """Weak, old or unknown secrets; their age counts from when a process first used them on this database."""
     settings = admin.registry.settings
     yield from secret_warnings(settings["modhub.secret"])
-    advice = "all machines need the same first secret, or one refuses what another has signed"
-    yield from machines.find_differences(admin.databases, lambda machine: machine.secret, advice)
+    advice = "all processes need the same first secret, or one refuses what another has signed"
+    yield from machines.find_differences(admin.databases, lambda note: note.secret, advice)
     fingerprints = configured_secrets(settings)
     seen = first_seen(admin.databases)
     if seen and not seen.keys() & set(fingerprints):

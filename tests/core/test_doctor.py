@@ -23,6 +23,7 @@ from modhub.admin.secret_ages import configured_secrets, record_secrets
 from modhub.content.limits import MB
 from modhub.db import now
 from modhub.declarations import DoctorCheck
+from modhub.events import ApplicationStopped
 from modhub.ops import machines
 from modhub.ops.models import Observation
 from modhub_testing import TEST_SECRET, Site, Start, stored_files
@@ -250,13 +251,14 @@ def test_a_clock_that_is_wrong(start: Start, examine: Any, monkeypatch: pytest.M
 
 @pytest.fixture
 def noted(start: Start, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """``noted(site, name, …)``: the machine of this name has written its note."""
+    """``noted(site, name, …)``: a process of the machine of this name has written its note."""
 
-    def note(site: Site, name: str, **differs: Any) -> None:
+    def note(site: Site, name: str, process: int = 1, **differs: Any) -> None:
         monkeypatch.setattr("modhub.ops.machines.socket.gethostname", lambda: name)
-        machines.note_machine(site.registry)
+        monkeypatch.setattr("modhub.ops.machines.os.getpid", lambda: process)
+        machines.note_process(site.registry)
         with site.databases.write_session.begin() as session:
-            row = session.get_one(Observation, f"machine {name}")
+            row = session.get_one(Observation, f"machine process {process} of {name}")
             row.text = json.dumps({**json.loads(row.text), **differs})
 
     return note
@@ -268,13 +270,14 @@ def test_machines_that_differ(start: Start, examine: Any, noted: Callable[..., N
     with served(start) as site:
         for name in ("app1", "app2"):
             noted(site, name)
-        assert [machine.name for machine in machines.noted_machines(site.databases)] == ["app1", "app2"]
+        assert [note.host for note in machines.noted_processes(site.databases)] == ["app1", "app2"]
         sentences = examine(site)[1]
         assert (sentences["schema"], sentences["secret"], sentences["clock"]) == (["ok"],) * 3
         noted(site, "app2", version="1.0.9", secret="0" * 16, ahead=40.2)
         sentences = examine(site)[1]
-    assert sentences["schema"][0].startswith("app1 differs from app2: an upgrade is under way")
-    assert sentences["secret"][0].startswith("app1 differs from app2: all machines need the same first secret")
+    differ = "process 1 of app1 differs from process 1 of app2: "
+    assert sentences["schema"][0].startswith(f"{differ}an upgrade is under way")
+    assert sentences["secret"][0].startswith(f"{differ}all processes need the same first secret")
     assert sentences["clock"][0].startswith("the clock of app2 is 40 seconds ahead of that of the database server")
     assert "0" * 16 not in str(sentences)
 
@@ -298,11 +301,11 @@ def test_a_machine_whose_clock_is_hours_off_still_counts(
                 patch.setattr(f"modhub.ops.{module}.now", lambda: now() + timedelta(hours=hours))
             noted(site, "wrong", secret="0" * 16)
             # Those that examine on this machine see both, too.
-            assert [machine.name for machine in machines.noted_machines(site.databases)] == ["right", "wrong"]
+            assert [note.host for note in machines.noted_processes(site.databases)] == ["right", "wrong"]
         sentences = examine(site)[1]
     seconds = abs(hours) * 3600
     assert f"the clock of wrong is {seconds} seconds {direction} that of the database server" in sentences["clock"][0]
-    assert sentences["secret"][0].startswith("right differs from wrong")
+    assert sentences["secret"][0].startswith("process 1 of right differs from process 1 of wrong")
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
@@ -313,7 +316,7 @@ def test_a_machine_notes_itself_while_the_connection_of_best_effort_is_taken(
     with site.databases.best_effort_session.begin() as session:
         session.connection()
         noted(site, "here")
-    assert [machine.name for machine in machines.noted_machines(site.databases)] == ["here"]
+    assert [note.host for note in machines.noted_processes(site.databases)] == ["here"]
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
@@ -321,12 +324,28 @@ def test_machines_that_are_gone_are_forgotten(start: Start, examine: Any, noted:
     site = start()
     for name in ("gone", "silent", "here"):
         noted(site, name)
-    set_time(site, "machine gone", 0.1)
-    set_time(site, "machine silent", 2)
+    set_time(site, "machine process 1 of gone", 0.1)
+    set_time(site, "machine process 1 of silent", 2)
     noted(site, "here")
-    assert [machine.name for machine in machines.noted_machines(site.databases)] == ["here"]
+    assert [note.host for note in machines.noted_processes(site.databases)] == ["here"]
     with site.databases.readonly_session() as session:
-        assert session.get(Observation, "machine silent") is None
+        assert session.get(Observation, "machine process 1 of silent") is None
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_a_process_that_was_not_restarted_is_named(start: Start, examine: Any, noted: Callable[..., None]) -> None:
+    # C-RUN-19
+    with served(start) as site:
+        noted(site, "app1", 7, version="1.0.9")
+        noted(site, "app1", 8)
+        sentences = examine(site)[1]
+        assert sentences["schema"][0].startswith("process 7 of app1 differs from process 8 of app1: ")
+        assert sentences["clock"] == ["ok"]
+        # One that ends takes its note along.
+        noted(site, "app1", 7, version="1.0.9")
+        machines.forget_process(ApplicationStopped(site.registry))
+        assert [note.name for note in machines.noted_processes(site.databases)] == ["process 8 of app1"]
+        assert examine(site)[1]["schema"] == ["ok"]
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
