@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+from modhub.admin.program import Admin
+from modhub.catalogue.commands import add_game
+from modhub.catalogue.pages.queries.games import CuratedGames
 from modhub.catalogue.pages.typed_details import split_games
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, published_mod
@@ -83,8 +86,18 @@ def test_games_may_be_separated_by_commas(site: Site) -> None:
     assert own(site, mod)["games"] == ["Me, Myself"]
 
 
+def test_a_curated_game_is_known_by_the_name_that_pages_show(site: Site) -> None:
+    # C-PAGE-16: the list beside the field shows that name
+    add_game(Admin(site.config), "moss and iron", "Moss, Stone & Iron", None)
+    add_game(Admin(site.config), "Iron", "Portal", None)
+    add_game(Admin(site.config), "Portal", "Portal (2007)", None)
+    page = make_mod_by_form(new_visitor(site, OWNER), games="MOSS, Stone & Iron\nPortal")
+    mod = {"id": int(page.request.path.rpartition("/")[2])}
+    assert own(site, mod)["games"] == ["moss and iron", "Portal"]
+
+
 def test_numbers_and_known_names_keep_their_commas() -> None:
-    assert split_games(["Warhammer 40,000: Dawn, Doom,", "Cats, Dogs"], ["cats, dogs"]) == [
+    assert split_games(["Warhammer 40,000: Dawn, Doom,", "Cats, Dogs"], ["cats, dogs"], CuratedGames(())) == [
         "Warhammer 40,000: Dawn",
         "Doom",
         "Cats, Dogs",

@@ -9,6 +9,7 @@ import msgspec
 from modhub.base.errors import ApiError, invalid
 from modhub.catalogue.owner_queries import read_titles
 from modhub.catalogue.owner_views import account_id_of
+from modhub.catalogue.pages.queries.games import CuratedGames
 from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.references import fold_guid
@@ -89,11 +90,16 @@ def reference_lines(guids: Iterable[str], titles: Mapping[str, str]) -> str:
     return "\n".join(f"{title} – {guid}" if title else guid for guid, title in named)
 
 
-def split_games(lines: Iterable[str], kept: Iterable[str]) -> list[str]:
-    """Split lines at commas, except names in ``kept`` and numbers such as 40,000."""
-    known = set(map(fold_game, kept))
+def split_games(lines: Iterable[str], kept: Iterable[str], curated: CuratedGames) -> list[str]:
+    """Split lines at commas, except games in ``kept`` or ``curated`` and numbers such as 40,000.
+
+    A curated game is known by the name that pages show for it too: authors type what they read.
+    """
+    shown = {fold_game(game.display_name): game.name for game in curated.values()}
+    shown = {folded: name for folded, name in shown.items() if folded not in curated}
+    known = {*curated, *shown, *map(fold_game, kept)}
     games: list[str] = []
     for line in lines:
-        parts = [line] if fold_game(line) in known else _COMMA.split(line)
-        games += [part.strip() for part in parts if part.strip()]
+        parts = [line] if fold_game(line) in known else map(str.strip, _COMMA.split(line))
+        games += [shown.get(fold_game(part), part) for part in parts if part]
     return games

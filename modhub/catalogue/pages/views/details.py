@@ -69,8 +69,7 @@ def read_details(request: Request, games: Iterable[str] = ()) -> SubmittedDetail
     if "conflictsWith" in fields:
         fields["conflicts_with"] = fields.pop("conflictsWith")
     if "games" in fields:
-        curated = [game.name for game in page_reader(request).games().values()]
-        fields["games"] = split_games(fields["games"], [*curated, *games])
+        fields["games"] = split_games(fields["games"], games, page_reader(request).games())
     written = None
     if "description" in fields:
         typed["format"] = post.get("format", "")
