@@ -137,7 +137,7 @@ def test_typing_errors_in_titles(site: Site, typed: str) -> None:
     for title in ("Ghost line", "Ghost racer", "Ghost", "Lines", "Lantern"):
         published_mod(site, title=title)
     assert found(site, typed, "similar-titles") == ["Ghost line"]
-    for language, question in (("en", "Did you mean one of these mods?"), ("de", "Meinst du eine dieser Mods?")):
+    for language, question in (("en", "Did you mean one of these mods?"), ("de", "Meintest du eine dieser Mods?")):
         page = site.get("/Modhub", {"q": typed}, headers={"Accept-Language": language})
         assert page.html.find(id="similar-titles").find_previous("p").text == question
 
