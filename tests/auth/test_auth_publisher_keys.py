@@ -287,6 +287,8 @@ def test_the_form_takes_only_mods_of_the_account(app: Any, person: Person) -> No
         refused = fill(app, person, label="CI", mod=typed)
         assert refused.status_int == 400
         assert refused.html.select_one("#mod-error") is not None
+        # Sent again it is refused again: "All your mods" would be more than was chosen.
+        assert refused.html.select_one("#mod option[selected]")["value"] == typed
     # A draft, too; nothing of others is in the list.
     choices = [(option["value"], option.text) for option in app.get(PAGE).html.select("#mod option")]
     assert choices == [("", "All your mods"), (str(mine["id"]), "Mine")]
