@@ -144,6 +144,7 @@ def test_a_whole_life_without_javascript(plain: Page, service: Any, picture: Any
     expect(page.locator("h1")).to_have_text("Your account")
     page.get_by_role("link", name="Delete your account").click()
     fill(page, "Delete my account", currentPassword="another password")
+    expect(page.locator("h1")).to_have_text("Your account was deleted")
     page.goto(HOME)
     fill(page, "Sign in", email=address, password="another password")
     expect(page.get_by_role("alert")).to_contain_text("wrong")
