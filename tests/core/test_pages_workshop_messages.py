@@ -33,6 +33,9 @@ def test_the_page_says_what_was_cut(site: Site, author: Site) -> None:
     (note,) = (form for form in page.forms.values() if "/changelog/" in form.action and "text" in form.fields)
     note["title"], note["text"] = "t" * 200, "x" * 5000
     assert cut_fields(note.submit().follow()) == "title text"
+    # The names of fields are quoted: "Games was too long" is no sentence.
+    page = make_mod_by_form(author, title="A", games="\n".join(map(str, range(30))))
+    assert "“Games” was too long" in page.html.select_one(".note.good").text
     page = make_mod_by_form(author, title="  A   b ", description="<p>Cleaned<script>x</script> & short")
     assert cut_fields(page) == ""
 
