@@ -37,7 +37,7 @@ def data_form(_context: Any, request: Request) -> FormPage:
                 "You get a zip archive of everything that is stored about your account: your details, sign-ins, mods "
                 "with their files, votes and what you follow. What others wrote is not in it."
             ),
-            N_("It takes a few minutes. We send an email to your confirmed address when it is ready."),
+            N_("It takes a few minutes. You then find it on this page; a confirmed email address gets an email too."),
         ],
         links=[("/Modhub/account", N_("Your account"))],
         template_values={"archive": archive, "kept": services.ARCHIVE_KEPT, "done": request.GET.get("done", "")},
