@@ -6,6 +6,7 @@ staged file is discarded.
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 from sqlalchemy import select, union_all
 from sqlalchemy.orm import Session
@@ -19,12 +20,14 @@ from modhub.catalogue.models import Asset, AssetKind, Mod, Note, ReservedVersion
 from modhub.catalogue.pictures.services import forget_pictures, queue_pictures
 from modhub.catalogue.services import own_mod, record_change
 from modhub.content.limits import CODE, CSS, IMAGE, IMAGES
+from modhub.content.text import N_
 from modhub.db import now
 
 FALLBACKS = {AssetKind.CODE: "mod.bin", AssetKind.CSS: "mod.css", AssetKind.IMAGE: "image"}
 """Default file names."""
 LIMITS = {AssetKind.CODE: CODE, AssetKind.CSS: CSS, AssetKind.IMAGE: IMAGE}
 """Maximum bytes of an upload of each kind."""
+IMAGES_TOO_LARGE: Final = N_("The images of a mod may have at most %(limit)s bytes in total; nothing was saved.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
     if upload.kind is AssetKind.IMAGE:
         used = sum(asset.blob.size for asset in mod.assets if asset.kind == AssetKind.IMAGE)
         if used + upload.blob.size > IMAGES:
-            raise too_large(IMAGES)
+            raise too_large(IMAGES, IMAGES_TOO_LARGE)
     before = _replaced_asset(mod, upload)
     ask_to_store(session, owner, mod.id, upload.blob.size, before.blob.size if before is not None else 0)
     if upload.kind is AssetKind.CODE:

@@ -251,7 +251,9 @@ def test_images_have_a_sum(site: Site) -> None:
     for size in (30, 30, 19):
         mod = upload_asset(site, mod, "images", b"x" * size)
     files = stored_files(site)
-    assert post(site, mod, "images", b"xx").json["limitBytes"] == 80
+    refused = post(site, mod, "images", b"xx").json
+    assert refused["limitBytes"] == 80
+    assert refused["message"] == "The images of a mod may have at most 80 bytes in total; nothing was saved."
     assert post(site, mod, "images", b"x" * 31).json["limitBytes"] == 30
     assert stored_files(site) == files
     mod = upload_asset(site, mod, "images", b"x")

@@ -6,7 +6,7 @@ from typing import Any, Final
 from modhub.base.errors import BODY_TOO_LARGE, UPLOAD_TOO_LARGE, ApiError
 from modhub.catalogue.references import Lists, check_references
 from modhub.catalogue.request_schemas import NewModForm
-from modhub.content.limits import IMAGES
+from modhub.catalogue.uploads import IMAGES_TOO_LARGE
 from modhub.content.text import N_
 from modhub.http.request import Request
 from modhub.ui.template_helpers import PageHelpers
@@ -34,11 +34,11 @@ def field_message(request: Request, error: ApiError) -> str:
     ui = PageHelpers(request)
     translate = ui.messages.gettext
     limit = error.extra.get("limitBytes")
-    if error.sentence not in {UPLOAD_TOO_LARGE, BODY_TOO_LARGE} or limit is None:
+    if error.sentence not in {UPLOAD_TOO_LARGE, IMAGES_TOO_LARGE, BODY_TOO_LARGE} or limit is None:
         return error.localized(
             translate, {name: translate(N_("“%(name)s”"), name=translate(FIELD_LABELS[name])) for name in FIELD_LABELS}
         )
-    if limit == IMAGES:
+    if error.sentence == IMAGES_TOO_LARGE:
         return translate(N_("The images may have at most %(size)s in total. Nothing was saved."), size=ui.size(limit))
     return translate(N_("The file is too large; the limit is %(size)s. Nothing was saved."), size=ui.size(limit))
 
