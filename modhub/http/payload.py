@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import cache
 from threading import Lock
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import Any, BinaryIO, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -38,6 +38,11 @@ _large_json_lock = Lock()
 _MULTIPART_BODY = "The body must be the file itself, not a multipart form; with curl: --data-binary @file, not -F."
 _BYTE_ORDER_MARK = "The body begins with a byte order mark, which JSON does not have."
 _NOT_JSON = "The body is not JSON."
+_NO_BODY = "The body is empty; send a JSON object."
+_HALF_CHARACTER = "The body has half of a character: \\ud800 to \\udbff must be followed by \\udc00 to \\udfff."
+_NEAR = re.compile(r" \(byte (?P<position>[0-9]+)\)\Z")
+# What a program sends that cuts a text between the two halves of an emoji.
+_LONE_HALF = re.compile(rb"\\u[dD][89aAbB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")
 _STEP = re.compile(r"\.(?P<field>[^.\[\]]+)|\[(?P<item>[0-9]+)\]|\[\.\.\.\]")
 _EXPECTED = re.compile(
@@ -164,8 +169,7 @@ def decode(body: bytes, model: type[_Model]) -> _Model:
     except msgspec.ValidationError:
         document = _decode_last_of_duplicates(body, model)
     except (ValueError, RecursionError) as error:
-        # Readers may ignore a byte order mark, but writers must not send one (RFC 8259, 8.1).
-        raise errors.invalid(_BYTE_ORDER_MARK if body.startswith(BOM_UTF8) else _NOT_JSON) from error
+        raise errors.invalid(_what_is_not_json(body, str(error))) from error
     nullable: frozenset[str] = getattr(model, "nullable", frozenset())
     for field in msgspec.structs.fields(model):
         if getattr(document, field.name) is None and field.name not in nullable and not field.required:
@@ -214,12 +218,25 @@ def _decode_last_of_duplicates(body: bytes, model: type[_Model]) -> _Model:
         pairs = [msgspec.json.encode(name) + b":" + bytes(raw) for name, raw in values if bytes(raw)]
         return msgspec.json.decode(b"{" + b",".join(pairs) + b"}", type=model)
     except msgspec.ValidationError as error:
-        raise errors.invalid(_sentence(str(error))) from error
+        raise errors.invalid(_sentence(str(error), model)) from error
     except (ValueError, RecursionError) as error:
         raise errors.invalid(_NOT_JSON) from error
 
 
-def _sentence(message: str) -> str:
+def _what_is_not_json(body: bytes, message: str) -> str:
+    """What a client most likely did wrong; ``message`` is msgspec's error."""
+    if not body.strip():
+        return _NO_BODY
+    # Readers may ignore a byte order mark, but writers must not send one (RFC 8259, 8.1).
+    if body.startswith(BOM_UTF8):
+        return _BYTE_ORDER_MARK
+    if _LONE_HALF.search(body):
+        return _HALF_CHARACTER
+    near = _NEAR.search(message)
+    return f"The body is not JSON: there is an error near byte {near['position']}." if near else _NOT_JSON
+
+
+def _sentence(message: str, model: type[msgspec.Struct]) -> str:
     """msgspec's error as a sentence that names the field: ``The field title must be a string.``"""
     location = _AT.search(message)
     subject = "".join(_steps(location["path"])) if location else ""
@@ -235,7 +252,17 @@ def _sentence(message: str) -> str:
     if match and not match["bound"]:
         kinds = [_KINDS.get(kind, kind) for kind in match["kinds"].split(" | ") if kind != "null"]
         return f"{subject}{comma} must be {' or '.join(kinds)}."
+    if location and (choices := _choices(model, location["path"].removeprefix("."))):
+        return f"{subject}{comma} must be {', '.join(choices[:-1])} or {choices[-1]}."
     return f"{subject}{comma} has a value that is not allowed."
+
+
+def _choices(model: type[msgspec.Struct], name: str) -> list[str]:
+    """The values that the field ``name`` of ``model`` may have, if these are some words or numbers (`Literal`)."""
+    hints = get_type_hints(model)
+    kinds = [hints[field.name] for field in msgspec.structs.fields(model) if field.encode_name == name]
+    literals = [part for kind in kinds for part in (kind, *get_args(kind)) if get_origin(part) is Literal]
+    return [str(value) for literal in literals for value in get_args(literal)]
 
 
 def _steps(path: str) -> Iterator[str]:
