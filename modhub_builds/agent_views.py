@@ -22,7 +22,10 @@ def upload_build_view(context: PlatformResource, request: Request) -> UploadDocu
     """``POST /api/modhub/app/{os}``: on any error nothing is stored."""
     os = context.__name__
     if not is_platform(os):
-        message = "The name of an operating system is words of a-z and 0-9 joined by single hyphens, such as windows."
+        message = (
+            "The name of an operating system is words of a-z and 0-9 joined by single hyphens, such as windows, "
+            f"of at most {limits.OS} characters."
+        )
         raise invalid(message)
     blob = receive_upload(request, limits.BUILD).blob
     upload = services.BuildUpload(

@@ -47,7 +47,7 @@ def read_markdown(request: Request) -> str:
     """The Markdown of the body with ``\\n`` line ends; 400 if it is empty or not UTF-8."""
     source = scrub(read_text(request, limits.TEXT).replace("\r\n", "\n").replace("\r", "\n"))
     if not source.strip():
-        raise invalid("The body is empty.")
+        raise invalid("The body is empty. Send the page as Markdown.")
     return source
 
 

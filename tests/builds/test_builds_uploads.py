@@ -56,6 +56,7 @@ def test_implausible_platforms_are_400_and_keep_nothing(agent):
         answer = agent.upload(os, status=400)
         assert answer.json["error"] == "invalid_input"
         assert "operating system" in answer.json["message"], os
+        assert "at most 32 characters" in answer.json["message"], os
     assert agent.list()["builds"] == []
     assert stored_files(agent.site) == []
 

@@ -148,7 +148,8 @@ def test_a_key_with_several_scopes_may_publish(wiki: Site) -> None:
 def test_bodies_that_are_refused(wiki: Site, mount: str, method: str) -> None:
     # C-WIKI-4
     for body in (b"", b" \n\t\r\n", b"\xef\xbb\xbf", b"\x00"):
-        assert send(wiki, method, f"{mount}/a", body).status_int == 400, body
+        empty = send(wiki, method, f"{mount}/a", body)
+        assert (empty.status_int, empty.json["message"]) == (400, "The body is empty. Send the page as Markdown.")
     for body in (b"\xff\xfe# A", b"# caf\xe9", b"\xed\xa0\x80"):
         answer = send(wiki, method, f"{mount}/a", body)
         assert (answer.status_int, answer.json["error"]) == (400, "invalid_input")
