@@ -25,7 +25,7 @@ from modhub.security.policy import Blocked
 from modhub.web.views import allowed_methods
 
 log = logging.getLogger(__name__)
-ERROR_TITLES = {
+ERROR_TITLES: dict[int | str, str] = {
     400: N_("Something is wrong with this request"),
     401: N_("Sign in to continue"),
     403: N_("Not allowed"),
@@ -38,7 +38,9 @@ ERROR_TITLES = {
     500: N_("Something went wrong"),
     502: N_("The file could not be stored"),
     503: N_("Temporarily unavailable"),
+    "storage_not_configured": N_("Not set up yet"),
 }
+"""Headings of error pages, by code or status."""
 
 
 def render_error(error: ApiError, request: Request) -> Response:
@@ -48,7 +50,7 @@ def render_error(error: ApiError, request: Request) -> Response:
     else:
         values = {
             "refusal": error,
-            "title": ERROR_TITLES.get(error.status, N_("Something is wrong with this request")),
+            "title": ERROR_TITLES.get(error.code) or ERROR_TITLES.get(error.status, ERROR_TITLES[400]),
         }
         response = Response(render("modhub:templates/refusal.jinja2", values, request=request), error.status)
     response.headers["Cache-Control"] = "no-store"

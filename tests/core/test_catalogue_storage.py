@@ -28,6 +28,16 @@ def test_without_a_store_uploads_are_503_and_the_rest_works(start: Start) -> Non
     site.as_account(OWNER).delete(mod_address(mod), status=204)
 
 
+def test_a_page_for_a_file_without_a_store_does_not_call_that_temporary(start: Start) -> None:
+    # C-ERR-4, C-ERR-15
+    with_store = start(fresh=True)
+    mod = published_mod(with_store)
+    site = start(url=with_store.registry.settings["sqlalchemy.url"], modhub__storage="")
+    page = site.get(mod["assets"][0]["url"], status=503)
+    assert "Retry-After" not in page.headers
+    assert (page.html.h1.text, "Temporarily" in page.text) == ("Not set up yet", False)
+
+
 @pytest.mark.parametrize("broken", ["fsync", "open", "write", "rename"])
 def test_a_store_that_refuses_a_write_is_502(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
