@@ -7,7 +7,7 @@ from typing import Any
 from pyramid.response import Response
 from sqlalchemy.orm import Session
 
-from modhub.base.errors import invalid
+from modhub.base.errors import ContinueExpected, invalid
 from modhub.base.identity import CorePermission, CredentialKind
 from modhub.catalogue import operations, services, uploads, voting
 from modhub.catalogue.idempotency import RepeatableCall, create_once, describe_call, read_idempotency_key
@@ -128,7 +128,13 @@ def upload_code_view(context: ModResource, request: Request) -> ModDocument:
     version = text.version(query(request, "version") or "")
     if not version:
         raise invalid("A code upload needs a version in the address: ?version=1.0.")
-    return _upload(context, request, AssetKind.CODE, version)
+    try:
+        return _upload(context, request, AssetKind.CODE, version)
+    except ContinueExpected:
+        # A used version is known without the body (C-ERR-20); it is checked again when the file is there.
+        with request.databases.readonly_session() as session:
+            uploads.check_version(session, context.id, version)
+        raise
 
 
 @api(context=IMod, name="css", request_method="POST", permission=ModPermission.EDIT, operation=operations.UPLOAD_CSS)

@@ -47,7 +47,7 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
     """Store an upload. 409 for a used version (C-UP-4), 413 if all images together would exceed 10 MB."""
     mod = own_mod(session, mod_id, owner)
     if upload.kind is AssetKind.CODE:
-        _check_version(session, mod, upload.version)
+        check_version(session, mod.id, upload.version)
     if upload.kind is AssetKind.IMAGE:
         used = sum(asset.blob.size for asset in mod.assets if asset.kind == AssetKind.IMAGE)
         if used + upload.blob.size > IMAGES:
@@ -68,9 +68,10 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
     return mod
 
 
-def _check_version(session: Session, mod: Mod, version: str) -> None:
+def check_version(session: Session, mod_id: int | None, version: str) -> None:
+    """Raise 409 if the mod has used the version (C-UP-4)."""
     columns = [(model.mod_id, model.version, model.size, model.sha256) for model in (Note, ReservedVersion)]
-    by_version = union_all(*(select(*row).where(row[0] == mod.id, row[1] == version) for row in columns))
+    by_version = union_all(*(select(*row).where(row[0] == mod_id, row[1] == version) for row in columns))
     note = session.execute(by_version).first()
     if note is not None:
         raise conflict(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webob.request import DisconnectionError
 
-from modhub.base.errors import invalid
+from modhub.base.errors import ContinueExpected, invalid
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs.data_manager import stage
 from modhub.blobs.spooled import SpooledFile
@@ -98,7 +98,11 @@ def receive_upload(request: Any, limit: int) -> ReceivedUpload:
     """Stage the request body by :func:`stage_upload`. 413 above ``limit`` bytes, 400 if empty or a form."""
     if request.environ.get(FAILED) and (times := find_optional_service(request.registry, StoreTimes)) is not None:
         times.add_failure("stage")
-    stream = raw_stream(request, limit)
+    try:
+        stream = raw_stream(request, limit)
+    except ContinueExpected:
+        _ = request.store  # Without one that is said now, not after the body (C-ERR-20).
+        raise
     head = _PrefixedStream(b"", stream).read(SNIFF_BYTES)
     if not head:
         raise invalid("The body is empty. Send the file itself as the body.")

@@ -9,7 +9,7 @@ import pytest
 from modhub.server import IBodyRules
 from modhub.server.rules import PROBE_ABOVE_BYTES, BodyRules
 from modhub_testing import TEST_ACCOUNTS
-from modhub_testing.mods import OWNER, new_mod
+from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.running_server import RawClient, running
 
 pytestmark = pytest.mark.slow
@@ -131,6 +131,44 @@ def test_input_is_refused_at_the_head_where_it_needs_no_body(site, service):
     ):
         with RawClient(service) as client:
             assert client.ask(head("POST", path, bearer, *lines)).status == status
+
+
+def test_a_used_version_is_refused_at_the_head(site, service):
+    # C-ERR-20, C-UP-4
+    mod, bearer = published_mod(site), f"Authorization: Bearer account-{OWNER}"
+    path = f"/api/modhub/{mod['id']}/code?version="
+    for lines in (
+        ["Content-Length: 5000000"],
+        ["Transfer-Encoding: chunked"],
+        ["Content-Length: 9", "Expect: 100-continue"],
+    ):
+        with RawClient(service) as client:
+            answer = client.ask(head("POST", path + "1", bearer, *lines))
+            refused = json.loads(answer.body)
+            assert (answer.status, refused["error"], refused["version"]) == (409, "version_used", "1")
+            assert refused["bytes"] == mod["assets"][0]["bytes"]
+    with RawClient(service) as client:
+        # Input comes before state.
+        assert client.ask(head("POST", path + "1", bearer, "Content-Length: 67108865")).status == 413
+    with RawClient(service) as client:
+        body = b"x" * MB
+        answer = client.ask(head("POST", path + "2", bearer, f"Content-Length: {len(body)}") + body)
+        assert answer.status == 201
+
+
+def test_a_missing_store_is_said_at_the_head(start):
+    # C-ERR-15, C-ERR-20
+    site = start(FEATURES, ApiPrivateKeys=KEY, modhub__storage="")
+    mod, bearer = new_mod(site), f"Authorization: Bearer account-{OWNER}"
+    with running(site.app) as service:
+        for path in (
+            f"/api/modhub/{mod['id']}/code?version=1",
+            f"/api/modhub/{mod['id']}/images",
+            "/api/modhub/app/linux",
+        ):
+            with RawClient(service) as client:
+                answer = client.ask(head("POST", path, bearer, f"X-Api-Key: {KEY}", "Content-Length: 1000000"))
+                assert (answer.status, json.loads(answer.body)["error"]) == (503, "storage_not_configured")
 
 
 def test_a_permitted_client_uploads_as_usual(site, service):
