@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, and_, bindparam, case, cast, func, literal_column, select, true
+from sqlalchemy import and_, bindparam, case, func, literal_column, select, true
 from sqlalchemy.sql.expression import ColumnElement
 
-from modhub.catalogue.lookup_queries import guid_is_listed, json_items_in_order
+from modhub.catalogue.lookup_queries import guid_is_listed, ids_in_order
 from modhub.catalogue.models import PublicMod, PublicRequirement
 from modhub.catalogue.queries import AnySelect
 from modhub.db.changes import MOD, Generation, PublicChange
@@ -32,9 +32,9 @@ def measured_statement(dialect: str) -> AnySelect:
 
 def documents_statement(dialect: str) -> AnySelect:
     """(id, serial, document) of the published mods ``ids`` in this order, also of one that is listed twice."""
-    listed = json_items_in_order("ids", dialect)
+    listed = ids_in_order(dialect)
     joined = select(PublicMod.id, _serial(PublicMod.guid), PublicMod.document).select_from(listed)
-    return joined.join(PublicMod, PublicMod.id == cast(listed.c.value, BigInteger)).order_by(listed.c.place)
+    return joined.join(PublicMod, PublicMod.id == listed.c.id).order_by(listed.c.place)
 
 
 def chain_statement(dialect: str, start: ColumnElement[bool] | None = None) -> AnySelect:

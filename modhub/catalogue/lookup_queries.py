@@ -21,15 +21,20 @@ def json_items(name: str, dialect: str) -> Select[Any]:
     return select(func.json_array_elements_text(cast(array, JSON)).table_valued("value").c.value)
 
 
-def json_items_in_order(name: str, dialect: str) -> Any:
-    """The same as ``value``, with their ``place`` in the array."""
-    array: Any = bindparam(name, type_=String)
+def json_ids(name: str, dialect: str) -> Select[Any]:
+    """The same as numbers."""
+    return select(cast(json_items(name, dialect).subquery().c.value, BigInteger))
+
+
+def ids_in_order(dialect: str) -> Any:
+    """The numbers in the JSON array ``ids`` as ``id``, with their ``place`` in it."""
+    array: Any = bindparam("ids", type_=String)
     if dialect == "sqlite":
         items = func.json_each(array).table_valued("key", "value")
-        return select(items.c.value, items.c.key.label("place")).subquery()
+        return select(cast(items.c.value, BigInteger).label("id"), items.c.key.label("place")).subquery()
     elements = func.json_array_elements_text(cast(array, JSON))
     listed = elements.table_valued("value", with_ordinality="place").render_derived(name="listed")
-    return select(listed.c.value, listed.c.place).subquery()
+    return select(cast(listed.c.value, BigInteger).label("id"), listed.c.place).subquery()
 
 
 def guid_is_listed(dialect: str) -> Any:
@@ -73,8 +78,7 @@ def newest_notes_statement(dialect: str) -> AnySelect:
     place = func.row_number().over(partition_by=Note.mod_id, order_by=Note.id.desc()).label(RANK)
     published = select(Note.mod_id, Note.version, Note.sha256, *NOTE_COLUMNS, place)
     published = published.join(PublicMod, PublicMod.id == Note.mod_id)
-    ids = select(cast(json_items("ids", dialect).subquery().c.value, BigInteger))
-    ranked = published.where(PublicMod.id.in_(ids)).subquery()
+    ranked = published.where(PublicMod.id.in_(json_ids("ids", dialect))).subquery()
     sums = func.sum(func.length(ranked.c.text)).over(order_by=(ranked.c.mod_id, ranked.c.id.desc())).label(SUM)
     summed = select(*ranked.c, sums).where(ranked.c[RANK] <= bindparam("most")).subquery()
     columns = [column for column in summed.c if column.name not in {RANK, SUM}]

@@ -14,6 +14,7 @@ from modhub.blobs.store import BlobStore
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.models import PublicMod
 from modhub.catalogue.pictures.maker import PictureMaker
+from modhub.catalogue.read_service import CatalogueReader
 from modhub.db.changes import ChangeReader
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
@@ -76,6 +77,14 @@ def test_the_front_has_rows_and_the_list_beneath_them(site: Site, mods: list[Any
     assert listed == [f"Mod {number}" for number in (*range(11, 6, -1), 3, 2, 1, 0, 6, 5, 4)]
     assert page.html.select_one("main h1, main h2").name == "h1"
     assert len(page.html.select("h1")) == 1
+
+
+def test_the_front_made_again_prepares_nothing(site: Site, mods: list[Any]) -> None:
+    site.get("/Modhub")
+    prepared = site.find_service(CatalogueReader)._prepared.cache_info().misses
+    published_mod(site, title="One more")
+    assert row(site.get("/Modhub"), "new")[0] == "One more"
+    assert site.find_service(CatalogueReader)._prepared.cache_info().misses == prepared
 
 
 def test_a_query_is_the_list_alone(site: Site, mods: list[Any]) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final, NamedTuple
 
+from modhub.catalogue.list_queries import page_statement
 from modhub.catalogue.pages.presenters.mod import Figure, ModPresenter
 from modhub.catalogue.pages.queries import author_queries, selections, statements
 from modhub.catalogue.pages.queries.updates import card_of
@@ -74,7 +75,7 @@ class CardReader:
 
     @cached_property
     def _cards_statement(self) -> ListStatement:
-        return partial(statements.cards_statement, self._card_columns)
+        return partial(page_statement, columns=self._card_columns)
 
     @cached_property
     def _selected_cards(self) -> PreparedQuery:

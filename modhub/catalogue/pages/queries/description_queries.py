@@ -7,10 +7,10 @@ import re
 import unicodedata
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Column, MetaData, Table, bindparam, cast, exists, func, literal_column, select
+from sqlalchemy import BigInteger, Column, MetaData, Table, bindparam, exists, func, literal_column, select
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from modhub.catalogue.lookup_queries import json_items, json_items_in_order
+from modhub.catalogue.lookup_queries import ids_in_order, json_items
 from modhub.catalogue.models import PublicMod, PublicText
 from modhub.catalogue.queries import AnySelect
 
@@ -84,6 +84,6 @@ def described_total_statement(dialect: str) -> AnySelect:
 
 def listed_documents_statement(dialect: str) -> AnySelect:
     """The documents of the published mods ``ids``, a JSON array, in its order."""
-    listed = json_items_in_order("ids", dialect)
-    joined = select(PublicMod.document).join(listed, PublicMod.id == cast(listed.c.value, BigInteger))
+    listed = ids_in_order(dialect)
+    joined = select(PublicMod.document).join(listed, PublicMod.id == listed.c.id)
     return joined.order_by(listed.c.place)

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Final, NamedTuple
 
-from sqlalchemy import BigInteger, bindparam, cast, exists, func, select
+from sqlalchemy import bindparam, exists, func, select
 
 from modhub.base.public_cache import PublicCache
-from modhub.catalogue.lookup_queries import json_items
+from modhub.catalogue.list_queries import page_statement
+from modhub.catalogue.lookup_queries import json_ids
 from modhub.catalogue.models import Asset, AssetKind, Game, PublicGame, PublicMod
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries import statements
@@ -27,6 +28,8 @@ MODS_IN_ROW: Final = 5
 TILES: Final = 12
 """Games on the front; the others are behind "All games"."""
 _KEPT: Final = (PublicMod.id, *statements.PUBLIC_COLUMNS)
+_LISTED: Final = partial(page_statement, columns=_KEPT)
+"""A constant: what is prepared for it is found again by it."""
 _MORE_BYTES: Final = 1000
 """What a row takes beside its document, about."""
 
@@ -98,7 +101,7 @@ class FrontReader:
     @cached_property
     def _current(self) -> PreparedQuery:
         """What is not kept of the mods ``ids``."""
-        ids = select(cast(json_items("ids", self._reader.dialect).subquery().c.value, BigInteger))
+        ids = json_ids("ids", self._reader.dialect)
         figures = map(statements.figure_of, self._declared.card_figures.values())
         columns = (PublicMod.id, *statements.CURRENT_COLUMNS, *figures)
         return self._reader.prepare(select(*columns).where(PublicMod.id.in_(ids)))
@@ -114,7 +117,7 @@ class FrontReader:
         return Front(newest, updated, Listing(listed, kept.total, ListParams()), tiles)
 
     def _make(self) -> _Kept:
-        total, listed = self._pages.catalogue.rows(ListParams(), partial(statements.cards_statement, _KEPT))
+        total, listed = self._pages.catalogue.rows(ListParams(), _LISTED)
         newest = self._reader.rows(self._newest, size=MODS_IN_ROW)
         updated = self._reader.rows(self._updated, size=MODS_IN_ROW, newest=MODS_IN_ROW)
         return _Kept(newest, updated, total, listed, self._reader.rows(self._tiles, size=TILES))

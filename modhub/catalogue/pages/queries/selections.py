@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Text, case, cast, func, select, union, union_all
+from sqlalchemy import case, func, select, union, union_all
 
 from modhub.catalogue.list_queries import newest_page
-from modhub.catalogue.lookup_queries import json_items
+from modhub.catalogue.lookup_queries import json_ids, json_items
 from modhub.catalogue.models import Mod, PublicGame, PublicMod
 from modhub.catalogue.queries import AnySelect
 from modhub.interfaces import ChangeWatch
@@ -16,13 +16,10 @@ _LIST: Final = "selected"
 def _selected(dialect: str) -> Any:
     """The ids of the published mods that ``mods``, ``authors`` or ``games`` name; each is a JSON array."""
 
-    def named(name: str, kind: Any) -> Any:
-        return select(cast(json_items(name, dialect).subquery().c.value, kind))
-
     return union(
-        select(PublicMod.id).where(PublicMod.id.in_(named("mods", BigInteger))),
-        select(PublicMod.id).where(PublicMod.owner.in_(named("authors", BigInteger))),
-        select(PublicGame.mod_id).where(PublicGame.folded.in_(named("games", Text))),
+        select(PublicMod.id).where(PublicMod.id.in_(json_ids("mods", dialect))),
+        select(PublicMod.id).where(PublicMod.owner.in_(json_ids("authors", dialect))),
+        select(PublicGame.mod_id).where(PublicGame.folded.in_(json_items("games", dialect))),
     ).subquery(_LIST)
 
 
@@ -46,7 +43,7 @@ def changed_total_statement(watch: ChangeWatch, but_of: Any, most: int) -> AnySe
 
 def changed_among_statement(watch: ChangeWatch, but_of: Any, dialect: str) -> AnySelect:
     """(id, 1 if it was created since, else 0) of those of the mods ``ids`` that `changed_total_statement` counts."""
-    ids = select(cast(json_items("ids", dialect).subquery().c.value, BigInteger))
+    ids = json_ids("ids", dialect)
     changed = union_all(*(part.where(PublicMod.id.in_(ids)) for part in _changed(watch, but_of))).subquery()
     is_new = func.max(case((Mod.created_at > changed.c.since, 1), else_=0))
     return select(changed.c.id, is_new).join(Mod, Mod.id == changed.c.id).group_by(changed.c.id)

@@ -98,11 +98,6 @@ def updates_statement(variant: ListVariant) -> AnySelect:
     return page_statement(variant, UPDATE_COLUMNS)
 
 
-def cards_statement(columns: tuple[Any, ...], variant: ListVariant) -> AnySelect:
-    """The ``columns`` of the cards of one page of a list."""
-    return page_statement(variant, columns)
-
-
 def facts_statement() -> AnySelect:
     """The columns for the page of the published mod ``id``.
 
