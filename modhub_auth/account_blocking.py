@@ -15,11 +15,6 @@ from modhub_auth.services import lock_accounts
 from modhub_auth.signin.recovery import end_all_sessions
 
 
-def block_account(session: Session, account: Account, reason: str = "") -> bool:
-    """As :func:`block_accounts`, for one; False if it was blocked before."""
-    return bool(block_accounts(session, [account], reason))
-
-
 def block_accounts(
     session: Session, accounts: Sequence[Account], reason: str = "", at: datetime | None = None
 ) -> list[Account]:
@@ -40,11 +35,6 @@ def block_accounts(
         record(session, "account blocked", "account", account.id)
     session.flush()
     return newly_blocked
-
-
-def unblock_account(session: Session, account: Account) -> bool:
-    """As :func:`unblock_accounts`, for one; False if it was not blocked."""
-    return bool(unblock_accounts(session, [account]))
 
 
 def unblock_accounts(session: Session, accounts: Sequence[Account]) -> list[Account]:

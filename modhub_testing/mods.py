@@ -88,13 +88,13 @@ def copy_damage(site: Site) -> list[str]:
 def hide_mod(site: Site, mod: dict[str, Any], reason: str | None = None) -> None:
     """Hide ``mod``, as the operator does."""
     with find_service(site.registry, Databases).write_session.begin() as session:
-        moderation.hide_mod(session, _found(session, mod), reason)
+        moderation.hide_mods(session, [_found(session, mod)], reason)
 
 
 def restore_mod(site: Site, mod: dict[str, Any]) -> None:
     """Undo :func:`hide_mod`."""
     with find_service(site.registry, Databases).write_session.begin() as session:
-        moderation.restore_mod(session, _found(session, mod))
+        moderation.restore_mods(session, [_found(session, mod)])
 
 
 def _found(session: Session, mod: dict[str, Any]) -> Mod:

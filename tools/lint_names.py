@@ -5,8 +5,7 @@ top level of a package's modules, without imports. Exempt are
 
 * private names (``_name``) and migrations,
 * loggers: ``log = logging.getLogger(...)``,
-* hooks that packages and commands define by design: `HOOKS`,
-* names that mean the same everywhere: `SAME_MEANING`, each with its reason.
+* hooks that packages and commands define by design: `HOOKS`.
 
 `VAGUE` are the words that no parameter, variable or nested function may be called, migrations apart.
 
@@ -25,10 +24,6 @@ OTHER_FOLDERS = ("bench", "deploy", "docs", "tests", "tools")
 HOOKS = frozenset(("includeme", "main"))
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 VAGUE = frozenset(("found", "given", "one", "wanted"))
-SAME_MEANING = {
-    "hide_mod": "the test kit wraps the service function",
-    "restore_mod": "the test kit wraps the service function",
-}
 
 
 def collisions(root: Path) -> dict[str, list[str]]:
@@ -42,11 +37,9 @@ def collisions(root: Path) -> dict[str, list[str]]:
     return {name: lines for name, lines in sorted(locations.items()) if len(lines) > 1 and name not in HOOKS}
 
 
-def problems(root: Path, same_meaning: dict[str, str]) -> list[str]:
-    """A line for each collision that is not exempt, and for each exemption that is no longer needed."""
-    locations = collisions(root)
-    lines = [f"{name} has two meanings: {', '.join(at)}" for name, at in locations.items() if name not in same_meaning]
-    return [*lines, *(f"{name} no longer needs an exemption" for name in same_meaning if name not in locations)]
+def problems(root: Path) -> list[str]:
+    """A line for each collision."""
+    return [f"{name} has two meanings: {', '.join(at)}" for name, at in collisions(root).items()]
 
 
 def vague_locals(root: Path) -> list[str]:
@@ -114,7 +107,7 @@ def _is_logger(value: ast.expr) -> bool:
 
 def main() -> int:
     """Print the problems. Returns the exit code."""
-    lines = [*problems(ROOT, SAME_MEANING), *vague_locals(ROOT), *undescribed_views(ROOT)]
+    lines = [*problems(ROOT), *vague_locals(ROOT), *undescribed_views(ROOT)]
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return 1 if lines else 0
 

@@ -93,11 +93,10 @@ def storage_not_configured() -> ApiError:
     return ApiError(503, "storage_not_configured", "File storage is not set up on this service.")
 
 
-def storage_unreachable(seconds: int = 5) -> ApiError:
+def storage_unreachable() -> ApiError:
     """503: a stored file cannot be read right now."""
-    headers = {"Retry-After": str(seconds)}
     message = N_("The stored file cannot be read right now. Try again in a moment.")
-    return ApiError(503, "storage_unreachable", message, headers=headers)
+    return ApiError(503, "storage_unreachable", message, headers={"Retry-After": "5"})
 
 
 def storage_refused() -> ApiError:

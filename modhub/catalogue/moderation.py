@@ -59,11 +59,6 @@ def lock_mods(session: Session, mod_ids: Iterable[int]) -> dict[int, Mod]:
     return mods
 
 
-def hide_mod(session: Session, mod: Mod, reason: str | None = None) -> bool:
-    """As :func:`hide_mods`, for one; False if it was already hidden."""
-    return bool(hide_mods(session, [mod], reason))
-
-
 def hide_mods(
     session: Session, mods: Sequence[Mod], reason: str | None = None, at: datetime | None = None
 ) -> list[Mod]:
@@ -84,11 +79,6 @@ def hide_mods(
     for mod in newly_hidden:
         notify_changed(session, mod.id)
     return newly_hidden
-
-
-def restore_mod(session: Session, mod: Mod) -> bool:
-    """As :func:`restore_mods`, for one; False if it was not hidden."""
-    return bool(restore_mods(session, [mod]))
 
 
 def restore_mods(session: Session, mods: Sequence[Mod]) -> list[Mod]:

@@ -57,7 +57,7 @@ FILE_COLUMNS: Final = (*_STORED, Asset.name, Asset.content_type, Asset.stored_at
 """The columns for :func:`file_of`, and the kind."""
 
 
-def file_of(row: Row, *, inline: bool, cache_control: str, private: bool = False) -> StoredFile:
+def file_of(row: Row, *, inline: bool, cache_control: str) -> StoredFile:
     """Build a stored file from a row of `FILE_COLUMNS`; ``inline`` is for images only."""
     # Only files with a stored image type may be shown inline, whatever their kind (C-FILE-4).
     is_inline = inline and is_image_type(row[4])
@@ -70,7 +70,6 @@ def file_of(row: Row, *, inline: bool, cache_control: str, private: bool = False
         modified=from_micros(row[5]),
         inline=is_inline,
         cache_control=cache_control,
-        private=private,
     )
 
 

@@ -17,7 +17,7 @@ from modhub.events import ApplicationStopped
 from modhub.server.loop import Server
 from modhub.server.rules import BodyRule, BodyRules, IBodyRules
 from modhub.server.settings import Settings
-from modhub.server.systemd import notify_systemd
+from modhub.server.systemd import notify_systemd_ready
 
 __all__ = ["BodyRule", "BodyRules", "IBodyRules", "make_server", "serve"]
 
@@ -96,7 +96,7 @@ def _serve(app: Any, settings: Mapping[str, Any]) -> int:
             # Under nohup SIGHUP is ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 previous[number] = signal.signal(number, lambda *_: server.stop())
-    notify_systemd("READY=1")
+    notify_systemd_ready()
     try:
         server.run()
     finally:

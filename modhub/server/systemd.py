@@ -7,8 +7,8 @@ import socket
 logger = logging.getLogger("modhub.server")
 
 
-def notify_systemd(state: str) -> None:
-    """Send ``state`` (such as ``READY=1``) to the socket that systemd named; without one, do nothing."""
+def notify_systemd_ready() -> None:
+    """Send ``READY=1`` to the socket that systemd named; without one, do nothing."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
@@ -16,6 +16,6 @@ def notify_systemd(state: str) -> None:
         address = "\0" + address[1:]
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:
-            notifications.sendto(state.encode(), address)
+            notifications.sendto(b"READY=1", address)
     except OSError as error:
         logger.warning("systemd cannot be notified: %s", error.strerror or error)

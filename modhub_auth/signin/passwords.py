@@ -118,15 +118,9 @@ class QueuedHasher:
     hashed: in the server's threads a burst of sign-ins left hundreds of MB behind.
     """
 
-    def __init__(
-        self,
-        gate: HashingGate,
-        memory_kib: int = MEMORY_KIB,
-        time_cost: int = TIME_COST,
-        parallelism: int = PARALLELISM,
-    ) -> None:
+    def __init__(self, gate: HashingGate, memory_kib: int = MEMORY_KIB, time_cost: int = TIME_COST) -> None:
         self._gate = gate
-        self._hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=parallelism)
+        self._hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=PARALLELISM)
         self._dummy = _unmatched_hash(self._hasher)
         self._threads = _start_threads()
         self._renewing = threading.Lock()

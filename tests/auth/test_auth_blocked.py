@@ -34,7 +34,8 @@ def set_blocked(app: Any, account_id: int, *, blocked: bool = True) -> bool:
     with app.databases.write_session.begin() as session:
         account = lock_account(session, account_id)
         assert account is not None
-        return (account_blocking.block_account if blocked else account_blocking.unblock_account)(session, account)
+        act = account_blocking.block_accounts if blocked else account_blocking.unblock_accounts
+        return bool(act(session, [account]))
 
 
 @pytest.fixture

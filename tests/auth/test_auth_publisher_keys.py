@@ -127,7 +127,7 @@ def test_a_blocked_account_publishes_nothing(app: Any, ada: Any) -> None:
     with app.databases.write_session.begin() as session:
         account = lock_account(session, ada["id"])
         assert account is not None
-        account_blocking.block_account(session, account)
+        account_blocking.block_accounts(session, [account])
     assert exchange(app, key, 403).json["error"] == "account_blocked"
     app.put_json(f"/api/modhub/{ada['first']['id']}", {"title": "X"}, headers=token, status=403)
 

@@ -129,16 +129,16 @@ def test_a_second_hiding_keeps_the_first_time_and_may_give_another_reason(site: 
     with site.databases.write_session.begin() as session:
         row = moderation.find_mod(session, mod["guid"].upper())
         assert row is not None
-        assert moderation.hide_mod(session, row, "one") is True
+        assert moderation.hide_mods(session, [row], "one") == [row]
         first = row.hidden_at
-        assert moderation.hide_mod(session, row) is False
+        assert moderation.hide_mods(session, [row]) == []
         assert (row.hidden_at, row.hidden_reason) == (first, "one")
-        assert moderation.hide_mod(session, row, "two") is False
+        assert moderation.hide_mods(session, [row], "two") == []
         assert (row.hidden_at, row.hidden_reason) == (first, "two")
-        assert moderation.hide_mod(session, row, "") is False
+        assert moderation.hide_mods(session, [row], "") == []
         assert row.hidden_reason is None
-        assert moderation.restore_mod(session, row) is True
-        assert moderation.restore_mod(session, row) is False
+        assert moderation.restore_mods(session, [row]) == [row]
+        assert moderation.restore_mods(session, [row]) == []
     assert site.get(mod_address(mod)).json["id"] == mod["id"]
 
 

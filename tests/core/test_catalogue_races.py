@@ -354,7 +354,7 @@ def test_a_hiding_and_a_deletion_at_once_leave_nothing(sites: tuple[Site, Site])
         with site.databases.write_session.begin() as session:
             row = moderation.find_mod(session, mod["guid"])
             if row is not None:
-                moderation.hide_mod(session, row)
+                moderation.hide_mods(session, [row])
 
     for _ in range(4):
         mod = published_mod(sites[0])

@@ -98,7 +98,7 @@ def test_mods_that_are_there_are_not_hidden_by_an_upgrade(configured: Configured
     with configured.databases.write_session.begin() as session:
         (mod,) = session.scalars(select(Mod))
         assert (mod.title, mod.ups, mod.hidden_at, mod.hidden_reason) == ("Old", 3, None, None)
-        moderation.hide_mod(session, mod, "x")
+        moderation.hide_mods(session, [mod], "x")
     with configured.databases.write_engine.begin() as connection:
         command.downgrade(migrate._config(package, connection), "core_0003")
     migrate.upgrade(configured.databases, configured.migrations)

@@ -7,7 +7,7 @@ import pytest
 
 from modhub.server import serve
 from modhub.server.loop import Server
-from modhub.server.systemd import notify_systemd
+from modhub.server.systemd import notify_systemd_ready
 
 
 @pytest.fixture(params=["path", "abstract"])
@@ -49,8 +49,8 @@ def test_no_systemd_and_a_dead_one_disturb_nothing(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
-    notify_systemd("READY=1")
+    notify_systemd_ready()
     assert caplog.text == ""
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "none"))
-    notify_systemd("READY=1")
+    notify_systemd_ready()
     assert "systemd cannot be notified: No such file or directory" in caplog.text

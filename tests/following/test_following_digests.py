@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 
 from modhub.admin import program as admin
 from modhub.events import DatabaseRestored
-from modhub_auth.account_blocking import block_account
+from modhub_auth.account_blocking import block_accounts
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import EmailEntry
 from modhub_auth.models import Account, OutgoingEmail
@@ -161,7 +161,7 @@ def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site: Site, ada: Pe
     ada.upload(draft, "1")
     hide_mod(site, hidden)
     with site.databases.write_session.begin() as session:
-        block_account(session, session.get_one(Account, blocked.id))
+        block_accounts(session, [session.get_one(Account, blocked.id)])
     ada.call("post", f"/api/modhub/{ada.publish('Seen')['id']}/publish")
     site.delete(f"/api/modhub/{deleted['id']}", headers={"Authorization": f"Bearer {ada.token}"}, status=204)
     assert make(site) == [(follower.id, 1)]

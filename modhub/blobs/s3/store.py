@@ -24,10 +24,10 @@ class S3Store:
     opens nothing that it has staged and not published. Publishing checks that the object is still there.
     """
 
-    def __init__(self, connection: S3Connection, *, cache_size: int = MAX_CHECKSUMS) -> None:
+    def __init__(self, connection: S3Connection) -> None:
         self.connection = connection
         self._staged: dict[str, tuple[int, str | None]] = {}
-        self._checksums = ChecksumCache(cache_size)
+        self._checksums = ChecksumCache(MAX_CHECKSUMS)
         self._space = CopySpace()
 
     def follow_address(self, reported: Callable[[], str | None]) -> None:
