@@ -90,6 +90,5 @@ def tags_submit(context: OwnTagsResource, request: Request) -> Any:
         services.change_tags(request.dbsession, request.find_service(IMods), context.mod_id, owner, names)
     except ApiError as refused:
         set_error_status(request, refused)
-        error = refused.localized(translations_for(request).gettext)
-        return _page_values(context, request, error=error, chosen=set(names))
+        return _page_values(context, request, error=refused, chosen=set(names))
     return Redirect(f"/Modhub/mine/{context.mod_id}?done={TAGS_SAVED}#tags")

@@ -108,8 +108,7 @@ def _appeal(request: Request, decision_id: int, then: str, **more: Any) -> Any:
         create_appeal(request.dbsession, decision_id, text)
     except ApiError as refused:
         set_error_status(request, refused)
-        error = refused.localized(translations_for(request).gettext)
-        return _decision_values(request, decision_id, text=text, error=error, error_code=refused.code, **more)
+        return _decision_values(request, decision_id, text=text, error=refused, **more)
     return Redirect(then)
 
 
@@ -125,7 +124,6 @@ def _decision_values(request: Request, decision_id: int, **more: Any) -> dict[st
         "redress": messages.gettext(REDRESS if own.standing.can_appeal else REDRESS_AFTER),
         "token_value": "",
         "text": "",
-        "error_code": "",
         "error": None,
     }
     return {**values, "done": query(request, "done") or "", **_words(request), **more}

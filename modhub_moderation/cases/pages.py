@@ -84,7 +84,7 @@ def open_case_submit(_context: Any, request: Request) -> Any:
         case_id = _open_own(request, typed["kind"], parse_id(typed["number"]) or 0)
     except ApiError as refused:
         set_error_status(request, refused)
-        return _cases_values(request, typed=typed, error=refused.localized(translations_for(request).gettext))
+        return _cases_values(request, typed=typed, error=refused)
     return Redirect(f"{CASES}/{case_id}")
 
 
@@ -134,7 +134,7 @@ def case_values(case_id: int | None, request: Request, **more: Any) -> dict[str,
     typed = {**dict.fromkeys(RULING_FIELDS, ""), **known}
     values = {"view": view, "words": words, "kinds": list_kinds(view.case, last, _state_of(view))}
     values |= {"open_appeal": open_appeal, "refusal": refusal, "is_own": is_own}
-    chosen = {"typed": typed, "reasons": "", "error": None, "error_code": "", "done": query(request, "done") or ""}
+    chosen = {"typed": typed, "reasons": "", "error": None, "done": query(request, "done") or ""}
     return {**values, **chosen, "say_done": _say_done(request), **more}
 
 
@@ -184,8 +184,7 @@ def decide_submit(context: CaseResource, request: Request) -> Any:
         decide(request.dbsession, request.registry, context.id, ruling, decider, after=after)
     except ApiError as refused:
         set_error_status(request, refused)
-        error = refused.localized(translations_for(request).gettext)
-        return case_values(context.id, request, typed=typed, error=error, error_code=refused.code)
+        return case_values(context.id, request, typed=typed, error=refused)
     return Redirect(f"{CASES}/{context.id}?done=decided")
 
 
@@ -235,6 +234,5 @@ def appeal_submit(context: AppealResource, request: Request) -> Any:
         decide_appeal(request.dbsession, request.registry, appeal.id, Verdict(outcome, reasons), moderator_id)
     except ApiError as refused:
         set_error_status(request, refused)
-        error = refused.localized(translations_for(request).gettext)
-        return case_values(case_id, request, reasons=reasons, error=error, error_code=refused.code)
+        return case_values(case_id, request, reasons=reasons, error=refused)
     return Redirect(f"{CASES}/{case_id}?done=appeal")

@@ -12,7 +12,6 @@ from modhub.http.payload import query
 from modhub.http.request import Request
 from modhub.interfaces import IResource
 from modhub.ui.forms import set_error_status
-from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.traversal import Resource
 from modhub.web.views import page
@@ -143,8 +142,7 @@ def bulk_submit(_context: Any, request: Request) -> dict[str, Any]:
         planned = _plan(request, items, ruling)
     except ApiError as refused:
         set_error_status(request, refused)
-        error = refused.localized(translations_for(request).gettext)
-        return _values(typed=typed, cases=cases, error=error, error_code=refused.code)
+        return _values(typed=typed, cases=cases, error=refused)
     if is_confirmed:
         return _values(typed=typed, kind=ruling.kind, outcomes=decide_all(request, planned, ruling))
     return _values(typed=typed, cases=cases, planned=planned, kind=ruling.kind)
