@@ -139,6 +139,13 @@ def read_names(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def parse_count(value: str) -> int:
+    """The whole number from 1 to 999,999,999 that an argument is."""
+    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", value, re.ASCII):
+        raise ArgumentTypeError(f"{value!r} is not a number from 1 to 999999999")
+    return int(value)
+
+
 def parse_moment(value: str) -> datetime:
     """The moment that an argument names, such as 2026-11-21 or 2026-11-21T08:15Z; without a zone it is UTC."""
     try:

@@ -50,7 +50,7 @@ def block_named(admin: Any, arguments: argparse.Namespace) -> int:
         is_batch = bool(mods) or len(blocked) > 1
         if is_batch:
             record_batch(session, BLOCKED_TOGETHER, at, accounts=blocked, mods=mods)
-    _print_outcome(admin, lines, problems)
+    admin.say_outcome(lines, problems)
     if is_batch and not arguments.dry_run:
         number = newest_batch(admin, BLOCKED_TOGETHER, at)
         admin.say(f"To undo all of it: account unblock --batch {number or 'NUMBER (audit list names it)'}")
@@ -77,7 +77,7 @@ def unblock_named(admin: Any, arguments: argparse.Namespace) -> int:
         lines = [_unblocked_line(account, account.id in unblocked, arguments) for account in accounts]
         if restored is not None:
             lines.append(f"{len(restored)} mods {'would be' if arguments.dry_run else 'are'} hidden no longer.")
-    _print_outcome(admin, lines, problems)
+    admin.say_outcome(lines, problems)
     return 1 if problems else 0
 
 
@@ -102,10 +102,3 @@ def _unblocked_line(account: Account, was_blocked: bool, arguments: argparse.Nam
         return f"Account {account.id} is not blocked."
     verbs = ("would no longer be", "could") if arguments.dry_run else ("is no longer", "can")
     return f"Account {account.id} {verbs[0]} blocked; its owner {verbs[1]} sign in again."
-
-
-def _print_outcome(admin: Any, lines: list[str], problems: list[str]) -> None:
-    for problem in problems:
-        admin.say_problem(problem)
-    for line in lines:
-        admin.say(line)

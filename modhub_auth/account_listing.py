@@ -10,9 +10,8 @@ from typing import Any, Final
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub.base.settings import positive
 from modhub.db import iso
-from modhub.declarations import add_ids_option, add_json_option, parse_moment
+from modhub.declarations import add_ids_option, add_json_option, parse_count, parse_moment
 from modhub.interfaces import AccountUse, IMods
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, Login, LoginKind
@@ -151,20 +150,13 @@ def show_account(admin: Any, session: Session, account: Account, *, json: bool =
         admin.say(f"  signed in: {kind} {row.label}, last used {iso(row.used_at)}")
 
 
-def _number(value: str) -> int:
-    try:
-        return positive(value)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
 def account_list_arguments(parser: argparse.ArgumentParser) -> None:
     """``[WORD ...] [--blocked] [--since TIME] [--by ORDER] [--limit N] [--page N] [--json] [--ids]``"""
     parser.add_argument("word", nargs="*", metavar="WORD", help="must be in the name or in an address")
     parser.add_argument("--blocked", action="store_true", help="only blocked accounts")
     parser.add_argument("--since", type=parse_moment, metavar="TIME", help="made since then, such as 2026-11-21 (UTC)")
     parser.add_argument("--by", choices=ORDERS, default="id", help="the order (%(default)s); bytes: the largest first")
-    parser.add_argument("--limit", type=_number, metavar="N", help="at most this many (default: all)")
-    parser.add_argument("--page", type=_number, default=1, metavar="N", help="with --limit; the first page is 1")
+    parser.add_argument("--limit", type=parse_count, metavar="N", help="at most this many (default: all)")
+    parser.add_argument("--page", type=parse_count, default=1, metavar="N", help="with --limit; the first page is 1")
     add_json_option(parser)
     add_ids_option(parser)

@@ -27,7 +27,7 @@ moderator list --json             one JSON object per moderator"""
 def run_moderator(admin: Any, arguments: argparse.Namespace) -> int:
     """``moderator add|remove|list``"""
     if arguments.action == "list":
-        return _list(admin, as_json=arguments.json)
+        return list_holders(admin, Moderator, "No moderators.", as_json=arguments.json)
     with admin.writing(dry_run=arguments.dry_run) as (session, _):
         account_id = find_account_ids(session, [arguments.account]).get(arguments.account)
         if account_id is None:
@@ -59,17 +59,17 @@ def _remove(_admin: Any, session: Session, account_id: int) -> str:
     return f"Account {account_id} is no longer a moderator."
 
 
-def _list(admin: Any, *, as_json: bool) -> int:
+def list_holders(admin: Any, role: Any, nobody: str, *, as_json: bool) -> int:
+    """List the accounts with a row of ``role``, which says since when they have it."""
     with admin.reading() as session:
-        moderators = session.scalars(select(Moderator).order_by(Moderator.since)).all()
-    profiles: dict[int, Any] = admin.find_service(IProfiles).get_profiles({row.account_id for row in moderators})
-    for moderator in moderators:
-        profile = profiles.get(moderator.account_id)
-        name = profile.name if profile else ""
-        line = {"accountId": moderator.account_id, "name": name, "since": iso(moderator.since)}
+        rows = session.scalars(select(role).order_by(role.since)).all()
+    profiles: dict[int, Any] = admin.find_service(IProfiles).get_profiles({row.account_id for row in rows})
+    for row in rows:
+        profile = profiles.get(row.account_id)
+        line = {"accountId": row.account_id, "name": profile.name if profile else "", "since": iso(row.since)}
         admin.say_json(line) if as_json else admin.say("{accountId} {name}, since {since}".format_map(line))
-    if not moderators and not as_json:
-        admin.say("No moderators.")
+    if not rows and not as_json:
+        admin.say(nobody)
     return 0
 
 

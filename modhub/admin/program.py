@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -132,6 +132,13 @@ class Admin:
     def say_problem(self, line: str) -> None:
         """Print one line about what was not found, which does not mix with the output."""
         sys.stderr.write(line + "\n")
+
+    def say_outcome(self, lines: Iterable[str], problems: Iterable[str]) -> None:
+        """Print what was not found among many, then what was done."""
+        for problem in problems:
+            self.say_problem(problem)
+        for line in lines:
+            self.say(line)
 
     def warn(self, sentence: str) -> None:
         """Print a warning, which does not mix with the output."""

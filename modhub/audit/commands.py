@@ -16,7 +16,7 @@ from modhub.audit.models import AuditEntry, PersonalPart
 from modhub.audit.sealing import seal_entries
 from modhub.audit.verification import ChainHead, chain_head, damage, last_number
 from modhub.db import bulk, iso
-from modhub.declarations import AdminCommand, parse_moment
+from modhub.declarations import AdminCommand, parse_count, parse_moment
 
 ENTRIES_PER_PAGE: Final = 50
 ACTOR_KINDS: Final = ("account", "key", "operator", "nobody", "service")
@@ -166,18 +166,16 @@ def _head(value: str) -> ChainHead:
     return ChainHead(int(match[1]), match[2])
 
 
-def _limit(value: str) -> int:
-    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", value, re.ASCII):
-        raise argparse.ArgumentTypeError(f"{value!r} is not a number from 1 to 999999999")
-    return int(value)
-
-
 def audit_arguments(parser: argparse.ArgumentParser) -> None:
     """``list``, ``verify``, ``export``"""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     lister = actions.add_parser("list", help="list entries, newest first")
     lister.add_argument(
-        "--limit", type=_limit, default=ENTRIES_PER_PAGE, metavar="N", help="at most this many (default: %(default)s)"
+        "--limit",
+        type=parse_count,
+        default=ENTRIES_PER_PAGE,
+        metavar="N",
+        help="at most this many (default: %(default)s)",
     )
     lister.add_argument("--json", action="store_true", help="one JSON object per line")
     verify = actions.add_parser("verify", help="seal new entries and check that none was changed, removed or inserted")

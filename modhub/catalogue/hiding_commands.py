@@ -44,13 +44,13 @@ def run_hide(admin: Any, names: list[str], arguments: argparse.Namespace) -> int
         if len(newly_hidden) > 1:
             record_batch(session, HIDDEN_TOGETHER, at, mods=sorted(newly_hidden))
         lines = [_hidden_line(mod, mod.id in newly_hidden, arguments) for mod in mods]
-    code = _print_outcome(admin, lines, problems)
+    admin.say_outcome(lines, problems)
     if len(newly_hidden) > 1 and not arguments.dry_run:
         number = newest_batch(admin, HIDDEN_TOGETHER, at)
         admin.say(f"To undo all of it: mod restore --batch {number or 'NUMBER (audit list names it)'}")
     if newly_hidden and not arguments.dry_run:
         admin.registry.notify(ModsHidden(tuple(sorted(newly_hidden)), admin.registry))
-    return code
+    return 1 if problems else 0
 
 
 def _hidden_line(mod: Mod, is_new: bool, arguments: argparse.Namespace) -> str:
@@ -74,7 +74,8 @@ def run_restore(admin: Any, names: list[str], arguments: argparse.Namespace) -> 
         lines = [_restored_line(mod, mod.id in restored, arguments) for mod in mods]
         if summary:
             lines.append(summary)
-    return _print_outcome(admin, lines, problems)
+    admin.say_outcome(lines, problems)
+    return 1 if problems else 0
 
 
 def _restored_line(mod: Mod, was_hidden: bool, arguments: argparse.Namespace) -> str:
@@ -84,11 +85,3 @@ def _restored_line(mod: Mod, was_hidden: bool, arguments: argparse.Namespace) ->
     if mod.published:
         return f"{describe_title(mod)} {be} public again."
     return f"{describe_title(mod)} {be} hidden no longer; it is a draft, so only its owner sees it."
-
-
-def _print_outcome(admin: Any, lines: list[str], problems: list[str]) -> int:
-    for problem in problems:
-        admin.say_problem(problem)
-    for line in lines:
-        admin.say(line)
-    return 1 if problems else 0

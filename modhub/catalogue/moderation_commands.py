@@ -28,6 +28,7 @@ from modhub.declarations import (
     add_dry_run_option,
     add_ids_option,
     add_json_option,
+    parse_count,
     read_names,
 )
 
@@ -159,12 +160,6 @@ def run_mod(admin: Any, arguments: argparse.Namespace) -> int:
     return code
 
 
-def _number(value: str) -> int:
-    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", value, re.ASCII):
-        raise argparse.ArgumentTypeError(f"{value!r} is not a number from 1 to 999999999")
-    return int(value)
-
-
 def _digest(value: str) -> str:
     if not re.fullmatch(r"[0-9a-fA-F]{64}", value):
         raise argparse.ArgumentTypeError(f"{value!r} is not a SHA-256 of 64 hexadecimal digits")
@@ -184,13 +179,13 @@ def mod_arguments(parser: argparse.ArgumentParser) -> None:
     list_help = "list mods, including drafts and hidden ones, last changed first"
     lister = actions.add_parser("list", help=list_help, description=f"{list_help[0].upper()}{list_help[1:]}.")
     lister.add_argument("word", nargs="*", metavar="WORD", help="must be in the title or a game's name")
-    lister.add_argument("--owner", type=_number, metavar="ACCOUNT", help="only mods of this account")
+    lister.add_argument("--owner", type=parse_count, metavar="ACCOUNT", help="only mods of this account")
     lister.add_argument("--state", choices=STATES, help="only mods in this state")
     lister.add_argument("--sha256", type=_digest, metavar="HEX", help="only mods with a file that has this SHA-256")
     lister.add_argument(
-        "--limit", type=_number, default=MODS_PER_PAGE, metavar="N", help="at most this many (default: %(default)s)"
+        "--limit", type=parse_count, default=MODS_PER_PAGE, metavar="N", help="at most this many (default: %(default)s)"
     )
-    lister.add_argument("--page", type=_number, default=1, metavar="N", help="the first page is 1")
+    lister.add_argument("--page", type=parse_count, default=1, metavar="N", help="the first page is 1")
     parsers = {}
     for name, (summary, description) in HELP.items():
         parsers[name] = actions.add_parser(name, help=summary, description=description)
@@ -201,7 +196,7 @@ def mod_arguments(parser: argparse.ArgumentParser) -> None:
         )
     parsers["hide"].add_argument("--reason", type=_reason, help="why; shown to the owner on the mod's workshop page")
     parsers["delete"].add_argument("--yes", action="store_true", help="delete; without it nothing is deleted")
-    parsers["hide"].add_argument("--owner", type=_number, metavar="ACCOUNT", help="all mods of this account")
+    parsers["hide"].add_argument("--owner", type=parse_count, metavar="ACCOUNT", help="all mods of this account")
     add_batch_option(parsers["restore"])
     for name in MOD_CHANGES:
         add_dry_run_option(parsers[name], "say what would happen, change nothing, and exit 0")

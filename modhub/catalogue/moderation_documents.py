@@ -3,11 +3,10 @@
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy.orm import Session
 
-from modhub.catalogue.models import Asset, Mod, Note
-from modhub.catalogue.moderation import matches_name
-from modhub.catalogue.moderation_queries import state_of
+from modhub.catalogue.models import Mod, Note
+from modhub.catalogue.moderation_queries import find_whole_mod, state_of
 from modhub.catalogue.response_schemas import in_order
 from modhub.db import iso
 
@@ -29,9 +28,7 @@ def line_document(mod: Mod) -> dict[str, Any]:
 
 def operator_document(session: Session, name: str) -> dict[str, Any] | None:
     """Everything about the mod with this id or GUID; None if there is no such mod."""
-    condition = matches_name(name)
-    load = selectinload(Mod.assets).joinedload(Asset.blob)
-    mod = None if condition is None else session.scalars(select(Mod).where(condition).options(load)).one_or_none()
+    mod = find_whole_mod(session, name)
     if mod is None:
         return None
     versions = select(Note.version).where(Note.mod_id == mod.id).order_by(Note.id.desc())

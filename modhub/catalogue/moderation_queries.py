@@ -88,11 +88,18 @@ def _search_text(mod: Mod) -> str:
     return fold_search("\n".join((mod.title, *mod.games)))
 
 
+def find_whole_mod(session: Session, name: str) -> Mod | None:
+    """The mod with this id or GUID and its files, not locked."""
+    condition = matches_name(name)
+    if condition is None:
+        return None
+    load = selectinload(Mod.assets).joinedload(Asset.blob)
+    return session.scalars(select(Mod).where(condition).options(load)).one_or_none()
+
+
 def describe_mod(session: Session, registry: Any, name: str) -> Iterator[str]:
     """Yield lines about the mod with this id or GUID; nothing if there is no such mod."""
-    condition = matches_name(name)
-    load = selectinload(Mod.assets).joinedload(Asset.blob)
-    mod = None if condition is None else session.scalars(select(Mod).where(condition).options(load)).one_or_none()
+    mod = find_whole_mod(session, name)
     if mod is None:
         return
     yield f"{mod.id} {mod.title}"

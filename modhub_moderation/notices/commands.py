@@ -4,17 +4,16 @@ import argparse
 from typing import Any, Final
 
 from pyramid.config import Configurator
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.settings import StartRefused
-from modhub.db import iso, now
+from modhub.db import now
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
-from modhub.interfaces import IProfiles
 from modhub_auth.account_batches import find_account_ids
 from modhub_auth.services import lock_account
 from modhub_moderation.cases.models import TrustedReporter
+from modhub_moderation.moderator_commands import list_holders
 
 _EXAMPLES: Final = """\
 reporter trust rita@example.org      malware notices of this account count for automatic quarantine
@@ -25,7 +24,7 @@ reporter list --json                 one JSON object per trusted reporter"""
 def run_reporter(admin: Any, arguments: argparse.Namespace) -> int:
     """``reporter trust|distrust|list``"""
     if arguments.action == "list":
-        return _list(admin, as_json=arguments.json)
+        return list_holders(admin, TrustedReporter, "No trusted reporters.", as_json=arguments.json)
     with admin.writing(dry_run=arguments.dry_run) as (session, _):
         account_id = find_account_ids(session, [arguments.account]).get(arguments.account)
         if account_id is None or lock_account(session, account_id) is None:
@@ -50,19 +49,6 @@ def _distrust(session: Session, account_id: int) -> str:
     session.delete(reporter)
     record(session, "reporter distrusted", "account", account_id)
     return f"Account {account_id} is no longer a trusted reporter."
-
-
-def _list(admin: Any, *, as_json: bool) -> int:
-    with admin.reading() as session:
-        reporters = session.scalars(select(TrustedReporter).order_by(TrustedReporter.since)).all()
-    profiles: dict[int, Any] = admin.find_service(IProfiles).get_profiles({row.account_id for row in reporters})
-    for reporter in reporters:
-        profile = profiles.get(reporter.account_id)
-        line = {"accountId": reporter.account_id, "name": profile.name if profile else "", "since": iso(reporter.since)}
-        admin.say_json(line) if as_json else admin.say("{accountId} {name}, since {since}".format_map(line))
-    if not reporters and not as_json:
-        admin.say("No trusted reporters.")
-    return 0
 
 
 def reporter_arguments(parser: argparse.ArgumentParser) -> None:
