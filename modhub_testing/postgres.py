@@ -195,15 +195,7 @@ def postgres_server(
     override those for tests. The server ends with the test process, even if that is killed. Raises
     `PostgresMissingError`.
     """
-    account = server_account()
-    base = Path(tempfile.mkdtemp(prefix="mhpg-", dir=roomy_memory()))
-    try:
-        if len(str(base)) > SOCKET_PATH_LIMIT:
-            raise PostgresMissingError(f"A socket's path cannot be as long as {base}: set TMPDIR to a shorter folder.")
-        programs = binaries or find_binaries() or copy_wheel_binaries(base / "programs")
-        if account:
-            for path in (base, *base.rglob("*")):
-                os.chown(path, account["user"], account["group"], follow_symlinks=False)
+    with server_folder(binaries) as (base, programs, account):
         with (base / "log").open("wb") as log:
             try:
                 make_cluster(programs, base, log, account)
@@ -214,6 +206,21 @@ def postgres_server(
             yield server
         finally:
             server.stop()
+
+
+@contextlib.contextmanager
+def server_folder(binaries: Path | None = None) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
+    """A folder that servers may write, the folder of their programs, and what `server_account` returns."""
+    account = server_account()
+    base = Path(tempfile.mkdtemp(prefix="mhpg-", dir=roomy_memory()))
+    try:
+        if len(str(base)) > SOCKET_PATH_LIMIT:
+            raise PostgresMissingError(f"A socket's path cannot be as long as {base}: set TMPDIR to a shorter folder.")
+        programs = binaries or find_binaries() or copy_wheel_binaries(base / "programs")
+        if account:
+            for path in (base, *base.rglob("*")):
+                os.chown(path, account["user"], account["group"], follow_symlinks=False)
+        yield base, programs, account
     finally:
         shutil.rmtree(base, ignore_errors=True)
 

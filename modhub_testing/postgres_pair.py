@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,11 +21,10 @@ from modhub_testing.postgres import (
     end_server,
     launch_server,
     make_cluster,
-    roomy_memory,
-    server_account,
     server_environment,
+    server_folder,
 )
-from modhub_testing.postgres_binaries import PostgresMissingError, copy_wheel_binaries, find_binaries
+from modhub_testing.postgres_binaries import PostgresMissingError
 
 PAIR_DATABASE: Final = "modhub"
 """The database, and the role that owns it."""
@@ -178,19 +176,12 @@ class PostgresPair:
 
 
 @contextlib.contextmanager
-def postgres_pair(binaries: Path | None = None) -> Iterator[PostgresPair]:
+def postgres_pair() -> Iterator[PostgresPair]:
     """Run both servers for a ``with`` block; they start in about three seconds. Raises `PostgresMissingError`."""
-    account = server_account()
-    base = Path(tempfile.mkdtemp(prefix="mhpp-", dir=roomy_memory()))
-    servers: list[PairServer] = []
-    try:
-        programs = binaries or find_binaries() or copy_wheel_binaries(base / "programs")
-        if account:
-            for path in (base, *base.rglob("*")):
-                os.chown(path, account["user"], account["group"], follow_symlinks=False)
-        servers += [PairServer(programs, base / name, account) for name in ("a", "b")]
-        yield PostgresPair(*servers)
-    finally:
-        for server in servers:
-            server.stop()
-        shutil.rmtree(base, ignore_errors=True)
+    with server_folder() as (base, programs, account):
+        servers = [PairServer(programs, base / name, account) for name in ("a", "b")]
+        try:
+            yield PostgresPair(*servers)
+        finally:
+            for server in servers:
+                server.stop()
