@@ -271,3 +271,11 @@ class Mail:
 def mail(app: Site) -> Mail:
     """The emails of ``app``."""
     return Mail(app)
+
+
+def send(page: Any, status: int, **fields: str) -> Any:
+    """Send the first form that posts."""
+    form = next(form for form in page.forms.values() if form.method.upper() == "POST")
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(status=status)

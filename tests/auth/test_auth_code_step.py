@@ -13,18 +13,13 @@ from modhub_auth.models import Login
 from modhub_auth.pages import code_step
 from modhub_auth.signin import totp
 
+from .conftest import send
+
 pytestmark = pytest.mark.slow
 
 Person = dict[str, str]
 HOME = "/Modhub/account"
 LOGIN = f"{HOME}/login"
-
-
-def send(page: Any, status: int, **fields: str) -> Any:
-    form = next(form for form in page.forms.values() if form.method.upper() == "POST")
-    for name, value in fields.items():
-        form[name] = value
-    return form.submit(status=status)
 
 
 def add_authenticator(app: Any, person: Person) -> tuple[str, list[str]]:

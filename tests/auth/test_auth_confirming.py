@@ -20,18 +20,13 @@ from modhub_auth.platform.logins import PlatformIdentity
 from modhub_auth.signin import page_sessions, recovery, totp
 from modhub_testing.pages import messages_on, new_visitor
 
+from .conftest import send
+
 pytestmark = pytest.mark.slow
 
 HOME = "/Modhub/account"
 Person = dict[str, str]
 THEIRS = "the password of the victim"
-
-
-def send(page: Any, status: int, **fields: str) -> Any:
-    form = next(form for form in page.forms.values() if form.method.upper() == "POST")
-    for name, value in fields.items():
-        form[name] = value
-    return form.submit(status=status)
 
 
 def register(browser: Any, person: Person) -> None:

@@ -14,17 +14,12 @@ from modhub_auth.models import PageSession
 from modhub_auth.signin import session_cookies
 from modhub_auth.signin.page_sessions import rotate_page_session, touch_page_session
 
+from .conftest import send
+
 pytestmark = pytest.mark.slow
 
 Person = dict[str, str]
 HOME = "/Modhub/account"
-
-
-def send(page: Any, status: int, **fields: str) -> Any:
-    form = next(form for form in page.forms.values() if form.method.upper() == "POST")
-    for name, value in fields.items():
-        form[name] = value
-    return form.submit(status=status)
 
 
 def sessions(app: Any) -> list[PageSession]:

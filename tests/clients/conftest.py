@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
@@ -17,6 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pytest
 
 from modhub_get import service
+from modhub_get.installation import PRIVATE
 from modhub_get.lockfile import LockEntry, build_lock
 from modhub_testing.lines import Relay
 
@@ -283,6 +285,17 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """The files of the mods, by ``guid/name``."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def expected(*mods: Any) -> dict[str, bytes]:
+    """`files` of a folder with these mods."""
+    return {f"{mod.guid}/{mod.name}": mod.content for mod in mods}
 
 
 @pytest.fixture

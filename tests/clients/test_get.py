@@ -13,6 +13,8 @@ from modhub_get.installation import PRIVATE
 from modhub_get.main import main
 from modhub_get.outcome import ExitCode
 
+from .conftest import expected, files
+
 Run = Callable[..., Any]
 
 
@@ -33,16 +35,6 @@ def run(fake: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
         return json.loads(out) if out else None
 
     return call
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """The files of the mods, by ``guid/name``."""
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
-
-
-def expected(*mods: Any) -> dict[str, bytes]:
-    return {f"{mod.guid}/{mod.name}": mod.content for mod in mods}
 
 
 def test_a_mod_and_what_it_requires(fake: Any, run: Run, folder: Path) -> None:

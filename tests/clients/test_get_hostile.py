@@ -23,6 +23,8 @@ from modhub_get.names import clean_name
 from modhub_get.outcome import ExitCode
 from modhub_testing.commands import run_on_terminal
 
+from .conftest import expected, files
+
 PACKAGE = Path(modhub_get.__file__).parent
 PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from modhub_get.main import main; sys.exit(main())"
 COMMAND = [sys.executable, "-I", "-S", "-c", PROGRAM, str(PACKAGE.parent)]
@@ -43,15 +45,6 @@ def install(fake: Any, folder: Path) -> Callable[..., int]:
         return main(words)
 
     return call
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
-
-
-def expected(*mods: Any) -> dict[str, bytes]:
-    return {f"{mod.guid}/{mod.name}": mod.content for mod in mods}
 
 
 @pytest.mark.parametrize(

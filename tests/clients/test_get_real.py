@@ -16,6 +16,8 @@ from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.running_server import running
 
+from .conftest import files
+
 MB = 1 << 20
 
 
@@ -50,11 +52,6 @@ def add(site: Site, content: bytes, *, name: str = "mod.zip", requires: tuple[An
     mod = new_mod(site, requires=[required["guid"] for required in requires], **fields)
     upload_asset(site, mod, "code", name=name, version="1", content=content)
     return publish_test_mod(site, mod)
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def test_the_whole_life_of_a_folder(site: Site, run: Callable[..., Any], folder: Path, tmp_path: Path) -> None:

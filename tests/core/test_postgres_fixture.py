@@ -24,8 +24,6 @@ from modhub_testing.postgres_binaries import copy_wheel_binaries, find_binaries
 
 pytestmark = [pytest.mark.long, pytest.mark.process]
 
-IDENTITY = "select oid from pg_database where datname = current_database()"
-
 
 @pytest.fixture(scope="module", params=["found", "wheel"])
 def server(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:

@@ -22,6 +22,7 @@ from modhub_testing.pages import form_at, new_visitor
 
 AS_SENT = email.policy.default.clone(refold_source="none")
 PASSWORD = "correct horse battery"
+PNG = b"\x89PNG\r\n\x1a\n"
 FEATURES = "modhub_auth modhub_profiles modhub_moderation"
 SETTINGS = {"modhub__mail_dir": "{folder}/mail", "modhub_auth__register_limit": "99"}
 
@@ -45,9 +46,12 @@ class Person:
         form.submit(status=303)
         return visitor
 
+    @property
+    def bearer(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
     def call(self, method: str, path: str, **options: Any) -> Any:
-        headers = {"Authorization": f"Bearer {self.token}"}
-        return getattr(self.site, method)(path, headers=headers, **options)
+        return getattr(self.site, method)(path, headers=self.bearer, **options)
 
     def draft(self, title: str = "Tool", **fields: Any) -> Any:
         return self.call("post_json", "/api/modhub", params={"title": title, **fields}, status=201).json
@@ -56,9 +60,12 @@ class Person:
         body = f"code {version}".encode() if data is None else data
         self.call("post", f"/api/modhub/{mod['id']}/code?version={version}", params=body, status=201)
 
-    def publish(self, title: str = "Tool", version: str = "1", **fields: Any) -> Any:
+    def publish(self, title: str = "Tool", version: str = "1", images: int = 0, **fields: Any) -> Any:
         mod = self.draft(title, **fields)
         self.upload(mod, version)
+        for number in range(images):
+            headers = {**self.bearer, "Content-Type": "image/png"}
+            self.site.post(f"/api/modhub/{mod['id']}/images?name={number}.png", PNG, headers=headers, status=201)
         return self.call("post", f"/api/modhub/{mod['id']}/publish").json
 
     def press(self, page: str, action: str, status: int = 303, **fields: Any) -> Any:
@@ -73,8 +80,8 @@ class Person:
         return emails_to(self.site, self.address)
 
 
-def emails_to(site: Site, address: str) -> list[EmailMessage]:
-    """The emails to this address, after sending all that waits; oldest first."""
+def emails_to(site: Site, address: str, subject: str = "") -> list[EmailMessage]:
+    """The emails to an address with this in their subject, after sending all that waits; oldest first."""
     worker = site.find_service(AuthServices).mail_sender
     while worker.send_due():
         pass
@@ -83,7 +90,7 @@ def emails_to(site: Site, address: str) -> list[EmailMessage]:
     # Parsing takes much longer than reading, and most are to others.
     theirs = [data for data in (path.read_bytes() for path in files) if address.encode() in data]
     messages: Any = [message_from_bytes(data, policy=AS_SENT) for data in theirs]
-    return [message for message in messages if message["To"] == address]
+    return [message for message in messages if message["To"] == address and subject in message["Subject"]]
 
 
 def text_of(message: EmailMessage) -> str:

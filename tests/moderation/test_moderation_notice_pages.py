@@ -11,7 +11,8 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 
-from .reporters import STRANGER, Person, cases_of, emails_to, notices_of, register, report, start_moderated, text_of
+from .conftest import Person, emails_to, register, text_of
+from .reporters import STRANGER, cases_of, notices_of, report, start_moderated
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +57,7 @@ def test_every_page_of_a_mod_image_and_author_leads_to_the_form(site: Site, ada:
     assert [link["href"] for link in links] == [f"{here}/reports?asset={image}" for image in images]
     assert [link.text for link in links] == [f"Report (Image {number} of 2: {number - 1}.png)" for number in (1, 2)]
     assert [link["href"] for link in site.get(author).html.select(".report a")] == [f"{author}/reports"]
-    own = ada.visit()
+    own = ada.pages
     for address in (here, author):
         assert not own.get(address).html.select(".report, .image-links")
     form = form_at(site.get(f"{here}/reports?asset={images[1]}"), f"{here}/reports")
@@ -95,7 +96,7 @@ def test_a_stranger_reports_by_form(site: Site, ada: Person) -> None:
 def test_who_is_signed_in_needs_no_name_and_an_author_is_reported(site: Site, ada: Person, bob: Person) -> None:
     # C-NTC-4, C-NTC-9
     ada.publish()
-    path, visitor = f"/Modhub/by/{ada.id}/reports", bob.visit()
+    path, visitor = f"/Modhub/by/{ada.id}/reports", bob.pages
     form = form_at(visitor.get(path), path)
     assert {"name", "email", "assetId"}.isdisjoint(form.fields)
     filled(form).submit(status=303)
@@ -132,7 +133,7 @@ def test_the_form_exists_only_for_what_everybody_sees(site: Site, ada: Person, b
     hide_mod(site, mod)
     form.submit(status=404)
     for absent in (draft["id"], mod["id"], 999, f"by/{ada.id}", f"by/{bob.id}", "by/999"):
-        for caller in (new_visitor(site), ada.visit()):
+        for caller in (new_visitor(site), ada.pages):
             caller.get(f"/Modhub/{absent}/reports", status=404)
     assert notices_of(site) == []
 
@@ -187,6 +188,6 @@ def test_the_owner_is_not_told_who_reports(site: Site, ada: Person, bob: Person)
     # C-NTC-7
     report(site, ada.publish(), by=bob)
     assert emails_to(site, ada.address, "report") == []
-    pages = ada.visit()
+    pages = ada.pages
     for address in ("/Modhub/mine", "/Modhub/account", "/Modhub/1"):
         assert "Bob" not in pages.get(address)

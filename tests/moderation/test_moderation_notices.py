@@ -19,7 +19,8 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod
 from modhub_testing.workers import run_worker
 
-from .reporters import STRANGER, Person, cases_of, notices_of, register, report, start_moderated
+from .conftest import Person, register
+from .reporters import STRANGER, cases_of, notices_of, report, start_moderated
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,8 @@ from modhub_moderation.notices.models import Publication
 from modhub_testing import Site, Start
 from modhub_testing.mods import mod_address
 
-from .reporters import Person, cases_of, emails_to, notices_of, register, report, start_moderated, text_of
+from .conftest import Person, emails_to, register, text_of
+from .reporters import cases_of, notices_of, report, start_moderated
 
 pytestmark = pytest.mark.slow
 

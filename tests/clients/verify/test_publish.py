@@ -1,6 +1,5 @@
 """``modhub-verify``, part ``publish``: green on the application, red on one with a fault, and clean afterwards."""
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -103,10 +102,6 @@ def test_a_section_that_is_not_on_top_is_left_and_told(
 
 def put(**fields: Any) -> Callable[[Any], None]:
     return lambda value: value.update(fields)
-
-
-def has_path(pattern: str) -> Callable[[Request, Response], bool]:
-    return lambda request, _: re.search(pattern, request.path_qs) is not None
 
 
 CASES: list[tuple[str, str, list[Fault]]] = [

@@ -19,7 +19,6 @@ LIST = "/api/modhub/?"
 ONE = "/api/modhub/[0-9]+"
 NOTES = f"{ONE}/changelog"
 FILE = "/Modhub/file/[0-9]+"
-ANY_FILE = f"{FILE}|{ONE}/download"
 FRONT = "/Modhub"
 COUNT = count()
 PAGE = "/Modhub/[0-9]+"
@@ -85,16 +84,6 @@ def entry_first(document: Any) -> None:
     document["install"].insert(0, document["install"].pop())
 
 
-def with_other_etag(path: str) -> Fault:
-    """A new ETag for each answer."""
-    numbers = iter(range(10**6))
-
-    def change(_request: Any, response: Any) -> None:
-        response.headers["ETag"] = f'"{next(numbers)}"'
-
-    return Fault(at(path), after=change)
-
-
 def same_request_id(_request: Any, response: Any) -> None:
     response.headers["X-Request-Id"] = "always-the-same"
 
@@ -138,11 +127,6 @@ def long_head(request: Any, response: Any) -> None:
 
 def no_range(request: Any) -> None:
     request.environ.pop("HTTP_RANGE", None)
-
-
-def shifted_range(request: Any) -> None:
-    if request.environ.get("HTTP_RANGE") == "bytes=-1":
-        request.environ["HTTP_RANGE"] = "bytes=0-0"
 
 
 def same_game(parameters: dict[str, str]) -> None:
