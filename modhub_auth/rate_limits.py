@@ -23,14 +23,13 @@ from modhub.base.errors import ApiError, busy
 from modhub.base.metrics import EventCounter
 from modhub.base.security_log import log_event
 from modhub.db import Databases, bulk, now
+from modhub_auth.clock_skew import CLOCK_SKEW
 from modhub_auth.models import Attempt
 
 SLOT_WAIT_SECONDS: Final = 5.0
 SLOT_POLL_SECONDS: Final = 0.05
 SLOT_ABANDONED: Final = timedelta(seconds=60)
 """After this time an unsettled slot belongs to a dead process and counts as a failure."""
-RATE_CLOCK_SKEW: Final = timedelta(seconds=5)
-"""Tolerated difference between two machines' clocks. An attempt further in the future predates a clock change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +168,7 @@ class RateLimiter:
 def _move_future_attempts(session: Session, counters: Iterable[RateCounter], moment: datetime) -> None:
     """Move attempts from the future to now, so that setting the clock back neither forgives nor locks out (T-F7)."""
     names = [counter.name for counter in counters]
-    in_future = (Attempt.counter.in_(names), Attempt.at > moment + RATE_CLOCK_SKEW)
+    in_future = (Attempt.counter.in_(names), Attempt.at > moment + CLOCK_SKEW)
     bulk.execute_bulk(session, update(Attempt).where(*in_future).values(at=moment))
 
 

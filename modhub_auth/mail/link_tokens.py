@@ -7,6 +7,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from modhub.db import bulk, now
+from modhub_auth.clock_skew import CLOCK_SKEW
 from modhub_auth.models import Link
 from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
 
@@ -20,8 +21,6 @@ LINK_LIFETIMES: Final = {
     ADD_PASSWORD_LINK: timedelta(days=7),
     CHANGE_ADDRESS_LINK: timedelta(minutes=60),
 }
-LINK_CLOCK_SKEW: Final = timedelta(seconds=5)
-"""Tolerated difference between the clocks of two machines."""
 
 
 def create_link(
@@ -59,7 +58,7 @@ def find_link(session: Session, secret: str, *purposes: str) -> Link | None:
     time = now()
     matches = (Link.secret_hash == token_digest(secret), Link.purpose.in_(purposes), Link.expires_at > time)
     link = session.scalars(select(Link).where(*matches)).one_or_none()
-    if link is None or link.expires_at > time + LINK_LIFETIMES[link.purpose] + LINK_CLOCK_SKEW:
+    if link is None or link.expires_at > time + LINK_LIFETIMES[link.purpose] + CLOCK_SKEW:
         return None
     return link
 

@@ -15,6 +15,7 @@ from modhub.db import now, to_micros
 from modhub.http.own_cookies import own_cookie, set_own_cookie
 from modhub.http.request import Request
 from modhub.web.traversal import parse_id
+from modhub_auth.clock_skew import is_recent
 from modhub_auth.container import auth_services
 from modhub_auth.pages.form_pages import FormField, FormPage, form_value
 from modhub_auth.rate_limits import caller_of
@@ -24,7 +25,6 @@ from modhub_auth.signin.authentication import authenticate_code
 from modhub_auth.signin.session_cookies import SIGN_IN_COOKIE
 
 VALID_MICROS: Final = 10 * 60 * 1_000_000
-_SKEW_MICROS: Final = 5 * 1_000_000
 
 
 def sign_in_expired() -> ApiError:
@@ -83,8 +83,7 @@ def _remembered_login(request: Request) -> PasswordLogin | None:
         return None
     account, time, digest = (*facts.split(" "), "", "", "")[:3]
     account_id, entered_at = parse_id(account), parse_id(time)
-    # A time in the future counts as expired: setting the clock back extends nothing.
-    if account_id is None or entered_at is None or not -_SKEW_MICROS <= to_micros(now()) - entered_at <= VALID_MICROS:
+    if account_id is None or entered_at is None or not is_recent(entered_at, VALID_MICROS):
         return None
     login = auth.account_reader.password_login(account_id)
     return login if login is not None and login.password_hash and _digest(login) == digest else None

@@ -22,6 +22,7 @@ from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
+from modhub_auth.clock_skew import SKEW_MICROS
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import ILoginPlatform
 from modhub_auth.pages.blocked import links_for_blocked
@@ -47,7 +48,6 @@ from modhub_auth.signin import page_sessions, recovery
 from modhub_auth.signin.access_tokens import derive_key
 from modhub_auth.signin.session_cookies import safe_next, set_session_cookie
 
-_SKEW_MICROS: Final = 5 * 1_000_000
 PROVE: Final = "prove"
 LINK: Final = "link"
 PLATFORM_TITLES: Final = {
@@ -81,7 +81,7 @@ class PlatformVisit(NamedTuple):
         purpose = query(request, "for") or ""
         begun_at = parse_id(query(request, "at") or "") if purpose in (PROVE, LINK) else None
         # Not every number is a date.
-        if begun_at is None or begun_at > to_micros(now()) + _SKEW_MICROS:
+        if begun_at is None or begun_at > to_micros(now()) + SKEW_MICROS:
             return cls()
         return cls(purpose, begun_at)
 

@@ -16,6 +16,7 @@ from modhub.http.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 from modhub_auth import services
+from modhub_auth.clock_skew import is_recent
 from modhub_auth.container import AuthServices, auth_services
 from modhub_auth.interfaces import ILoginPlatform
 from modhub_auth.models import Login, LoginKind
@@ -32,7 +33,6 @@ from modhub_auth.signin.proof import prove_by_code
 
 PENDING_MICROS: Final = 10 * 60 * 1_000_000
 """How long the visitor has to give the code after the return, in microseconds."""
-_SKEW_MICROS: Final = 5 * 1_000_000
 
 
 def platform_code_form(request: Request, pending: str) -> FormPage:
@@ -58,9 +58,7 @@ def _pending_login(auth: AuthServices, request: Request) -> LoginRecord:
         pending = None
     login_part, time_part, random_id = (*(pending or "").split(" "), "", "", "")[:3]
     login_id, returned_at = parse_id(login_part), parse_id(time_part)
-    # A time in the future counts as expired: setting the clock back extends nothing. Numbers are compared because not
-    # every number is a date.
-    if login_id is None or returned_at is None or not -_SKEW_MICROS <= to_micros(now()) - returned_at <= PENDING_MICROS:
+    if login_id is None or returned_at is None or not is_recent(returned_at, PENDING_MICROS):
         raise platform_refused()
     login = auth.account_reader.claimed_login(LoginClaim(login_id, random_id or None, returned_at))
     if login is None or login.login_kind != LoginKind.PLATFORM:

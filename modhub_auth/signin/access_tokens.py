@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from modhub.db import to_micros
+from modhub_auth.clock_skew import SKEW_MICROS
 
 ACCESS_SECONDS: Final = 1800
 REFRESH_LIFE: Final = timedelta(days=60)
@@ -25,7 +26,6 @@ _OLD_FIELDS: Final = struct.Struct(">BQq")  # without the random id; see `LoginC
 _DIGEST_BYTES: Final = hashlib.sha256().digest_size
 _HEX: Final = re.compile(r"\A[0-9a-f]+\Z")
 _LIFE_MICROS: Final = ACCESS_SECONDS * 1_000_000
-_SKEW_MICROS: Final = 5 * 1_000_000
 _MAX_ID: Final = 2**63 - 1
 """The largest integer of the databases: they refuse even a query for a larger one."""
 
@@ -97,7 +97,7 @@ class AccessTokens:
             return None
         version, login_id, *random_id, expiry = form.fields.unpack(fields)
         remaining = int(expiry) - to_micros(time)
-        if version != form.version or login_id > _MAX_ID or not 0 < remaining <= _LIFE_MICROS + _SKEW_MICROS:
+        if version != form.version or login_id > _MAX_ID or not 0 < remaining <= _LIFE_MICROS + SKEW_MICROS:
             return None
         return LoginClaim(login_id, random_id[0].hex() if random_id else None, expiry - _LIFE_MICROS)
 

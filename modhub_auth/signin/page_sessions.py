@@ -10,6 +10,7 @@ from modhub.audit import act_for_account, record
 from modhub.base.errors import ApiError
 from modhub.content import text
 from modhub.db import now
+from modhub_auth.clock_skew import CLOCK_SKEW
 from modhub_auth.models import MAX_CLIENT_LABEL, Account, Login, PageSession
 from modhub_auth.services import blocked_account_error, lock_account
 from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
@@ -20,8 +21,6 @@ TOUCH_INTERVAL: Final = timedelta(minutes=10)
 """A session's last use is recorded at most this often."""
 PROOF_LIFETIME: Final = timedelta(minutes=10)
 """How long a sign-in at a platform counts as fresh proof."""
-PROOF_CLOCK_SKEW: Final = timedelta(seconds=5)
-"""Tolerated difference between the clocks of two machines."""
 
 
 def session_ended() -> ApiError:
@@ -31,7 +30,7 @@ def session_ended() -> ApiError:
 
 def is_fresh(proved_at: datetime | None) -> bool:
     """Whether a proof given at this time still counts. One from the future predates a clock change and does not."""
-    return proved_at is not None and -PROOF_CLOCK_SKEW <= now() - proved_at < PROOF_LIFETIME
+    return proved_at is not None and -CLOCK_SKEW <= now() - proved_at < PROOF_LIFETIME
 
 
 def lock_session_account(session: Session, account_id: int, session_id: int) -> Account:

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from modhub.db import now, to_micros
 from modhub.http.request import Request
 from modhub.web.traversal import parse_id
+from modhub_auth.clock_skew import is_recent
 from modhub_auth.encryption import SecretBox
 from modhub_auth.interfaces import IBlockedAccounts
 from modhub_auth.signin.page_sessions import SESSION_IDLE
@@ -21,7 +22,6 @@ from modhub_moderation.cases.statements import APPEAL_PAGE
 
 LINK_MICROS: Final = SESSION_IDLE.total_seconds() * 1_000_000
 """How long the link is valid."""
-_SKEW_MICROS: Final = 5 * 1_000_000
 
 
 class BlockedAccounts:
@@ -50,7 +50,7 @@ class BlockedAccounts:
         except ValueError:
             return None
         sealed_at = parse_id(time)
-        if sealed_at is None or not -_SKEW_MICROS <= to_micros(now()) - sealed_at <= LINK_MICROS:
+        if sealed_at is None or not is_recent(sealed_at, LINK_MICROS):
             return None
         return parse_id(number)
 
