@@ -7,7 +7,7 @@ from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission, principal_for_scope
 from modhub.base.operations import Parameter
-from modhub.web.traversal import Resource, parse_id
+from modhub.web.traversal import Resource
 from modhub_builds import limits
 from modhub_builds.interfaces import IAppPage, IBuild, IBuildPlatform, IBuilds, ISections
 
@@ -58,11 +58,6 @@ class BuildResource(Resource):
         """The operating system in the address."""
         assert self.__parent__ is not None
         return self.__parent__.__name__
-
-    @property
-    def id(self) -> int | None:
-        """The build's id; None if the segment is not a number."""
-        return parse_id(self.__name__)
 
 
 @implementer(ISections)

@@ -7,7 +7,7 @@ from zope.interface import implementer
 
 from modhub.base.operations import Parameter
 from modhub.interfaces import IAsset, IFiles, IGameIcon, IGameIcons, IPicture, IPictures
-from modhub.web.traversal import Resource, parse_id
+from modhub.web.traversal import Resource
 
 _PICTURE_NAME: Final = re.compile(r"[0-9]{1,4}-[0-9a-f]{1,64}\.(?:jpg|webp)")
 
@@ -26,11 +26,6 @@ class FileResource(Resource):
     """``/Modhub/file/{assetId}``"""
 
     segment = Parameter("assetId", "The number of the file.", int)
-
-    @property
-    def id(self) -> int | None:
-        """The asset id; None if the path segment is not a number."""
-        return parse_id(self.__name__)
 
 
 @implementer(IGameIcons)
@@ -73,7 +68,7 @@ class PictureResource(Resource):
     def asset_id(self) -> int | None:
         """The id of the image; None if the path segment is not a number."""
         assert self.__parent__ is not None
-        return parse_id(self.__parent__.__name__)
+        return self.__parent__.id
 
     @property
     def name(self) -> str | None:

@@ -32,7 +32,7 @@ from modhub.interfaces import (
     Profile,
 )
 from modhub.security.credentials import MACHINE_KEY_REALM
-from modhub.web.traversal import OwnedResource, Resource, parse_id
+from modhub.web.traversal import OwnedResource, Resource
 
 _NO_ID = -1
 """In place of a malformed id: the statement runs for it, too, so that timing reveals nothing (T-B4)."""
@@ -70,11 +70,6 @@ class ModResource(OwnedResource):
 
     owner_permissions = (ModPermission.EDIT, ModPermission.DELETE)
 
-    @property
-    def id(self) -> int | None:
-        """The id of the mod; None if the path segment is not a number."""
-        return parse_id(self.__name__)
-
     def find_owner(self, session: Session) -> int | None:
         """Return the owner of the mod, published or not."""
         return session.scalar(owner_statement(), _ids(id=self.id))
@@ -91,11 +86,6 @@ class AuthorsResource(Resource):
 @implementer(IAuthor)
 class AuthorResource(Resource):
     """``/Modhub/by/{accountId}``: exists only for the author of a published mod."""
-
-    @property
-    def id(self) -> int | None:
-        """The account id; None if the path segment is not a number."""
-        return parse_id(self.__name__)
 
     @property
     def selection(self) -> ModSelection:
@@ -124,11 +114,6 @@ class ModChild(Resource):
             assert ancestor is not None
             ancestor = ancestor.__parent__
         return ancestor
-
-    @property
-    def id(self) -> int | None:
-        """Its id; None if the path segment is not a number."""
-        return parse_id(self.__name__)
 
 
 class OwnedChild(ModChild, OwnedResource):

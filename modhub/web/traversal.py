@@ -109,6 +109,11 @@ class Resource:
         if cls.__module__ != __name__ and {"exists", "owner"} & vars(cls).keys():
             raise TypeError(f"{cls.__name__} must define check_exists(session) or find_owner(session) instead")
 
+    @cached_property
+    def id(self) -> int | None:
+        """The number that its segment of the address is; None if it is none."""
+        return parse_id(self.__name__)
+
     def check_exists(self, session: Session) -> bool:  # noqa: ARG002 - for those who override it
         """Whether there is anything at this address. ``session`` is read-only, unless a view calls with its own."""
         return True

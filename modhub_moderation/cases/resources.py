@@ -1,6 +1,5 @@
 """The addresses of cases, of decisions as the person concerned sees them, and of the link to appeal."""
 
-from functools import cached_property
 from typing import Any, Final
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
@@ -11,7 +10,7 @@ from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission
 from modhub.interfaces import IMods, IResource, ISite, ModSummary
-from modhub.web.traversal import OwnedResource, Resource, parse_id
+from modhub.web.traversal import OwnedResource, Resource
 from modhub_moderation.cases.models import Appeal, Case, Decision, SubjectKind
 from modhub_moderation.moderators import IModerationDesk
 
@@ -70,11 +69,6 @@ class CasesResource(Resource):
 @implementer(ICase)
 class CaseResource(Resource):
     """One case."""
-
-    @cached_property
-    def id(self) -> int | None:
-        """Its number; None if the address has none."""
-        return parse_id(self.__name__)
 
     def check_exists(self, session: Session) -> bool:
         """Whether there is such a case."""
@@ -138,11 +132,6 @@ class AppealsResource(Resource):
 class AppealResource(Resource):
     """One appeal."""
 
-    @cached_property
-    def id(self) -> int | None:
-        """Its number; None if the address has none."""
-        return parse_id(self.__name__)
-
     def check_exists(self, session: Session) -> bool:
         """Whether there is such an appeal."""
         return self.id is not None and session.get(Appeal, self.id) is not None
@@ -164,11 +153,6 @@ class OwnDecisionResource(OwnedResource):
     """One decision, for the person concerned alone."""
 
     owner_permissions = (DecisionPermission.READ, DecisionPermission.APPEAL)
-
-    @cached_property
-    def id(self) -> int | None:
-        """Its number; None if the address has none."""
-        return parse_id(self.__name__)
 
     def find_owner(self, session: Session) -> int | None:
         """The account that it concerns."""

@@ -9,7 +9,7 @@ from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission
 from modhub.base.operations import Parameter
-from modhub.web.traversal import Resource, parse_id
+from modhub.web.traversal import Resource
 from modhub_moderation.notices.interfaces import IApiAuthor, IAuthorReports, IModReports, IReceipt
 from modhub_moderation.notices.subjects import Subject, find_reported_author, find_reported_mod
 
@@ -66,11 +66,6 @@ class ApiAuthor(Resource):
     """``/api/modhub/authors/{accountId}``"""
 
     segment = Parameter("accountId", "The number of the author's account.", int)
-
-    @property
-    def id(self) -> int | None:
-        """The account id; None if the path segment is not a number."""
-        return parse_id(self.__name__)
 
 
 class Receipts(Resource):
