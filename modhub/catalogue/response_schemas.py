@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Annotated
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.json import Decoder
 
 from modhub.base.operations import about
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note
@@ -246,6 +247,10 @@ def file_links(mod: Mod) -> str:
         for kind in (AssetKind.CODE, AssetKind.CSS)
         if (file := files.get(kind.value)) is not None
     )
+
+
+decode_mod = Decoder(ModDocument).decode
+"""The document of a mod out of its JSON."""
 
 
 def code_digest(links: str) -> str:

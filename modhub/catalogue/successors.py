@@ -11,10 +11,8 @@ from modhub.base.errors import invalid
 from modhub.base.operations import about
 from modhub.catalogue.models import Mod, PublicMod, Successor
 from modhub.catalogue.references import fold_guid
-from modhub.catalogue.response_schemas import ModDocument
+from modhub.catalogue.response_schemas import decode_mod
 from modhub.catalogue.services import own_mod, record_change
-
-_decode = msgspec.json.Decoder(ModDocument).decode
 
 
 class SuccessorDocument(msgspec.Struct):
@@ -60,7 +58,7 @@ def successor_document(document: Any) -> SuccessorDocument | None:
     """Build the successor's document from its stored JSON, None without one."""
     if document is None:
         return None
-    mod = _decode(bytes(document))
+    mod = decode_mod(bytes(document))
     return SuccessorDocument(mod.guid, mod.id, mod.title, mod.url)
 
 

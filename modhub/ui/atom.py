@@ -14,7 +14,8 @@ from modhub.http.request import Request
 from modhub.ui.xml_responses import xml_response
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"
-_EPOCH: Final = "1970-01-01T00:00:00Z"
+EPOCH: Final = "1970-01-01T00:00:00Z"
+"""When a feed without entries was updated."""
 # Characters that XML 1.0 does not allow.
 _NOT_XML: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -53,7 +54,7 @@ def atom_feed(
     base_url = str(request.registry.settings["modhub.base_url"])
     listed = list(entries)
     root = ET.Element("feed", {"xmlns": _ATOM})
-    _add_texts(root, id=base_url + path, title=title, updated=iso(listed[0].updated) if listed else _EPOCH)
+    _add_texts(root, id=base_url + path, title=title, updated=iso(listed[0].updated) if listed else EPOCH)
     _add_texts(ET.SubElement(root, "author"), name=request.registry.settings["modhub.site_name"])
     _add_link(root, base_url + path, rel="self", type="application/atom+xml")
     _add_link(root, base_url + page, rel="alternate", type="text/html")

@@ -43,14 +43,6 @@ FIELD_SENTENCES: Final = {
 """What an error of a field says on the page, where the sentence for programs does not fit."""
 
 
-def _subject(context: ReportsResource, request: Request) -> Subject:
-    with request.databases.readonly_session() as session:
-        subject = context.find_subject(session)
-    if subject is None:
-        raise not_found()
-    return subject
-
-
 def _error_of(request: Request, error: ApiError) -> tuple[str, str, str]:
     """(field, sentence, code)"""
     messages, field = translations_for(request), str(error.values.get("field", ""))
@@ -83,7 +75,7 @@ def _form(request: Request, subject: Subject, images: list[ReportedImage], *refu
 @page(context=IReports, request_method="GET", permission=OPEN, renderer=REPORT_TEMPLATE)
 def report_page(context: ReportsResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/{id}/reports`` and ``/Modhub/by/{accountId}/reports``; ``?asset=`` chooses an image."""
-    subject = _subject(context, request)
+    subject = context.require_subject()
     return _form(request, subject, list(list_images(request, subject)))
 
 
@@ -96,7 +88,7 @@ def report_page(context: ReportsResource, request: Request) -> dict[str, Any]:
 )
 def report_submit(context: ReportsResource, request: Request) -> Any:
     """Send the report, and show its receipt."""
-    subject = _subject(context, request)
+    subject = context.require_subject()
     images, account_id = list(list_images(request, subject)), reporting.reporter_by_session(request)
     sent = SentReport(
         form_value(request, "ground"),

@@ -7,6 +7,7 @@ from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from sqlalchemy.orm import Session
 from zope.interface import implementer
 
+from modhub.base.errors import not_found
 from modhub.base.identity import CredentialKind, Permission
 from modhub.base.operations import Parameter
 from modhub.web.traversal import Resource
@@ -33,6 +34,14 @@ class ReportsResource(Resource, ABC):
     def check_exists(self, session: Session) -> bool:
         """Whether it can be reported."""
         return self.find_subject(session) is not None
+
+    def require_subject(self) -> Subject:
+        """What is reported here; 404 if not everybody can see it."""
+        with self.request.databases.readonly_session() as session:
+            subject = self.find_subject(session)
+        if subject is None:
+            raise not_found()
+        return subject
 
 
 @implementer(IModReports)

@@ -1,6 +1,5 @@
 """Notices by programs."""
 
-from modhub.base.errors import not_found
 from modhub.http.payload import read_json
 from modhub.http.request import Request
 from modhub.web.views import OPEN, api
@@ -19,10 +18,7 @@ def _given(value: SentText) -> str:
 
 def _report(context: ReportsResource, request: Request) -> ReceiptDocument:
     account_id = reporting.reporter_by_token(context, request)
-    with request.databases.readonly_session() as session:
-        subject = context.find_subject(session)
-    if subject is None:
-        raise not_found()
+    subject = context.require_subject()
     body = read_json(request, NewNotice, MAX_NOTICE_BODY)
     asset_id = body.asset_id if isinstance(body.asset_id, int) else None
     images = () if asset_id is None else [image.id for image in list_images(request, subject)]

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import msgspec
-
 from modhub.base.errors import ApiError, invalid
 from modhub.catalogue.owner_queries import read_titles
 from modhub.catalogue.owner_views import account_id_of
@@ -13,7 +11,7 @@ from modhub.catalogue.pages.queries.games import CuratedGames
 from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.references import fold_guid
-from modhub.catalogue.response_schemas import ModDocument
+from modhub.catalogue.response_schemas import decode_mod
 from modhub.content import limits
 from modhub.content.folding import fold_game, fold_search
 from modhub.content.text import N_
@@ -28,7 +26,6 @@ MAX_LOOKED_UP: Final = 2 * limits.GUIDS
 _GUID_AT_END: Final = re.compile(r"(?:^|[\s(])([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})\)?$")
 _ADDRESS: Final = re.compile(r"/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?$")
 _COMMA: Final = re.compile(r",(?![0-9]{3}\b)|(?<![0-9]),")
-_decode = msgspec.json.Decoder(ModDocument).decode
 
 
 def resolve_references(request: Request, fields: dict[str, Any]) -> list[ApiError]:
@@ -78,7 +75,7 @@ def _by_id(request: Request, mod_id: int | None) -> set[str]:
 def _by_title(request: Request, title: str) -> set[str]:
     folded = fold_search(title).strip()
     hits = catalogue_reader(request).find(ListParams(q=title[: limits.QUERY], size=limits.PAGE_SIZE_MOST))
-    titles = {document.guid: document.title for document in map(_decode, hits.documents)}
+    titles = {document.guid: document.title for document in map(decode_mod, hits.documents)}
     with request.databases.readonly_session() as session:
         own_titles = read_titles(session, account_id_of(request))
     return {guid for guid, known in (titles | own_titles).items() if fold_search(known).strip() == folded}

@@ -6,11 +6,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
 
-import msgspec
-
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.pages.presenters.images import ImagePresenter, decode_facts
-from modhub.catalogue.response_schemas import AssetDocument, ModDocument
+from modhub.catalogue.response_schemas import AssetDocument, ModDocument, decode_mod
 from modhub.content.folding import fold_game
 from modhub.content.markup import summarize
 from modhub.ui.share_images import ShareImage
@@ -19,7 +17,6 @@ HUES: Final = 6
 """Colours of tiles in the style sheet."""
 Figure = tuple[str, str, int]
 """A number of a feature: its two msgids and its value, which is not 0."""
-_decode = msgspec.json.Decoder(ModDocument).decode
 
 
 class ModPresenter:
@@ -51,7 +48,7 @@ class ModPresenter:
     @cached_property
     def mod(self) -> ModDocument:
         """The document, decoded on first use."""
-        return _decode(self.document) if isinstance(self.document, bytes) else self.document
+        return decode_mod(self.document) if isinstance(self.document, bytes) else self.document
 
     @cached_property
     def summary(self) -> str:

@@ -26,6 +26,7 @@ from modhub.http.compression import add_vary
 from modhub.http.request import Request
 from modhub.interfaces import IMod, IRoot, ISite, Profile
 from modhub.ui import sitemap
+from modhub.ui.atom import EPOCH
 from modhub.ui.documentation import DOCUMENTATION_PATH
 from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.json_feed import JsonFeedAuthor, JsonFeedItem, absolute_images, json_feed
@@ -40,7 +41,6 @@ CHANGE_TEMPLATE: Final = "modhub.catalogue:templates/change.jinja2"
 SEARCH_TEMPLATE: Final = "modhub.catalogue:templates/opensearch.jinja2"
 _SHORT_NAME: Final = 16
 """What OpenSearch 1.1 allows."""
-_EPOCH: Final = "1970-01-01T00:00:00Z"
 # Stored text has no control characters; these two are the other characters that XML 1.0 does not allow.
 _NOT_XML = re.compile("[\ufffe\uffff]")
 
@@ -59,7 +59,7 @@ def _feed(
 ) -> Response:
     """``values``: the feed's ``title``, its ``path``, that of its ``twin``, and ``page``, the HTML page of the same."""
     tombstones = [(change.key, iso(change.at)) for change in deleted]
-    newest = max([*changed, *(at for _, at in tombstones)], default=_EPOCH)
+    newest = max([*changed, *(at for _, at in tombstones)], default=EPOCH)
     render, base = find_service(tools.registry, FragmentCache).render, tools.absolute("")
     dynamic: dict[str, Any] = {"updated": newest, "entries": entries, "deleted": tombstones}
     feed = render(MODS_FEED_TEMPLATE, tools.messages, base=base, site_name=tools.site_name, **dynamic, **values)
