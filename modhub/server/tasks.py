@@ -76,6 +76,13 @@ class _ResponseHeadMixin:
 class AppTask(_ResponseHeadMixin, WSGITask):
     """A response of the application."""
 
+    def service(self) -> None:
+        """Run the application. With ``log_socket_errors = false`` waitress's would take any OSError of the application
+        for a client that is gone, and close the connection without a response."""
+        self.start()
+        self.execute()
+        self.finish()
+
     def get_environment(self) -> dict[str, Any]:
         """waitress's environ, with the notes of the parser.
 

@@ -19,6 +19,8 @@ def app(environ, start_response):
     path, headers, body = environ["PATH_INFO"], [("Content-Type", "text/plain")], [b"page"]
     if path == "/raise":
         raise LookupError("secret detail")
+    if path == "/raise-os":
+        raise OSError(errno.EIO, "secret detail")
     if path == "/raise-late":
         start_response("200 OK", [*headers, ("Content-Length", "9")])
         return iter(raising())
@@ -109,6 +111,12 @@ def test_an_exception_of_the_application_is_a_500_in_json_that_tells_nothing(ser
         answer = client.ask(get(path))
         assert answer.status == 500
         assert answer.body == b'{"error": "internal_error", "message": "The server met an unexpected error."}'
+        assert client.ended()
+
+
+def test_an_oserror_of_the_application_is_answered_also_without_the_log_of_socket_errors():
+    with running(app, threads=1, log_socket_errors=False) as service, RawClient(service) as client:
+        assert client.ask(get("/raise-os")).status == 500
         assert client.ended()
 
 
