@@ -130,7 +130,7 @@ def add_ids_option(parser: ArgumentParser) -> None:
 def add_batch_option(parser: ArgumentParser) -> None:
     """Add ``--batch`` to a command that undoes what another one did to many things."""
     help_text = "undo what a command did to many at once; NUMBER is that of its entry in the audit trail"
-    parser.add_argument("--batch", type=int, metavar="NUMBER", help=help_text)
+    parser.add_argument("--batch", type=parse_count, metavar="NUMBER", help=help_text)
 
 
 def read_names(words: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from modhub.blobs import stage
 from modhub.db import iso
-from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
+from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option, parse_count
 from modhub_builds import limits, services
 from modhub_builds.models import Build
 from modhub_builds.read_service import BuildReader, Release
@@ -80,7 +80,7 @@ def build_arguments(parser: argparse.ArgumentParser) -> None:
     add_json_option(actions.add_parser("list", help="list the stored builds"))
     remove = actions.add_parser("remove", help="remove one build permanently; the next sweep deletes its file")
     remove.add_argument("os", metavar="OS")
-    remove.add_argument("id", metavar="ID", type=int)
+    remove.add_argument("id", metavar="ID", type=parse_count)
     add_dry_run_option(remove, "say what would be removed, remove nothing")
 
 

@@ -12,7 +12,7 @@ from modhub.audit import record
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db.bulk import batches
-from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
+from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option, parse_count
 from modhub.interfaces import IMods, IProfiles
 from modhub_profiles import services
 from modhub_profiles.models import AuthorProfile, KeptPicture, ModLinks
@@ -50,7 +50,7 @@ def describe_pictures(session: Session, blob_ids: Collection[int]) -> dict[int, 
 def run_profile(admin: Any, arguments: argparse.Namespace) -> int:
     """Show or clear a profile; 1 if the account has none."""
     account, reader = arguments.account, admin.find_service(ProfileReader)
-    profile = reader.profile_of(account) if 0 < account < 2**63 else ShownProfile()
+    profile = reader.profile_of(account)
     if profile == ShownProfile():
         admin.say(f"Account {account} says nothing about itself.")
         return 1
@@ -72,7 +72,7 @@ def run_profile(admin: Any, arguments: argparse.Namespace) -> int:
 def profile_arguments(parser: argparse.ArgumentParser) -> None:
     """``show`` or ``clear``, the account, ``--json``, ``--dry-run``"""
     parser.add_argument("action", choices=["show", "clear"], help="show what an author says, or delete all of it")
-    parser.add_argument("account", type=int, help="the number of the account, as in /Modhub/by/7")
+    parser.add_argument("account", type=parse_count, help="the number of the account, as in /Modhub/by/7")
     add_json_option(parser)
     add_dry_run_option(parser, "with clear: change nothing")
 

