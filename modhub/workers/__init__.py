@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from modhub.base.errors import ApiError
 from modhub.base.metrics import COUNTER
 from modhub.base.service_registry import find_service
-from modhub.db import Databases, is_transient
+from modhub.db import Databases, database_errors, is_transient
 from modhub.declarations import Declarations, Worker
 from modhub.events import ApplicationStarted, ApplicationStopped
 from modhub.workers.leases import LEASE_SECONDS, HeldLease, LeaseLost, expired_seconds
@@ -112,7 +112,7 @@ class Workers:
             state.failures += 1
             state.failed_rounds += 1
             if state.failed_rounds == 1:
-                _log_failure(worker, error)
+                _log_failure(registry, worker, error)
             return False
         if state.failed_rounds:
             log.info("%s go on", worker.name)
@@ -124,11 +124,15 @@ class Workers:
         return HeldLease(find_service(registry, Databases), worker.name, self.holder, worker.every + LEASE_SECONDS)
 
 
-def _log_failure(worker: Worker, error: Exception) -> None:
-    """Log the first failure of several: what is expected as a sentence or a name, anything else with its traceback."""
-    is_told = isinstance(error, RoundFailed | ApiError | LeaseLost)
-    reason = str(error) if is_told else type(error).__name__
-    log.warning("%s wait: %s", worker.name, reason, exc_info=not (is_told or is_transient(error)))
+def _log_failure(registry: Any, worker: Worker, error: Exception) -> None:
+    """Log the first failure of several: what is expected with its reason, anything else with its traceback."""
+    if isinstance(error, RoundFailed | ApiError | LeaseLost):
+        log.warning("%s wait: %s", worker.name, error)
+    elif is_transient(error):
+        url = find_service(registry, Databases).write_engine.url
+        log.warning("%s wait: %s", worker.name, database_errors.driver_reason(error, url))
+    else:
+        log.warning("%s wait: %s", worker.name, type(error).__name__, exc_info=error)
 
 
 def is_stopping(registry: Any) -> bool:

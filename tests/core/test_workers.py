@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 import transaction
 from sqlalchemy import BigInteger, literal_column, select, text, type_coerce, update
+from sqlalchemy.exc import OperationalError
 
 from modhub.base.errors import ApiError
 from modhub.catalogue.models import Game
@@ -96,12 +98,19 @@ def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site: Site, start: S
     assert not any(thread.name == "modhub deeds" for thread in threading.enumerate())
 
 
+def full_database() -> OperationalError:
+    cause = sqlite3.OperationalError("database or disk is full")
+    cause.sqlite_errorcode = sqlite3.SQLITE_FULL
+    return OperationalError("UPDATE secret SET x = ?", (1,), cause)
+
+
 @pytest.mark.parametrize(
     ("error", "failure"),
     [
         (ZeroDivisionError("of /secret/path"), ("deeds wait: ZeroDivisionError", True)),
         (RoundFailed("the server hung up"), ("deeds wait: the server hung up", False)),
         (ApiError(503, "storage", "The files cannot be read."), ("deeds wait: The files cannot be read.", False)),
+        (full_database(), ("deeds wait: database or disk is full", False)),
     ],
 )
 def test_the_first_of_several_failures_is_logged_and_each_is_counted(
