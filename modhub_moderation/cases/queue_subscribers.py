@@ -1,6 +1,7 @@
 """What the queue notes when mods are published, and forgets when mods and accounts are deleted."""
 
 from sqlalchemy import delete
+from sqlalchemy.dialects import postgresql, sqlite
 
 from modhub.base.service_registry import find_service
 from modhub.db import bulk, now
@@ -17,8 +18,10 @@ def note_first_publication(event: ModPublished) -> None:
         return
     others = [mod for mod, _ in mods.get_mods_of_account(session, owner) if mod.id != event.mod_id]
     if not any(mod.published or mod.hidden for mod in others):
-        session.add(FirstPublication(account_id=owner, mod_id=event.mod_id, published_at=now()))
-        session.flush()
+        dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+        noted = dialect.insert(FirstPublication).values(account_id=owner, mod_id=event.mod_id, published_at=now())
+        # Its owner may publish two at once.
+        session.execute(noted.on_conflict_do_nothing())
 
 
 def forget_mods_in_queue(event: ModsDeleted) -> None:
