@@ -5,10 +5,11 @@ from typing import Any, Final
 from modhub.content.text import N_
 from modhub.http.request import Request
 from modhub.interfaces import IMods
-from modhub.web.views import page
+from modhub.ui.xml_responses import Redirect
+from modhub.web.views import OPEN, page
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.interfaces import IAccount
-from modhub_auth.pages.form_pages import MESSAGE_TEMPLATE, FormPage, message_page
+from modhub_auth.pages.form_pages import MESSAGE_TEMPLATE, FormPage, message_page, never_stored
 from modhub_auth.pages.fresh_proof import current_login, proven_account, send_security_email
 from modhub_auth.pages.sign_in import HOME
 from modhub_auth.resources import AccountPermission
@@ -46,7 +47,10 @@ def delete_account_page(_context: Any, request: Request) -> Any:
     # First, while the account still has its addresses.
     send_security_email(request, "account deleted")
     delete_account(request.dbsession, request.registry, account)
-    request.forget_account()
-    clear_session_cookie(request, request.response)
-    request.override_renderer = MESSAGE_TEMPLATE
+    return never_stored(clear_session_cookie(request, Redirect(f"{HOME}/deleted")))
+
+
+@page(context=IAccount, name="deleted", request_method="GET", permission=OPEN, renderer=MESSAGE_TEMPLATE)
+def account_deleted_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/account/deleted``: nobody need wonder whether it worked."""
     return message_page(request, "account_deleted", N_("Your account was deleted"), links=[("/Modhub", "All mods")])

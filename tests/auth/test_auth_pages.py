@@ -648,10 +648,11 @@ def test_deleting_the_account(app: Any, person: Person) -> None:
     ] == []
     assert "The first mod" in page.html.select_one("#mods").text
     assert send(page, 403, currentPassword="wrong horse battery").status_int == 403
-    answer = send(page, 200, currentPassword=person["password"])
+    answer = send(page, 303, currentPassword=person["password"])
     assert answer.headers["Clear-Site-Data"]
-    assert "account_deleted" in messages_on(answer)
-    assert answer.html.select_one("header").find("a", href=f"{HOME}/login")
+    shown = answer.follow()
+    assert "account_deleted" in messages_on(shown)
+    assert shown.html.select_one("header").find("a", href=f"{HOME}/login")
     app.get("/api/auth/me", headers=bearer, status=401)
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     app.post_json("/api/auth/login", person, status=401)
@@ -746,7 +747,7 @@ def test_an_account_is_deleted_in_one_transaction(app: Any, person: Person) -> N
     assert (kept["title"], len(kept["assets"])) == ("The first mod", 1)
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=200)
     app.registry.unregisterHandler(fail, (AccountDeleted,))
-    send(page, 200, currentPassword=person["password"])
+    send(page, 303, currentPassword=person["password"])
     assert not signed_in(app)
 
 
