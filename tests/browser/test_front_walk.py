@@ -53,6 +53,15 @@ def test_who_is_new_comes_by_a_link_to_a_game(visit: Visit, look: Look, java_scr
     expect(page.get_by_role("heading", level=1)).to_have_text("Mods for Harbour Nine")
 
 
+@pytest.mark.parametrize(("width", "address"), [(2560, "/Modhub"), (360, "/Modhub?game=Starfall+Rally")])
+def test_nothing_moves_while_a_slow_machine_reads_the_page(visit: Visit, width: int, address: str) -> None:
+    # C-FRONT-1: what the style sheet asks of a page is known when it begins
+    page = visit(viewport={"width": width, "height": 900})
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 7})
+    page.goto(address)
+    assert page.evaluate(SHIFTS) < 0.01
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280, 2560])
 def test_the_front_looks_right(visit: Visit, look: Look, width: int, scheme: str) -> None:
