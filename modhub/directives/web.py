@@ -84,8 +84,8 @@ def add_page_filter(
 def add_front_exclusion(config: Configurator, name: str, mod_id: Any, condition: Any) -> None:
     """Leave mods out of the front's rows (:class:`modhub.declarations.FrontExclusion`).
 
-    The table needs an index that begins with ``mod_id``. The rows are kept until the serial moves, so whoever changes
-    whether a published mod meets the condition calls `modhub.db.changes.mark_changed`.
+    The table needs an index that begins with ``mod_id``. The rows are kept until the serial moves: after a change of
+    whether a published mod meets the condition, call `modhub.db.changes.mark_changed`.
     """
     exclusion = FrontExclusion(name, mod_id, condition)
 
