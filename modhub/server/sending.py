@@ -45,11 +45,28 @@ class SendingChannel(HTTPChannel):
             self.sent_at = monotonic()
         self.worker_sends = True
         try:
-            return int(super().write_soon(data))
+            size = len(data)
+            rest = self._send_at_once(data) if data and isinstance(data, bytes) else data
+            if rest:
+                super().write_soon(rest)
+            return size
         finally:
             self.worker_sends = False
             if self.total_outbufs_len:
                 self.server.pull_trigger()  # the loop sends the rest
+
+    def _send_at_once(self, data: bytes) -> bytes:
+        """Send what the socket takes of ``data`` and return the rest, for the buffer: a file, if that is long."""
+        with self.outbuf_lock:
+            if self.total_outbufs_len or not self.connected:
+                return data
+            try:
+                count = int(self.send(data, do_close=False))
+            except OSError:
+                return data  # the buffer meets the same error
+            self.sent_at = monotonic()
+            self.sent_bytes += count
+        return data[count:]
 
     def _flush_outbufs_below_high_watermark(self) -> None:
         """See waitress: wait until the loop has sent some of it."""

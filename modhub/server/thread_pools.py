@@ -7,12 +7,19 @@ the health check (``IBodyRules.priority_paths``), so that it reports on the proc
 In each pool the peers take turns: a peer with many requests waits behind its own, and nobody else does.
 """
 
+import logging
 from collections import OrderedDict, deque
-from typing import Any
+from typing import Any, Final
 
 from waitress.task import ThreadedTaskDispatcher
 
 from modhub.server.settings import SAFE, Settings
+
+_NO_LOGGER: Final = logging.Logger("waitress.queue", logging.CRITICAL)  # noqa: LOG001 - no configuration reaches it
+"""waitress warns of each request that waits for a thread, while all others wait for that line.
+
+How many wait is a metric (``modhub_server_waiting_requests``).
+"""
 
 
 class FairQueue:
@@ -71,5 +78,6 @@ class ThreadPools:
 def _create_pool(threads: int) -> ThreadedTaskDispatcher:
     pool = ThreadedTaskDispatcher()
     pool.queue = FairQueue()
+    pool.queue_logger = _NO_LOGGER
     pool.set_thread_count(threads)
     return pool

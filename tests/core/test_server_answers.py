@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from waitress import wasyncore
+from waitress.buffers import OverflowableBuffer
 from waitress.channel import HTTPChannel
 
 from modhub.server import poller
@@ -228,6 +229,39 @@ def test_a_small_answer_is_sent_at_once(service, monkeypatch):
     with RawClient(service) as client:
         assert client.ask(get("/")).body == b"page"
     assert [data.endswith(b"\r\n\r\npage") for data in sent] == [True]
+
+
+def test_a_large_answer_to_a_quick_reader_needs_no_buffer(service, monkeypatch):
+    def send_whole(channel, data, **_):
+        channel.socket.setblocking(True)
+        channel.socket.sendall(data)
+        channel.socket.setblocking(False)
+        return len(data)
+
+    def buffered(_self, _data):
+        raise AssertionError("what the socket takes is copied first, beyond 128 KB into a file")
+
+    monkeypatch.setattr(Channel, "send", send_whole, raising=False)
+    monkeypatch.setattr(OverflowableBuffer, "append", buffered)
+    with RawClient(service) as client:
+        assert client.ask(get("/large")).body == b"x" * 3_000_000
+        assert client.ask(get("/pieces")).body == b"page"
+
+
+@pytest.mark.parametrize("taken", [0, 1, 100_000])
+def test_what_the_socket_does_not_take_follows_in_order(service, monkeypatch, taken):
+    real = wasyncore.dispatcher.send
+    first = [taken]
+
+    def send(channel, data, **how):
+        return real(channel, data[: first.pop()], **how) if first else real(channel, data, **how)
+
+    monkeypatch.setattr(Channel, "send", send, raising=False)
+    with RawClient(service) as client:
+        answer = client.ask(get("/large"))
+        assert answer.status == 200
+        assert answer.body == b"x" * 3_000_000
+        assert client.ask(get("/")).body == b"page"
 
 
 class Answered:

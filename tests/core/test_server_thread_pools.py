@@ -1,6 +1,7 @@
 """Waiting requests take no thread from reads."""
 
 import contextlib
+import logging
 import threading
 from types import SimpleNamespace
 
@@ -62,6 +63,21 @@ def test_reads_go_on_while_every_writing_and_waiting_thread_is_held():
             assert [client.answer().status for client in clients[:6]] == [200] * 6
         finally:
             app.go.set()
+
+
+def test_a_request_that_waits_for_a_thread_writes_no_log_line(caplog):
+    app = Application()
+    with running(app, wait_threads=1) as service, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(RawClient(service)) for _ in range(3)]
+        try:
+            for client in clients:
+                client.send(post("/hash"))
+            while len(service.pools.waiting.queue) < 2:
+                wait_until_checked(service)
+        finally:
+            app.go.set()
+        assert [client.answer().status for client in clients] == [200] * 3
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []
 
 
 def test_peers_take_turns_in_a_pool():
