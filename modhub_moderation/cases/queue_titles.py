@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
+from confusable_homoglyphs.utils import load
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
@@ -31,15 +32,20 @@ class _Titled(msgspec.Struct):
 
 
 @cache
-def _letter_of(character: str) -> str:
-    """The ASCII letters that a character is taken for; itself if there are none. At most each character once."""
-    # Its tables take 40 ms to read; only the worker needs them.
-    from confusable_homoglyphs.confusables import confusables_data  # noqa: PLC0415
+def _lookalikes() -> dict[str, str]:
+    """The ASCII letter or digits that each other character is taken for. The tables that say more take 15 MB."""
+    found = {}
+    for character, entries in load("confusables.json").items():
+        ascii_ones = sorted(text for entry in entries if (text := entry["c"].lower()).isascii() and text.isalnum())
+        if ascii_ones and not character.isascii():
+            found[character] = min(ascii_ones, key=len)
+    return found
 
+
+def _letter_of(character: str) -> str:
+    """The ASCII letters that a character is taken for; itself if there are none."""
     if not character.isascii():
-        alike = [entry["c"].lower() for entry in confusables_data.get(character, ())]
-        ascii_ones = sorted(text for text in alike if text.isascii() and text.isalnum())
-        character = min(ascii_ones, key=len, default=character)
+        character = _lookalikes().get(character, character)
     return _CLASS.get(character, character)
 
 
