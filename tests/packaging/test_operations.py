@@ -3,6 +3,7 @@
 import argparse
 import re
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -55,7 +56,8 @@ def words(parser: argparse.ArgumentParser, name: str) -> list[str]:
     return [f"{name} {action}" for action in actions] if actions else [name]
 
 
-def test_every_command_is_documented(tmp_path):
+def admin_commands(tmp_path: Path) -> dict[str, Any]:
+    """The parsers of the commands of all features."""
     settings = {
         "sqlalchemy.url": f"sqlite:///{tmp_path}/none.sqlite",
         "modhub.secret": TEST_SECRET,
@@ -65,10 +67,31 @@ def test_every_command_is_documented(tmp_path):
     config = modhub.configure(settings)
     (commands,) = [action.choices for action in build_admin_parser(config)._actions if action.dest == "command"]
     find_service(config.registry, Databases).dispose()
-    known = [line for name, parser in commands.items() for line in words(parser, name)]
+    return cast("dict[str, Any]", commands)
+
+
+def test_every_command_is_documented(tmp_path: Path) -> None:
+    known = [line for name, parser in admin_commands(tmp_path).items() for line in words(parser, name)]
     assert len(known) > 15
     document = (ROOT / "docs" / "operations.md").read_text()
     assert [line for line in known if f"`{line}" not in document] == []
+
+
+def test_the_documents_name_only_options_that_commands_have(tmp_path: Path) -> None:
+    commands = admin_commands(tmp_path)
+    named = "|".join(sorted(map(re.escape, commands), key=len, reverse=True))
+    command = re.compile(rf"(?:modhub-admin (?:-c \S+ )?|`)({named})\b(?: ([a-z-]+)\b)?([^`|;&\n]*)")
+    wrong, seen = [], 0
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        for name, action, rest in command.findall(path.read_text("utf-8").replace("\\\n", " ")):
+            parser = commands[name]
+            choices = next((part.choices for part in parser._actions if isinstance(part.choices, dict)), {})
+            known = choices.get(action, parser)._option_string_actions
+            options = re.findall(r"(?<!\S)--[a-z0-9-]+", rest)
+            seen += len(options)
+            wrong += [f"{path.name}: {name} {action} {option}" for option in options if option not in known]
+    assert wrong == []
+    assert seen > 20
 
 
 def test_a_broken_ini_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
