@@ -7,6 +7,7 @@ import runpy
 from pathlib import Path
 
 import modhub
+from modhub.db import Base
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,6 +40,14 @@ def test_the_architecture_names_only_files_that_are_there():
     assert len(named) > 15
     missing = [name for name in named if not (ROOT / name).exists()]
     assert missing == []
+
+
+def test_the_architecture_names_every_table_of_the_core():
+    text = (ROOT / "docs" / "architecture.md").read_text().partition("## Tables")[2]
+    patterns = [re.compile(name.replace("*", ".+")) for name in re.findall(r"`((?:fts_)?core_[a-z_*]+)`", text)]
+    tables = [name for name in Base.metadata.tables if name.startswith("core_")]
+    assert len(tables) > 25
+    assert [name for name in tables if not any(pattern.fullmatch(name) for pattern in patterns)] == []
 
 
 def test_the_readme_names_only_targets_that_make_has():
