@@ -34,12 +34,12 @@ class _Titled(msgspec.Struct):
 @cache
 def _lookalikes() -> dict[str, str]:
     """The ASCII letter or digits that each other character is taken for. The tables that say more take 15 MB."""
-    found = {}
+    lookalikes = {}
     for character, entries in load("confusables.json").items():
         ascii_ones = sorted(text for entry in entries if (text := entry["c"].lower()).isascii() and text.isalnum())
         if ascii_ones and not character.isascii():
-            found[character] = min(ascii_ones, key=len)
-    return found
+            lookalikes[character] = min(ascii_ones, key=len)
+    return lookalikes
 
 
 def _letter_of(character: str) -> str:
