@@ -93,7 +93,9 @@ def test_ci_runs_what_the_document_says() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     commands = [line for line in script.splitlines() if line and not line.startswith(("#", "set ", "cd "))]
-    targets = [word for command in commands for word in command.split() if word.startswith(("lint", "coverage", "test-"))]
+    targets = [
+        word for command in commands for word in command.split() if word.startswith(("lint", "coverage", "test-"))
+    ]
     listed = "lint coverage test-rest test-api test-machines test-deploy test-browser test-debian"
     assert " ".join(targets) == listed
     assert f"`.ci/run` runs `make {listed}`, the last two at once" in (ROOT / "docs" / "testing.md").read_text("utf-8")
