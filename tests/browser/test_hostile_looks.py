@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from playwright.sync_api import Browser
 
-FEATURES = "modhub_auth modhub_builds modhub_wiki"
+FEATURES = "modhub_auth modhub_builds modhub_wiki modhub_moderation"
 KEY = "a-machine-key-for-these-tests-alone"
 EMAIL, PASSWORD = "author@example.com", "ten characters"
 NAME, TITLE, GAME, VERSION, FILE = "N" * 80, "W" * 120, "G" * 120, "v" * 64, "F" * 251 + ".zip"
@@ -176,11 +176,23 @@ def test_whatever_is_stored_stays_in_its_place(
     row = page.locator(".prose tr").first.bounding_box()
     assert row
     assert row["height"] < 50
+    # A name that is too long is cut off, not replaced by three dots.
+    page.goto("/Modhub?size=100")
+    ends = page.locator(".card .author").evaluate_all(
+        "(lines) => lines.map((line) => [line.lastElementChild, line].map((at) => at.getBoundingClientRect().right))"
+    )
+    assert [end for end, most in ends if end > most + 1] == []
     page.goto("/Modhub/8")
     picture(page, "marks")
     if width == 320:
         assert beyond(page) > 0
     page.evaluate("scrollBy(200, 0)")
     assert page.evaluate("[scrollX, document.documentElement.scrollWidth - innerWidth]") == [0, 0]
+    # Visitors can report each image.
+    context.clear_cookies()
+    page.goto("/Modhub/4")
+    picture(page, "full for visitors")
+    if sideways := beyond(page):
+        wide["full for visitors"] = sideways
     context.close()
     assert wide == {}
