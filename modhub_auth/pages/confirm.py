@@ -19,7 +19,7 @@ from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import ASKED_BY
-from modhub_auth.models import Account, Link, Login
+from modhub_auth.models import Account, Link, Login, LoginKind
 from modhub_auth.pages.account import account_done
 from modhub_auth.pages.email_links import (
     DEAD_LINK_STATUS,
@@ -125,7 +125,22 @@ def confirm_page(_context: Any, request: Request) -> Any:
         form = confirm_password_form(request, link)
         return form.show(request) if request.is_safe else _confirm_by_password(request, link, form)
     except ApiError as error:
-        return dead_link_page(request, error)
+        return _dead_link_page(request, error)
+
+
+def _dead_link_page(request: Request, error: ApiError) -> dict[str, Any]:
+    """The 410 page. Who is signed in learns whether anything is left to confirm: most follow a link a second time."""
+    shown = dead_link_page(request, error)
+    if error.status != DEAD_LINK_STATUS or request.identify(CredentialKind.ACCOUNT) is NOBODY:
+        return shown
+    login = current_login(request)
+    if login.verified and login.login_kind == LoginKind.PASSWORD:
+        sentence = N_(
+            "This link has already been used or has expired. "
+            "The email address of your account, %(address)s, is confirmed."
+        )
+        shown["lines"] = (translations_for(request).gettext(sentence, address=login.subject),)
+    return {**shown, "links": [(HOME, N_("Your account"))]}
 
 
 def _confirm_own(request: Request) -> dict[str, Any]:

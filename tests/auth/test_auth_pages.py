@@ -310,6 +310,22 @@ def test_confirming_an_address(
     assert send(page, 410).status_int == 410
 
 
+def test_a_link_that_is_followed_twice_says_that_the_address_is_confirmed(app: Any, person: Person, mail: Any) -> None:
+    send(app.get(f"{HOME}/register"), 303, **person)
+    link = mail.link()
+    dead = f"{HOME}/confirm?token=x"
+    # Who is signed in asks for another link on the account's page.
+    page = app.get(dead, status=410)
+    assert person["email"] not in page
+    assert [a["href"] for a in page.html.select("main a")] == [HOME]
+    send(app.get(link), 200)
+    page = app.get(link, status=410)
+    assert messages_on(page) == ["dead_link"]
+    assert person["email"] in page.html.main.text
+    app.reset()
+    assert person["email"] not in app.get(link, status=410)
+
+
 @pytest.mark.parametrize("proof", ["confirm", "reset"])
 def test_registering_a_strangers_address_gains_nothing(app: Any, person: Person, mail: Any, proof: str) -> None:
     made = app.post_json("/api/auth/register", person).json
