@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from modhub.catalogue.models import AssetKind
 from modhub.catalogue.pages.views import files
 from modhub.content import limits
+from modhub.ui.multipart import OVERHEAD
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import OWNER, notes_of_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
@@ -57,6 +59,21 @@ def test_the_later_of_two_tabs_does_not_undo_the_earlier_unasked(site: Site, aut
     page = form_at(refused, address).submit(status=303).follow()
     assert page.html.find(id="description").text.strip() == "from two"
     assert page.html.find(id="games").text.strip() == "Quake"
+
+
+def test_what_the_server_did_not_read_is_in_the_browser(
+    site: Site, author: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(files._BODIES, AssetKind.CODE, 10)
+    page = make_mod_by_form(author)
+    large = send_file_by_form(page, "code", "a.zip", bytes(OVERHEAD), version="1", text="What is new")
+    assert large.status_int == 413
+    assert "Back button" in large.html.find(id="code-file-error").text
+    monkeypatch.setitem(files.LIMITS, AssetKind.CODE, 10)
+    large = send_file_by_form(page, "code", "a.zip", bytes(11), version="1", text="What is new")
+    assert large.status_int == 413
+    assert "Back button" not in large.html.find(id="code-file-error").text
+    assert large.html.find(id="changes").text.strip() == "What is new"
 
 
 def test_images_are_sent_together_and_kept_all_or_none(site: Site, author: Site) -> None:

@@ -20,12 +20,14 @@ from modhub.catalogue.uploads import FALLBACKS, LIMITS, AssetUpload
 from modhub.catalogue.written_texts import WrittenText, write_text
 from modhub.content import limits, text
 from modhub.content.limits import IMAGES
+from modhub.content.text import N_
 from modhub.http.request import Request
 from modhub.http.uploads import stage_upload
 from modhub.interfaces import IImages, IOwnMod
 from modhub.ui import forms
 from modhub.ui.form_recovery import json_for_script, wants_json
 from modhub.ui.multipart import UploadForm
+from modhub.ui.template_helpers import translations_for
 
 TYPED_WITH_CODE: Final = {"version": "version", "text": "text", "textFormat": "format"}
 """The fields of the form of a code file, by what the page calls what was typed into them."""
@@ -75,6 +77,10 @@ def _upload(context: ModResource, request: Request, kind: AssetKind) -> Any:
         field, message = field_of(error, kind.value), field_message(request, error)
         if wants_json(request):
             return json_for_script(request, error, message=message, field=field)
+        if error.status == 413 and kind is AssetKind.CODE and not fields:
+            # The server has read nothing of so long a form, so the page cannot show what was typed.
+            advice = N_("Your browser's Back button usually brings back what you typed.")
+            message = f"{message} {translations_for(request).gettext(advice)}"
         part = _PARTS.get(kind, NEW_VERSION)
         typed = {name: fields.get(sent, "") for name, sent in TYPED_WITH_CODE.items()} if kind is AssetKind.CODE else {}
         return edit_page_context(request, context.id, part, errors={field: message}, typed=typed)
