@@ -35,7 +35,7 @@ LABELS: Final = {
 """The labels of the fields, in their order; the names are those of the JSON."""
 FIELD_SENTENCES: Final = {
     "ground": N_("Choose a reason."),
-    "text": N_("Write what is wrong, in at most 2000 characters."),
+    "text": N_("Write what is wrong, in at most 2,000 characters."),
     "name": N_("Enter your name, in at most 120 characters."),
     "goodFaith": N_("Tick this box: we can only look at reports that are made in good faith."),
     "email": N_("This is not an email address."),

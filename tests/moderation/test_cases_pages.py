@@ -147,6 +147,9 @@ def test_the_owner_reads_the_statement_and_appeals(site: Site, ada: Person, bob:
     assert theirs.status_int != 200
     refused = ada.press(path, path, status=400, text=" ")
     assert "Error" in refused
+    assert refused.html.find(id="errors").a["href"] == "#text"
+    assert refused.html.find(id="text")["aria-invalid"] == "true"
+    assert refused.html.find(id="text-error") is not None
     assert "An appeal is free of charge" in refused
     page = ada.press(path, path, text="It is a test of keyboards.").follow()
     assert "An appeal is free of charge" not in page
