@@ -176,6 +176,18 @@ def test_whatever_is_stored_stays_in_its_place(
     row = page.locator(".prose tr").first.bounding_box()
     assert row
     assert row["height"] < 50
+    page.emulate_media(media="print")
+    assert page.locator(".prose pre").evaluate("(code) => code.scrollWidth - code.clientWidth") == 0
+    page.emulate_media(media="screen")
+    # Twice the size of the text (WCAG 1.4.4): the links that skip stay out of sight until they have the focus.
+    page.goto("/Modhub?q=w")
+    page.evaluate("document.documentElement.style.fontSize = '200%'")
+    assert (
+        page.locator(".skip").evaluate_all(
+            "(all) => all.filter((one) => one.getBoundingClientRect().bottom > 0).length"
+        )
+        == 0
+    )
     # A name that is too long is cut off, not replaced by three dots.
     page.goto("/Modhub?size=100")
     ends = page.locator(".card .author").evaluate_all(
