@@ -155,6 +155,9 @@
     error.textContent = message;
     const done = field.form.querySelector("p.done");
     if (done) done.textContent = "";
+    // Above may stand what an earlier upload did.
+    const before = document.querySelector('[data-fresh="said"] .note.good');
+    if (before) before.remove();
     field.setAttribute("aria-invalid", "true");
     field.focus();
     return error;

@@ -187,6 +187,12 @@ def test_a_weekly_release_is_three_interactions(visit: Visit, look: Look, java_s
     expect(page.locator("#changes")).to_have_value("")
     if java_script_enabled:
         look(page, "released")
+        # What the next upload did not do has no success above it.
+        page.locator("[data-part=new-version] form").evaluate("(form) => { form.dataset.most = 1; }")
+        page.locator("#code-file").set_input_files({**PNG, "name": "c.zip"})
+        page.get_by_role("button", name="Publish this version").click()
+        expect(page.locator("#code-file-error")).to_contain_text("too large")
+        expect(page.locator(".note.good")).to_have_count(0)
     page.get_by_role("link", name="View page").first.click()
     newest = page.locator(".notes > li").first
     expect(newest.get_by_role("heading")).to_have_text("3.2")
