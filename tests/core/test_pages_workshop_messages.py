@@ -204,7 +204,7 @@ def test_what_may_be_lost_or_unheard_is_noted_beside_what_is_done(site: Site, au
     assert note.startswith("The description is at its maximum length")
     page = send_file_by_form(page, "images", "a.png", PNG).follow()
     (note,) = notes(page, "images")
-    assert note.startswith("These images have no caption")
+    assert note.startswith("Without a caption")
     assert note.endswith("a.png")
     steps = [step.a.text for step in page.html.select(".steps > ol > li.done")]
     assert steps == ["Details", "Images"]

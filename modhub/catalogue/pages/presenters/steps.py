@@ -97,7 +97,7 @@ def _open_tasks(
             bool(unlisted),
             Task(
                 "details",
-                N_("These games are not in our list, so they have no icon (check the spelling):"),
+                N_("Not in our list of games, so without an icon (check the spelling):"),
                 unlisted,
                 is_note=True,
             ),
@@ -110,9 +110,9 @@ def _open_tasks(
         (not draft.images, Task("images", N_("Add an image. The first one appears in lists."))),
         (
             bool(silent),
-            Task("images", N_("These images have no caption, which screen readers read aloud:"), silent, is_note=True),
+            Task("images", N_("Without a caption, which screen readers read aloud:"), silent, is_note=True),
         ),
-        (bool(broken), Task("images", N_("Browsers cannot show these files as images:"), broken)),
+        (bool(broken), Task("images", N_("Not an image that browsers can show:"), broken)),
         (bool(untold), Task("changelog", N_("Describe what's new in %(name)s."), name=untold)),
         (draft.code is not None and not mod.published, Task("publish", N_("Check the preview, then publish."))),
     ]
