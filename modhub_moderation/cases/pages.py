@@ -134,7 +134,7 @@ def case_values(case_id: int | None, request: Request, **more: Any) -> dict[str,
     typed = {**dict.fromkeys(RULING_FIELDS, ""), **known}
     values = {"view": view, "words": words, "kinds": list_kinds(view.case, last, _state_of(view))}
     values |= {"open_appeal": open_appeal, "refusal": refusal, "is_own": is_own}
-    chosen = {"typed": typed, "reasons": "", "error": None, "done": query(request, "done") or ""}
+    chosen = {"typed": typed, "outcome": "", "reasons": "", "error": None, "done": query(request, "done") or ""}
     return {**values, **chosen, "say_done": _say_done(request), **more}
 
 
@@ -224,15 +224,15 @@ def _read_day(value: str) -> datetime | None:
 @page(context=IAppeal, request_method="POST", permission=ModerationPermission.DECIDE, renderer=CASE_TEMPLATE)
 def appeal_submit(context: AppealResource, request: Request) -> Any:
     """``POST /Modhub/moderation/appeals/{appealId}``: decide an appeal."""
-    reasons = request.POST.get("reasons", "")
+    typed = {name: request.POST.get(name, "") for name in ("outcome", "reasons")}
     with request.databases.readonly_session() as session:
         appeal = session.get_one(Appeal, context.id)
         case_id = session.get_one(Decision, appeal.decision_id).case_id
     try:
-        outcome = read_choice(AppealOutcome, request.POST.get("outcome", ""), "Choose how the appeal ends.")
+        outcome = read_choice(AppealOutcome, typed["outcome"], "Choose how the appeal ends.")
         moderator_id: int = request.authenticated_userid
-        decide_appeal(request.dbsession, request.registry, appeal.id, Verdict(outcome, reasons), moderator_id)
+        decide_appeal(request.dbsession, request.registry, appeal.id, Verdict(outcome, typed["reasons"]), moderator_id)
     except ApiError as refused:
         set_error_status(request, refused)
-        return case_values(case_id, request, reasons=reasons, error=refused)
+        return case_values(case_id, request, **typed, error=refused)
     return Redirect(f"{CASES}/{case_id}?done=appeal")

@@ -174,7 +174,11 @@ def test_the_owner_reads_the_statement_and_appeals(site: Site, ada: Person, bob:
     assert "It is a test of keyboards." in shown
     form = next(form for form in shown.forms.values() if "/appeals/" in form.action)
     form["outcome"], form["reasons"] = "reversed", " "
-    assert messages_on(form.submit(status=400)) == ["invalid_input"]
+    refused = form.submit(status=400)
+    assert messages_on(refused) == ["invalid_input"]
+    assert refused.html.select_one("#errors a")["href"] == "#appeal"
+    assert refused.html.find(id="appeal") is not None
+    assert form_at(refused, form.action)["outcome"].value == "reversed"
     form["reasons"] = "We looked at it together."
     assert messages_on(form.submit(status=303).follow()) == ["appeal_decided"]
     assert messages_on(form.submit(status=409)) == ["decided_already"]
