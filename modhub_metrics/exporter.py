@@ -45,11 +45,14 @@ class Exporter(Collector):
         if monotonic() < self._next_try.get(metric.read, 0.0):
             return None
         try:
-            return metric.read(self._registry)
+            reading = metric.read(self._registry)
         except Exception as error:  # noqa: BLE001 - the other metrics matter most when something is broken
-            log.warning("the metric %s cannot be read (%s)", metric.name, type(error).__name__)
+            if metric.read not in self._next_try:
+                log.warning("the metric %s cannot be read (%s)", metric.name, type(error).__name__)
             self._next_try[metric.read] = monotonic() + FAILED_METRIC_SECONDS
             return None
+        self._next_try.pop(metric.read, None)
+        return reading
 
 
 def _family(metric: Metric, readings: Iterable[float | Mapping[LabelValues, float]]) -> Any:

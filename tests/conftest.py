@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from modhub.base import repeated_lines
+
 TESTS = Path(__file__).parent
 PROCESSES = ("functional", "packaging", "clients", "api", "browser", "deploy", "debian", "machines", "soak")
 """Folders whose tests start programs."""
@@ -20,6 +22,12 @@ settings.register_profile(
     "modhub", parent=settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("modhub")
+
+
+@pytest.fixture(autouse=True)
+def nothing_written_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test sees every line of the log, whatever was written in the minute before it."""
+    monkeypatch.setattr(repeated_lines, "_written", {})
 
 
 @pytest.hookimpl(wrapper=True)

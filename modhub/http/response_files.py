@@ -12,6 +12,7 @@ from io import RawIOBase
 from typing import Any, BinaryIO, Final
 
 from modhub.base.errors import busy
+from modhub.base.repeated_lines import log_sometimes
 from modhub.content.limits import MB
 from modhub.http.compression import LEVEL
 from modhub.server.rules import RESERVE_RESPONSE
@@ -80,5 +81,6 @@ def _write(file: BinaryIO, part: bytes) -> None:
 
 
 def _failed(error: OSError) -> Exception:
-    log.error("ALARM: a response cannot be written to the temporary folder (%s)", error.strerror)
+    message = "ALARM: a response cannot be written to the temporary folder (%s)"
+    log_sometimes(log, logging.ERROR, message, error.strerror)
     return busy()

@@ -17,6 +17,7 @@ from typing import Any, Final
 from waitress.adjustments import Adjustments
 from waitress.proxy_headers import PROXY_HEADERS, MalformedProxyHeader, clear_untrusted_headers, parse_proxy_headers
 
+from modhub.base.repeated_lines import log_sometimes
 from modhub.server.protocol_errors import malformed_request
 from modhub.server.rules import NOT_FORWARDED
 
@@ -85,7 +86,7 @@ def forwarded_headers(app: Any, adj: Any) -> Any:
                 )
             except MalformedProxyHeader as error:
                 name = error.header.split()[0]  # "Forwarded Proto=" is one of waitress's
-                logger.warning("a trusted proxy sent a malformed %s header", name)
+                log_sometimes(logger, logging.WARNING, "a trusted proxy sent a malformed %s header", name)
                 return _error_response(f"The {name} header is malformed.", adj, start_response)
         if adj.clear_untrusted_proxy_headers:
             clear_untrusted_headers(environ, untrusted, adj.log_untrusted_proxy_headers, logger)

@@ -16,6 +16,7 @@ from webob.request import DisconnectionError
 
 from modhub.base.errors import ApiError, ContinueExpected, OwnershipLost, account_blocked, busy, invalid, not_found
 from modhub.base.identity import CredentialKind, CredentialPolicy
+from modhub.base.repeated_lines import log_sometimes
 from modhub.base.request_ids import REQUEST_ID
 from modhub.content.text import N_
 from modhub.db import Databases, database_errors, is_transient
@@ -123,7 +124,8 @@ def internal_error_view(error: Exception, request: Request) -> Response:
         return render_error(invalid("The body ended before its Content-Length."), request)
     if is_transient(error):
         url = request.find_service(Databases).write_engine.url
-        log.warning("the database is not available: %s", database_errors.driver_reason(error, url))
+        reason = database_errors.driver_reason(error, url)
+        log_sometimes(log, logging.WARNING, "the database is not available: %s", reason)
         return render_error(busy(), request)
     log.error("unexpected error in request %s", request.environ.get(REQUEST_ID), exc_info=error)
     message = N_("Something went wrong on our side. The error has been logged.")

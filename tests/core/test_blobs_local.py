@@ -219,9 +219,11 @@ def test_a_file_that_cannot_be_read_is_closed(store, root, monkeypatch, caplog):
 def test_the_alarm_names_the_file_and_no_path(store, root, caplog):
     blob = published(store)
     place(root, blob.key).write_bytes(CONTENT[::-1])
-    with caplog.at_level(logging.INFO), pytest.raises(ApiError):
-        store.open(blob.key, blob.size, blob.sha256)
-    (record,) = caplog.records
+    with caplog.at_level(logging.INFO):
+        for _ in range(3):
+            with pytest.raises(ApiError):
+                store.open(blob.key, blob.size, blob.sha256)
+    (record,) = caplog.records  # one for all who ask for it
     assert record.levelno == logging.ERROR
     assert blob.key in record.getMessage()
     assert record.getMessage().startswith("ALARM")

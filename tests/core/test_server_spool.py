@@ -136,9 +136,11 @@ def test_one_that_the_disk_does_not_take_is_given_back(monkeypatch, caplog):
         raise OSError(28, "No space left on device", "/secret/path")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    with running(App()) as service, RawClient(service) as client:
-        assert seen(client.ask(sized(3_000_000) + b"x" * 1_000_000)) == (200, {"modhub.body_failed": True})
-        until(service, 0)
+    with running(App()) as service:
+        for _ in range(3):  # the log says it once
+            with RawClient(service) as client:
+                assert seen(client.ask(sized(3_000_000) + b"x" * 1_000_000)) == (200, {"modhub.body_failed": True})
+                until(service, 0)
     (alarm,) = [line.message for line in caplog.records if line.name == "modhub.server" and line.levelname == "ERROR"]
     assert alarm == "ALARM: a request body could not be written to disk: No space left on device"
 

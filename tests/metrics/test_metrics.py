@@ -186,7 +186,7 @@ def test_a_repeated_request_is_counted_once(site: Site, monkeypatch: pytest.Monk
     assert posts == {'modhub_requests_total{kind="api_catalogue",method="POST",status="201"}': 1}
 
 
-def test_a_metric_that_fails_is_left_out_for_a_while(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_metric_that_fails_is_left_out_for_a_while(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     exporter, calls = site.find_service(Exporter), []
 
     def fail(_registry: Any) -> float:
@@ -201,9 +201,11 @@ def test_a_metric_that_fails_is_left_out_for_a_while(site: Site, monkeypatch: py
         assert "modhub_broken" not in measured
         assert measured['modhub_part_up{part="database"}'] == 1
     assert len(calls) == 1
-    exporter._next_try.clear()
+    exporter._next_try[fail] = 0.0
     samples(site)
     assert len(calls) == 2
+    # Once for all readings that fail in a row.
+    assert caplog.messages.count("the metric broken cannot be read (OSError)") == 1
 
 
 def test_the_server_says_what_it_does(site: Site) -> None:

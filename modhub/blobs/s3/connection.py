@@ -13,6 +13,7 @@ import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, PreconditionError, UnauthenticatedError
 from obstore.store import S3Store as Client
 
+from modhub.base.repeated_lines import log_sometimes
 from modhub.blobs.s3.breaker import CircuitBreaker
 from modhub.blobs.s3.pieces import PIECE_BYTES, UploadPieces
 from modhub.blobs.store import StoreTrouble
@@ -89,7 +90,8 @@ class S3Connection:
         try:
             self._endpoint = self._reported() or self._bucket.endpoint
         except Exception as error:  # noqa: BLE001 - files are given out whatever is wrong with the database
-            log.warning("the storage address cannot be read just now (%s)", type(error).__name__)
+            reason = type(error).__name__
+            log_sometimes(log, logging.WARNING, "the storage address cannot be read just now (%s)", reason)
         return self._endpoint
 
     def head(self, key: str) -> "ObjectMeta":

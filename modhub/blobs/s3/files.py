@@ -10,6 +10,7 @@ from time import monotonic
 from typing import BinaryIO, Final
 
 from modhub.base.errors import ApiError, storage_unreachable
+from modhub.base.repeated_lines import log_sometimes
 from modhub.blobs.s3.connection import S3Connection
 from modhub.blobs.store import Blob, StoreTrouble
 
@@ -150,5 +151,5 @@ def _write(file: io.FileIO, window: bytes) -> None:
 
 def alarm(key: str, trouble: StoreTrouble) -> ApiError:
     """The 503 for a stored file that cannot be given out, and its line in the log."""
-    log.error("ALARM: stored file %s cannot be read. %s", key, trouble.sentence)
+    log_sometimes(log, logging.ERROR, "ALARM: stored file %s cannot be read. %s", key, trouble.sentence)
     return storage_unreachable()
