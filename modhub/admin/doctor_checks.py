@@ -19,13 +19,13 @@ from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
 from modhub.blobs.factory import local_folder
+from modhub.blobs.operator_reasons import store_reason
 from modhub.content.limits import CODE, MB
 from modhub.db import database_errors, now
 from modhub.ops import machines, migrate, observations
 from modhub.ops.free_space import STORE, free_bytes
 from modhub.ops.schema_state import SchemaState, packages_in, schema_states
 from modhub.ops.start_checks import key_warnings, secret_warnings
-from modhub.ops.store_errors import store_reason
 from modhub.server.settings import Settings
 
 SAMPLE_BYTES: Final = 4096

@@ -23,11 +23,11 @@ from modhub.base.security_log import log as security_log
 from modhub.base.service_registry import Service, find_optional_service, find_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
+from modhub.blobs.operator_reasons import operator_sentence
 from modhub.db import Databases, database_errors, is_transient
 from modhub.declarations import Declarations
 from modhub.http.payload import encode
 from modhub.ops import migrate
-from modhub.ops.store_errors import operator_sentence
 from modhub.ops.task_times import record_success
 
 ABOUT: Final = (

@@ -25,4 +25,4 @@ def log_sometimes(log: logging.Logger, level: int, message: str, *values: object
         if len(_written) >= _MOST:
             _written.clear()
         _written[line] = now
-    log.log(level, message, *values)
+    log.log(level, message, *values, stacklevel=2)

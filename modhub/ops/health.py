@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from modhub.base.errors import ApiError
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore
+from modhub.blobs.operator_reasons import failure_sentence
 from modhub.db import Databases, database_errors
 from modhub.declarations import Declarations
 from modhub.http.payload import encode
@@ -70,6 +71,7 @@ class Readiness:
         self._states: dict[str, str] = {}
         self._checked_at = self._started_at = -math.inf
         self._current_part = ""
+        self._failing: dict[str, str] = {}
 
     def states(self) -> dict[str, str]:
         """Each part and its state."""
@@ -90,21 +92,27 @@ class Readiness:
         states = {}
         for name, check in find_service(self._registry, Declarations).health_checks.items():
             self._current_part, self._started_at = name, monotonic()
-            states[name] = _run_check(name, check, self._registry)
+            states[name] = self._run_check(name, check)
         self._states, self._checked_at = states, monotonic()
 
-
-def _run_check(name: str, check: Any, registry: Any) -> str:
-    try:
-        return check(registry) or "ok"
-    except Exception as error:  # noqa: BLE001 - whatever is wrong, the part is named and the probe gets a response
-        log.warning("not ready: %s (%s)", name, _reason(error, registry))
-        return UNREACHABLE
+    def _run_check(self, name: str, check: Any) -> str:
+        """Run one check. A failure is logged when it begins and when its reason changes, not at every probe."""
+        try:
+            state: str = check(self._registry) or "ok"
+        except Exception as error:  # noqa: BLE001 - whatever is wrong, the part is named and the probe gets a response
+            reason = _reason(error, self._registry)
+            if self._failing.get(name) != reason:
+                log.warning("not ready: %s (%s)", name, reason)
+            self._failing[name] = reason
+            return UNREACHABLE
+        if self._failing.pop(name, None):
+            log.info("ready again: %s", name)
+        return state
 
 
 def _reason(error: Exception, registry: Any) -> str:
     if isinstance(error, ApiError):
-        return error.code
+        return failure_sentence(error).rstrip(".")
     if isinstance(error, SQLAlchemyError):
         return database_errors.driver_reason(error, find_service(registry, Databases).write_engine.url)
     return type(error).__name__

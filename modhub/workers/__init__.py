@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from modhub.base.errors import ApiError
 from modhub.base.metrics import COUNTER
 from modhub.base.service_registry import find_service
+from modhub.blobs.operator_reasons import failure_sentence
 from modhub.db import Databases, database_errors, is_transient
 from modhub.declarations import Declarations, Worker
 from modhub.events import ApplicationStarted, ApplicationStopped
@@ -126,11 +127,14 @@ class Workers:
 
 def _log_failure(registry: Any, worker: Worker, error: Exception) -> None:
     """Log the first failure of several: what is expected with its reason, anything else with its traceback."""
-    if isinstance(error, RoundFailed | ApiError | LeaseLost):
+    if isinstance(error, ApiError):
+        log.warning("%s wait: %s", worker.name, failure_sentence(error))
+    elif isinstance(error, RoundFailed | LeaseLost):
         log.warning("%s wait: %s", worker.name, error)
     elif is_transient(error):
         url = find_service(registry, Databases).write_engine.url
-        log.warning("%s wait: %s", worker.name, database_errors.driver_reason(error, url))
+        reason = database_errors.driver_reason(error, url)
+        log.warning("%s wait: the database is not available: %s", worker.name, reason)
     else:
         log.warning("%s wait: %s", worker.name, type(error).__name__, exc_info=error)
 

@@ -120,13 +120,20 @@ def _mail_options(server: smtplib.SMTP, message: EmailMessage) -> list[str]:
     return [] if unneeded or not server.has_extn("8bitmime") else ["BODY=8BITMIME"]
 
 
+def _reason(error: OSError) -> str:
+    """What the system or the mail server says, without a path; SMTP's errors are OSErrors too."""
+    if isinstance(error, smtplib.SMTPResponseException):
+        return f"it says {error.smtp_code}"
+    return "no answer" if isinstance(error, TimeoutError) else error.strerror or type(error).__name__
+
+
 @contextmanager
 def smtp_transport(settings: Mapping[str, Any]) -> Iterator[Transport]:
     """One connection for many emails (RFC 5321)."""
     try:
         server = connect(settings)
     except (OSError, smtplib.SMTPException) as error:
-        raise DeliveryUnavailable(f"the mail server cannot be reached ({type(error).__name__})") from None
+        raise DeliveryUnavailable(f"the mail server cannot be reached ({_reason(error)})") from None
 
     def deliver(message: EmailMessage) -> None:
         try:
@@ -143,7 +150,7 @@ def smtp_transport(settings: Mapping[str, Any]) -> Iterator[Transport]:
         except smtplib.SMTPResponseException as error:
             raise DeliveryRefused(f"the email was refused ({error.smtp_code})", permanent=False) from None
         except OSError as error:
-            raise ConnectionLost(f"the connection to the mail server broke ({type(error).__name__})") from None
+            raise ConnectionLost(f"the connection to the mail server broke ({_reason(error)})") from None
 
     try:
         yield deliver
@@ -165,7 +172,7 @@ def folder_transport(folder: Path) -> Iterator[Transport]:
             unfinished.write_bytes(message.as_bytes())
             unfinished.rename(folder / f"{name}.eml")
         except OSError as error:
-            raise DeliveryUnavailable(f"the email folder cannot be written ({type(error).__name__})") from None
+            raise DeliveryUnavailable(f"the email folder cannot be written ({_reason(error)})") from None
 
     yield deliver
 

@@ -60,6 +60,17 @@ def test_limits_that_can_neither_be_asked_for_nor_changed(monkeypatch: pytest.Mo
     messages += ["the system refuses setrlimit (Operation not permitted): few files may be open at once"]
 
 
+def test_a_disk_that_is_full_or_read_only_is_no_call_that_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def no_write(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(os, "open", no_write)
+    assert open_unnamed(str(tmp_path)) is None
+    assert not link_unnamed(0, tmp_path, "name")
+
+
 def test_uploads_without_unnamed_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, messages: list[str]) -> None:
     descriptor = os.open(tmp_path, os.O_TMPFILE | os.O_RDWR)
     try:

@@ -1,5 +1,6 @@
 """Background work: rounds, failures, stops, and leases that one process holds by the database's clock."""
 
+import errno
 import logging
 import os
 import sqlite3
@@ -16,7 +17,7 @@ import transaction
 from sqlalchemy import BigInteger, literal_column, select, text, type_coerce, update
 from sqlalchemy.exc import OperationalError
 
-from modhub.base.errors import ApiError
+from modhub.base.errors import ApiError, storage_refused
 from modhub.catalogue.models import Game
 from modhub.db import Databases
 from modhub.declarations import Declarations, Worker
@@ -98,6 +99,12 @@ def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site: Site, start: S
     assert not any(thread.name == "modhub deeds" for thread in threading.enumerate())
 
 
+def unwritable_store() -> ApiError:
+    error = storage_refused()
+    error.__context__ = OSError(errno.EROFS, "Read-only file system", "/secret/path")
+    return error
+
+
 def full_database() -> OperationalError:
     cause = sqlite3.OperationalError("database or disk is full")
     cause.sqlite_errorcode = sqlite3.SQLITE_FULL
@@ -110,7 +117,8 @@ def full_database() -> OperationalError:
         (ZeroDivisionError("of /secret/path"), ("deeds wait: ZeroDivisionError", True)),
         (RoundFailed("the server hung up"), ("deeds wait: the server hung up", False)),
         (ApiError(503, "storage", "The files cannot be read."), ("deeds wait: The files cannot be read.", False)),
-        (full_database(), ("deeds wait: database or disk is full", False)),
+        (unwritable_store(), ("deeds wait: the file store cannot be written (Read-only file system)", False)),
+        (full_database(), ("deeds wait: the database is not available: database or disk is full", False)),
     ],
 )
 def test_the_first_of_several_failures_is_logged_and_each_is_counted(

@@ -3,8 +3,8 @@
 import pytest
 
 from modhub.base.errors import ApiError, storage_refused, storage_unreachable
+from modhub.blobs.operator_reasons import operator_sentence
 from modhub.blobs.store import StoreTrouble
-from modhub.ops.store_errors import operator_sentence
 
 
 @pytest.mark.parametrize(

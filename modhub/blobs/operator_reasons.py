@@ -21,8 +21,12 @@ def store_reason(error: ApiError) -> str:
     return f" ({cause})" if isinstance(cause, StoreTrouble) else ""
 
 
-def operator_sentence(error: ApiError) -> str:
+def failure_sentence(error: ApiError) -> str:
     """The sentence of ``error``; of a store that failed with its cause, which is not for clients."""
-    if error.code not in _FAILURES:
-        return str(error)
-    return f"{_FAILURES[error.code]}{store_reason(error)}; finished work is kept, run the command again"
+    return f"{_FAILURES[error.code]}{store_reason(error)}" if error.code in _FAILURES else str(error)
+
+
+def operator_sentence(error: ApiError) -> str:
+    """The same for a command."""
+    again = "; finished work is kept, run the command again" if error.code in _FAILURES else ""
+    return f"{failure_sentence(error)}{again}"
