@@ -1,14 +1,17 @@
 """Writes the responses of one connection to the socket."""
 
+import logging
 import socket
 from time import monotonic
 from typing import Any
 
 from waitress.buffers import ReadOnlyFileBasedBuffer
-from waitress.channel import HTTPChannel
+from waitress.channel import ClientDisconnected, HTTPChannel
 
+from modhub.base.repeated_lines import log_sometimes
 from modhub.server.files import send_file
 
+logger = logging.getLogger("modhub.server")
 SEND_BYTES = 262144
 """Bytes read from a file and passed to the socket at a time."""
 TURN_BYTES = 16 * SEND_BYTES
@@ -48,7 +51,7 @@ class SendingChannel(HTTPChannel):
             size = len(data)
             rest = self._send_at_once(data) if data and isinstance(data, bytes) else data
             if rest:
-                super().write_soon(rest)
+                self._buffer(rest)
             return size
         finally:
             self.worker_sends = False
@@ -67,6 +70,20 @@ class SendingChannel(HTTPChannel):
             self.sent_at = monotonic()
             self.sent_bytes += count
         return data[count:]
+
+    def _buffer(self, data: Any) -> None:
+        """Leave ``data`` to the loop: in memory if no temporary file takes it, as on a full disk."""
+        with self.outbuf_lock:
+            try:
+                super().write_soon(data)
+            except OSError as error:
+                message = "ALARM: a response cannot be written to the temporary folder (%s)"
+                log_sometimes(logger, logging.ERROR, message, error.strerror)
+                if sum(map(len, self.outbufs)) != self.total_outbufs_len + len(data):
+                    self.will_close = True  # the file that has the beginning lacks the rest
+                    raise ClientDisconnected from None
+                self.current_outbuf_count += len(data)
+                self.total_outbufs_len += len(data)
 
     def _flush_outbufs_below_high_watermark(self) -> None:
         """See waitress: wait until the loop has sent some of it."""

@@ -1,19 +1,20 @@
 import errno
 import logging
 import socket
+import tempfile
 import threading
 import time
 from types import SimpleNamespace
 
 import pytest
-from waitress import wasyncore
+from waitress import buffers, wasyncore
 from waitress.buffers import OverflowableBuffer
 from waitress.channel import HTTPChannel
 
 from modhub.server import poller
 from modhub.server.channel import Channel
 from modhub.server.parser import Parser
-from modhub_testing.running_server import RawClient, running
+from modhub_testing.running_server import RawClient, running, wait_until_checked
 
 
 def app(environ, start_response):
@@ -33,6 +34,9 @@ def app(environ, start_response):
         return iter([b"pa", b"", b"ge"])
     if path == "/large":
         body = [b"x" * 3_000_000]
+    if path == "/stream":
+        start_response("200 OK", headers)
+        return iter([b"x" * 100_000] * 30)
     if path == "/excess":
         body = [b"page and more"]
         headers.append(("Content-Length", "4"))
@@ -262,6 +266,43 @@ def test_what_the_socket_does_not_take_follows_in_order(service, monkeypatch, ta
         assert answer.status == 200
         assert answer.body == b"x" * 3_000_000
         assert client.ask(get("/")).body == b"page"
+
+
+@pytest.mark.parametrize("path", ["/large", "/stream"])
+def test_a_full_temporary_folder_cuts_no_answer_and_keeps_no_processor_busy(service, monkeypatch, caplog, path):
+    # C-RUN-46
+    def full(*_args, **_kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device", "/secret/path")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with RawClient(service, buffer=4096) as client:
+        for _ in range(2):
+            client.send(get(path))
+            wait_until_checked(service)
+            (waiting,) = [channel for channel in service._channels() if channel.total_outbufs_len]
+            assert waiting.total_outbufs_len == sum(map(len, waiting.outbufs)) > 200_000
+            assert client.answer().body == b"x" * 3_000_000
+            wait_until_checked(service)
+            assert not waiting.total_outbufs_len
+    assert [record.getMessage() for record in caplog.records if record.levelno > logging.INFO] == [
+        "ALARM: a response cannot be written to the temporary folder (No space left on device)"
+    ]
+
+
+def test_a_temporary_file_that_takes_no_more_ends_the_connection(service, monkeypatch, caplog):
+    class Filling(buffers.TempfileBasedBuffer):
+        def append(self, s):
+            raise OSError(errno.ENOSPC, "No space left on device", "/secret/path")
+
+    monkeypatch.setattr(buffers, "TempfileBasedBuffer", Filling)
+    with RawClient(service, buffer=4096) as client:
+        client.send(get("/stream"))
+        with pytest.raises(ValueError, match="invalid literal"):  # no last chunk: nobody takes it for the whole
+            client.answer()
+        assert client.ended()
+    assert [record.getMessage() for record in caplog.records if record.levelno > logging.INFO] == [
+        "ALARM: a response cannot be written to the temporary folder (No space left on device)"
+    ]
 
 
 class Answered:
