@@ -1,19 +1,21 @@
 """System calls that the service can do without: where a sandbox refuses one, the log says once what is missed."""
 
-import errno
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from modhub.base.system_faults import is_system_fault
+
 log = logging.getLogger(__name__)
 _reported: set[str] = set()
-_PASSING = frozenset((errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM))
-"""Faults of the moment: what is done instead meets them again, and says so."""
 
 
 def report_missed(call: str, consequence: str, error: Exception | str) -> None:
-    """Log that the system refuses ``call``, and what follows from that: once in a process for each call."""
-    if call not in _reported and getattr(error, "errno", None) not in _PASSING:
+    """Log that the system refuses ``call``, and what follows from that: once in a process for each call.
+
+    Not of a full disk and the like: what is done instead meets the same fault, and says so.
+    """
+    if call not in _reported and not is_system_fault(error):
         _reported.add(call)
         reason = getattr(error, "strerror", None) or error
         log.warning("the system refuses %s (%s): %s", call, reason, consequence)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from modhub.base.errors import storage_refused, too_large
+from modhub.base.repeated_lines import log_sometimes
 from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache, is_settled, stamp_of
 from modhub.blobs.disk_errors import access_errors, describe_damage, error_message, unreadable, write_errors
 from modhub.blobs.spooled import SpooledFile, hash_unnamed, link_unnamed
@@ -107,11 +108,8 @@ class LocalStore:
         try:
             self._remove(key)
         except OSError as error:
-            log.warning(
-                "the file of an aborted upload could not be removed; the next sweep removes it: %s (%s)",
-                key,
-                error_message(error),
-            )
+            message = "an undone upload could not be removed (%s); a sweep takes it"
+            log_sometimes(log, logging.WARNING, message, error_message(error))
 
     def put(self, blob: Blob, stream: Readable) -> None:
         """Write to the staging folder, compare, then publish."""

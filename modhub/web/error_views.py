@@ -18,6 +18,7 @@ from modhub.base.errors import ApiError, ContinueExpected, OwnershipLost, accoun
 from modhub.base.identity import CredentialKind, CredentialPolicy
 from modhub.base.repeated_lines import log_sometimes
 from modhub.base.request_ids import REQUEST_ID
+from modhub.base.system_faults import is_system_fault
 from modhub.content.text import N_
 from modhub.db import Databases, database_errors, is_transient
 from modhub.http.payload import encode
@@ -119,13 +120,20 @@ def http_exception_view(error: HTTPException, request: Request) -> Any:
 
 
 def internal_error_view(error: Exception, request: Request) -> Response:
-    """400 if the client hung up, 503 if the database is not available; otherwise 500 without details: see the log."""
+    """400 if the client hung up, 503 if the database or the system is not available.
+
+    Otherwise 500 without details: see the log.
+    """
     if isinstance(error, DisconnectionError):
         return render_error(invalid("The body ended before its Content-Length."), request)
     if is_transient(error):
         url = request.find_service(Databases).write_engine.url
         reason = database_errors.driver_reason(error, url)
         log_sometimes(log, logging.WARNING, "the database is not available: %s", reason)
+        return render_error(busy(), request)
+    if is_system_fault(error):
+        # Such as a temporary file on a full disk.
+        log_sometimes(log, logging.ERROR, "ALARM: a request cannot be answered: %s", error.strerror)
         return render_error(busy(), request)
     log.error("unexpected error in request %s", request.environ.get(REQUEST_ID), exc_info=error)
     message = N_("Something went wrong on our side. The error has been logged.")

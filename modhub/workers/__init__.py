@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from modhub.base.errors import ApiError
 from modhub.base.metrics import COUNTER
 from modhub.base.service_registry import find_service
+from modhub.base.system_faults import is_system_fault
 from modhub.blobs.operator_reasons import failure_sentence
 from modhub.db import Databases, database_errors, is_transient
 from modhub.declarations import Declarations, Worker
@@ -131,6 +132,8 @@ def _log_failure(registry: Any, worker: Worker, error: Exception) -> None:
         log.warning("%s wait: %s", worker.name, failure_sentence(error))
     elif isinstance(error, RoundFailed | LeaseLost):
         log.warning("%s wait: %s", worker.name, error)
+    elif is_system_fault(error):
+        log.warning("%s wait: %s", worker.name, error.strerror)
     elif is_transient(error):
         url = find_service(registry, Databases).write_engine.url
         reason = database_errors.driver_reason(error, url)

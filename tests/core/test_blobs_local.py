@@ -231,6 +231,16 @@ def test_the_alarm_names_the_file_and_no_path(store, root, caplog):
     assert record.exc_info is None
 
 
+def test_uploads_that_cannot_be_undone_are_one_line(store, monkeypatch, caplog):
+    staged = [store.stage(io.BytesIO(CONTENT), 1000) for _ in range(3)]
+    monkeypatch.setattr(os, "unlink", failing(errno.EROFS))
+    for blob in staged:
+        store.discard(blob.key)
+    (line,) = caplog.messages
+    assert line.startswith("an undone upload could not be removed (")
+    assert line.endswith("); a sweep takes it")
+
+
 def later(monkeypatch, seconds: float = 3.0) -> None:
     now = time.time_ns
     monkeypatch.setattr(checksum_cache.time, "time_ns", lambda: now() + int(seconds * 1e9))

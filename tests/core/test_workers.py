@@ -117,6 +117,7 @@ def full_database() -> OperationalError:
         (ZeroDivisionError("of /secret/path"), ("deeds wait: ZeroDivisionError", True)),
         (RoundFailed("the server hung up"), ("deeds wait: the server hung up", False)),
         (ApiError(503, "storage", "The files cannot be read."), ("deeds wait: The files cannot be read.", False)),
+        (OSError(errno.ENOSPC, "No space left", "/secret/path"), ("deeds wait: No space left", False)),
         (unwritable_store(), ("deeds wait: the file store cannot be written (Read-only file system)", False)),
         (full_database(), ("deeds wait: the database is not available: database or disk is full", False)),
     ],

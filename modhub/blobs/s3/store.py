@@ -66,7 +66,7 @@ class S3Store:
         try:
             self._remove(key)
         except StoreTrouble as trouble:
-            log.warning("an undone upload could not be removed, a sweep will take it: %s (%s)", key, trouble)
+            log_sometimes(log, logging.WARNING, "an undone upload could not be removed (%s); a sweep takes it", trouble)
 
     def put(self, blob: Blob, stream: Readable) -> None:
         """Upload the stream, then compare both its hash and what the store has."""
