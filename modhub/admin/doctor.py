@@ -11,6 +11,9 @@ from typing import Any, Final
 
 from modhub.base.errors import ApiError
 from modhub.base.settings import StartRefused
+from modhub.base.system_faults import is_system_fault
+from modhub.db import is_transient
+from modhub.db.database_errors import driver_reason
 from modhub.declarations import DoctorCheck, add_json_option
 
 log = logging.getLogger(__name__)
@@ -43,7 +46,7 @@ def run_doctor_check(check: DoctorCheck, admin: Any) -> list[str]:
             problems.append(str(error).rstrip("."))
         except Exception as error:
             log.debug("a check failed", exc_info=True)
-            problems.append(f"the check failed ({type(error).__name__})")
+            problems.append(f"the check failed ({_reason(error, admin)})")
         ended.set()
 
     Thread(target=run, name="modhub doctor", daemon=True).start()
@@ -53,6 +56,13 @@ def run_doctor_check(check: DoctorCheck, admin: Any) -> list[str]:
     whom = " or ".join(check.asks)
     advice = f"start what {whom} names, or correct the setting" if whom else "something that it asks hangs"
     return [*problems, f"no answer within {seconds:g} seconds: {advice}"]
+
+
+def _reason(error: Exception, admin: Any) -> str:
+    """What an operator can mend, in words; else the kind of the error."""
+    if is_transient(error):
+        return f"the database is not available: {driver_reason(error, admin.databases.write_engine.url)}"
+    return str(error.strerror) if is_system_fault(error) else type(error).__name__
 
 
 def doctor_arguments(parser: argparse.ArgumentParser) -> None:

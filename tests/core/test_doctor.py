@@ -1,6 +1,8 @@
 """``modhub-admin doctor``: each line is ok, or says what to do."""
 
+import errno
 import json
+import sqlite3
 import ssl
 import threading
 import urllib.request
@@ -16,6 +18,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from sqlalchemy import text, update
+from sqlalchemy.exc import OperationalError
 
 from modhub.admin import doctor, doctor_checks, proxy_check
 from modhub.admin import program as admin
@@ -94,10 +97,20 @@ def test_a_feature_adds_a_check(site: Site, examine: Any, monkeypatch: pytest.Mo
     def fails(_admin: Any) -> list[str]:
         raise ValueError("/secret/path")
 
+    def meets_a_lock(_admin: Any) -> Iterator[str]:
+        cause = sqlite3.OperationalError("database is locked")
+        cause.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise OperationalError("SELECT secret", (1,), cause)
+
+    def meets_a_full_disk(_admin: Any) -> Iterator[str]:
+        raise OSError(errno.ENOSPC, "No space left on device", "/secret/path")
+
     hangs = threading.Event()
     checks = site.declarations.doctor_checks
     checks.append(DoctorCheck("tea", 200, lambda _admin: ["it is cold: make new", "the cup leaks: buy one"]))
     checks.append(DoctorCheck("milk", 201, fails))
+    checks.append(DoctorCheck("door", 201, meets_a_lock))
+    checks.append(DoctorCheck("shelf", 201, meets_a_full_disk))
     checks.append(DoctorCheck("spoon", 202, lambda _admin: [str(hangs.wait(60))]))
 
     def finds_and_hangs(_admin: Any) -> Iterator[str]:
@@ -112,6 +125,8 @@ def test_a_feature_adds_a_check(site: Site, examine: Any, monkeypatch: pytest.Mo
     assert code == 1
     assert sentences["tea"] == ["it is cold: make new", "the cup leaks: buy one"]
     assert sentences["milk"] == ["the check failed (ValueError)"]
+    assert sentences["door"] == ["the check failed (the database is not available: database is locked)"]
+    assert sentences["shelf"] == ["the check failed (No space left on device)"]
     assert sentences["spoon"] == ["no answer within 2 seconds: something that it asks hangs"]
     advice = "no answer within 2 seconds: start what sugar.host or sugar.port names, or correct the setting"
     assert sentences["bowl"] == ["it is empty: fill it", advice]
