@@ -12,6 +12,7 @@ from typing import Any
 from waitress import wasyncore
 from waitress.server import TcpWSGIServer, UnixWSGIServer
 
+from modhub.base.repeated_lines import log_sometimes
 from modhub.server.channel import LINGER_SECONDS, Channel
 from modhub.server.forwarded import forwarded_headers
 from modhub.server.peers import Peers
@@ -69,7 +70,7 @@ class _Listener:
         except OSError as error:
             if error.errno not in OUT_OF_RESOURCES:
                 raise
-            logger.error("cannot accept connections right now: %s", error)
+            log_sometimes(logger, logging.ERROR, "cannot accept connections right now: %s", error.strerror)
             self.paused_until = monotonic() + 1
             return None
 
@@ -221,3 +222,5 @@ class Server:
             if settled and not self._channels():
                 return
             self._turn(min(remaining, 0.1))
+        if cut := sum(channel.busy for channel in self._channels()):
+            logger.warning("stopped before %d requests or downloads had ended", cut)

@@ -203,7 +203,7 @@ def test_urgent_data_is_no_reason_to_wake_up(service, caplog, monkeypatch):
 
 
 def test_when_the_system_has_no_descriptor_left_the_server_waits_and_goes_on(service, caplog, monkeypatch):
-    left = [OSError(errno.EMFILE, "Too many open files")]
+    left = [OSError(errno.EMFILE, "Too many open files") for _ in range(2)]
     real = wasyncore.dispatcher.accept
 
     def accept(listener):

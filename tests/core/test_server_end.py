@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from time import monotonic, sleep
 
 import pytest
@@ -189,6 +190,21 @@ def test_a_second_signal_ends_the_drain(serve):
 def hello(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "2")])
     return [b"ok"]
+
+
+def test_the_log_says_how_many_responses_a_drain_has_cut(caplog):
+    def large(_environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [b"x" * SIZE]
+
+    with ExitStack() as clients:
+        with running(large, drain_seconds=0.5) as service:
+            readers = [clients.enter_context(RawClient(service, buffer=4096)) for _ in range(3)]
+            for reader in readers[:2]:
+                reader.send(get("/"))
+            until(lambda: sum(bool(channel.total_outbufs_len) for channel in service._channels()) == 2)
+    lines = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert lines == ["stopped before 2 requests or downloads had ended"]
 
 
 def test_idle_and_half_open_connections_do_not_hold_a_drain_up():
