@@ -144,6 +144,8 @@ class Parser(HTTPRequestParser):
         """
         self.needs_probe = False
         is_full = self.content_length > self.adj.inbuf_overflow and not self.adj.spool.has_room(self.content_length)
+        if is_full:
+            self.adj.note_limit("spool_bytes")
         probe = copy.copy(self)
         probe.body_rcv = None
         probe.headers = dict(self.headers)
@@ -162,6 +164,7 @@ class Parser(HTTPRequestParser):
             self._end_early({"modhub.body_failed": True})
             return len(data)
         except SpoolFull:
+            self.adj.note_limit("spool_bytes")
             self._end_early({"modhub.body_busy": True})
             return len(data)
         self.body_bytes_received += consumed

@@ -4,6 +4,7 @@ The application reserves the size of a large response before it makes it. It is 
 response, or when the connection ends.
 """
 
+from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
@@ -14,7 +15,9 @@ class ResponseBudget:
     A response that is larger than a limit is made if it is the only one: a mod's chain must be complete.
     """
 
-    def __init__(self, limit: int, per_peer: int) -> None:
+    def __init__(self, limit: int, per_peer: int, note_limit: Callable[[str], None] = lambda _name: None) -> None:
+        """``note_limit`` is told the name of the limit at each refusal."""
+        self._note_limit = note_limit
         self.limit = limit
         self.per_peer = per_peer
         self.used = 0
@@ -34,9 +37,11 @@ class ResponseBudget:
             of_peer = 0 if peer is None else self._of_peers.get(peer, 0)
             if of_peer and of_peer + size > self.per_peer:
                 self._refused.add(peer)
+                self._note_limit("unread_bytes_per_peer")
                 return False
             if self.used and self.used + size > self.limit:
                 self._refused.add(None)
+                self._note_limit("unread_bytes")
                 return False
             self._reserved[channel] = peer, size
             self.used += size

@@ -17,8 +17,9 @@ from argon2 import PasswordHasher
 from argon2.exceptions import HashingError, InvalidHashError, VerificationError
 from argon2.low_level import ARGON2_VERSION, error_to_str
 
-from modhub.base.errors import busy, invalid
+from modhub.base.errors import ApiError, busy, invalid
 from modhub.base.optional_calls import optional_call
+from modhub.base.repeated_lines import log_sometimes
 from modhub.content.text import normal
 
 log = logging.getLogger(__name__)
@@ -85,12 +86,17 @@ class HashingGate:
 
     def _wait(self) -> None:
         if not self._queue.acquire(blocking=False):
-            raise busy()
+            raise _too_many()
         try:
             if not self._turns.acquire(timeout=self._wait_seconds):
-                raise busy()
+                raise _too_many()
         finally:
             self._queue.release()
+
+
+def _too_many() -> ApiError:
+    log_sometimes(log, logging.WARNING, "too many passwords wait to be hashed: registering and signing in get 503")
+    return busy()
 
 
 def _lower_priority() -> None:

@@ -155,7 +155,7 @@ def test_few_are_inside_and_the_others_have_their_turn_later() -> None:
     assert all(crowd.inside.acquire(blocking=False) for _ in range(5))
 
 
-def test_a_full_queue_is_busy_at_once() -> None:
+def test_a_full_queue_is_busy_at_once(caplog: pytest.LogCaptureFixture) -> None:
     # C-LIM-6, T-D8
     crowd = Crowd(HashingGate(at_once=1, queue_size=1, wait_seconds=10 * WAIT))
     crowd.send(1)
@@ -167,6 +167,7 @@ def test_a_full_queue_is_busy_at_once() -> None:
     assert crowd.refusals == [503] * 4
     crowd.end()
     assert crowd.refusals == [503] * 4
+    assert caplog.messages == ["too many passwords wait to be hashed: registering and signing in get 503"]
 
 
 def test_too_long_a_wait_is_busy_and_gives_the_place_back() -> None:

@@ -26,7 +26,8 @@ class Peer:
 
 def test_room_is_by_peer_and_by_process_and_given_back() -> None:
     # T-D20, C-HTTP-14
-    budget = ResponseBudget(limit=100, per_peer=40)
+    noted = list[str]()
+    budget = ResponseBudget(100, 40, noted.append)
     first, second, third = Peer("a"), Peer("a"), Peer("b")
     assert budget.reserve(first, 30)
     assert not budget.reserve(second, 11)
@@ -34,6 +35,7 @@ def test_room_is_by_peer_and_by_process_and_given_back() -> None:
     assert budget.reserve(third, 40)
     assert budget.used == 80
     assert not budget.reserve(Peer("c"), 21)
+    assert noted == ["unread_bytes_per_peer", "unread_bytes"]
     assert budget.take_refused() == {"a": 30, None: 80} | {"a": 40}
     assert budget.take_refused() == {}
     budget.release(first)
@@ -87,13 +89,18 @@ def wait_for(service: Server, used: int) -> None:
 
 
 @pytest.mark.parametrize("leaves", [False, True])
-def test_room_is_free_again_when_a_response_was_taken_or_its_reader_has_gone(leaves: bool) -> None:
+def test_room_is_free_again_when_a_response_was_taken_or_its_reader_has_gone(
+    leaves: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     # T-D20
     with running(large_app, unread_bytes_per_peer=10 * MB, **OFTEN) as service, contextlib.ExitStack() as stack:
         reader, other = (stack.enter_context(RawClient(service, buffer=4096)) for _ in range(2))
         reader.send(get(8))
         wait_for(service, 8 * MB)
-        assert other.ask(get(8)).status == 503
+        for number in (1, 2):
+            assert other.ask(get(8)).status == 503
+            assert service.adj.limits_hit.counts()["unread_bytes_per_peer"] == number
+        assert caplog.messages.count("unread_bytes_per_peer reached: requests are refused") == 1
         assert other.ask(get(0)).status == 200
         if leaves:
             reader.stream.close()

@@ -154,7 +154,7 @@ def test_what_is_left_when_the_service_ends_is_given_back():
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_beyond_the_bound_a_large_body_is_refused_until_there_is_room(chunked):
+def test_beyond_the_bound_a_large_body_is_refused_until_there_is_room(chunked, caplog):
     # C-ERR-21, T-D15
     with running(App(), spool_bytes=3 * MB) as service:
         with RawClient(service) as first, RawClient(service) as second:
@@ -166,6 +166,8 @@ def test_beyond_the_bound_a_large_body_is_refused_until_there_is_room(chunked):
                 second.send(sized(MB + 2))
             assert seen(second.answer()) == BUSY
             assert second.ended()
+            assert service.adj.limits_hit.counts()["spool_bytes"] == 1
+            assert "spool_bytes reached: requests are refused" in caplog.messages
             until(service, 2 * MB - 1)
             with RawClient(service) as third:
                 assert third.ask(sized(MB + 1) + b"x" * (MB + 1)).status == 200
