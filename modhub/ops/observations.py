@@ -1,17 +1,22 @@
 """What processes note for others in the database (`modhub.ops.models.Observation`)."""
 
+import os
+import sqlite3
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import select, text
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from modhub.content.limits import MB
 from modhub.db import Databases, now
 from modhub.ops.models import Observation
 
 _INSERTS: Final[dict[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+_FILE: Final = text("SELECT file FROM pragma_database_list WHERE name = 'main'")
 _SMALL_MEMORY: Final = text("SET LOCAL work_mem = '64kB'")
 _NEED_ROOM: Final = text(
     "WITH filler AS MATERIALIZED (SELECT repeat('x', 16384) FROM generate_series(1, 64)) SELECT count(*) FROM filler"
@@ -34,12 +39,22 @@ def record_observation(
 def record_written(session: Session, name: str) -> None:
     """Note ``name`` only if there is room for more.
 
-    On a full disk PostgreSQL still replaces a row in its page, and writes the logs that it has reserved.
+    On a full disk PostgreSQL still replaces a row in its page, and both write the logs that they have reserved.
     """
     record_observation(session, name)
     if session.get_bind().dialect.name == "postgresql":
         session.execute(_SMALL_MEMORY)
         session.execute(_NEED_ROOM)
+    else:
+        _need_room_for_file(session)
+
+
+def _need_room_for_file(session: Session) -> None:
+    """Raise SQLite's own error if its disk has no megabyte left."""
+    (file,) = session.scalars(_FILE)
+    status = os.statvfs(Path(file).parent)
+    if status.f_bavail * status.f_frsize < MB:
+        raise OperationalError(None, None, sqlite3.OperationalError("database or disk is full"))
 
 
 def recorded_if_readable(databases: Databases, prefix: str) -> dict[str, tuple[datetime, str]]:

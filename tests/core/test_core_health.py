@@ -2,7 +2,9 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import ANY
 
@@ -194,6 +196,27 @@ def test_a_database_without_room_is_503_although_a_row_can_be_replaced(site: Sit
     assert site.get("/readyz", status=503).json["database"] == "unreachable"
     event.remove(engine, "checkout", no_room)
     engine.dispose()
+    clock.forward(health.CACHE_SECONDS)
+    site.get("/readyz", status=200)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_disk_of_sqlite_without_room_is_503_although_its_log_still_has_some(
+    site: Site, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # C-RUN-8, C-RUN-28
+    site.get("/readyz", status=200)
+    real = os.statvfs
+    folder = Path(str(site.databases.write_engine.url.database)).parent
+
+    def nearly_full(path: Any) -> Any:
+        return SimpleNamespace(f_bavail=255, f_frsize=4096) if Path(path) == folder else real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "statvfs", nearly_full)
+        clock.forward(health.CACHE_SECONDS)
+        assert site.get("/readyz", status=503).json["database"] == "unreachable"
+    assert "not ready: database (database or disk is full)" in caplog.messages
     clock.forward(health.CACHE_SECONDS)
     site.get("/readyz", status=200)
 
