@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from modhub.db import Base, Databases, Id, Timestamp, bulk, now
+from modhub.db.database_errors import driver_reason
 
 log = logging.getLogger(__name__)
 RENEW_SECONDS: Final = 30.0
@@ -66,7 +67,8 @@ def hold_files(databases: Databases, purpose: HoldPurpose) -> Iterator[None]:
             with databases.write_session.begin() as session:
                 bulk.execute_bulk(session, delete(FileHold).where(FileHold.id == hold_id))
         except SQLAlchemyError as error:
-            log.warning("the hold of a %s ends later by itself (%s)", purpose.value, type(error).__name__)
+            reason = driver_reason(error, databases.write_engine.url)
+            log.warning("the hold of a %s ends later by itself (%s)", purpose.value, reason)
 
 
 def _renew(databases: Databases, hold_id: int, finished: Event) -> None:
@@ -76,4 +78,5 @@ def _renew(databases: Databases, hold_id: int, finished: Event) -> None:
                 renewed = update(FileHold).where(FileHold.id == hold_id).values(renewed_at=now())
                 bulk.execute_bulk(session, renewed)
         except SQLAlchemyError as error:
-            log.warning("the hold on files could not be renewed (%s); trying again", type(error).__name__)
+            reason = driver_reason(error, databases.write_engine.url)
+            log.warning("the hold on files could not be renewed (%s); trying again", reason)

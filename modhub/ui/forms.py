@@ -16,6 +16,7 @@ from pyramid.exceptions import BadCSRFToken
 from pyramid.interfaces import ICSRFStoragePolicy
 
 from modhub.base.errors import ApiError
+from modhub.base.repeated_lines import log_sometimes
 from modhub.content.limits import JSON_BODY
 from modhub.content.text import N_
 from modhub.http.forms import URLENCODED, media_type_of
@@ -61,7 +62,7 @@ def _log_origins(request: Request) -> None:
     is_misconfigured = urlsplit(base_url).netloc == origin.partition("://")[2] or not base_url.startswith(scheme)
     level = logging.WARNING if is_misconfigured else logging.INFO
     message = "form rejected: its origin is %.200r, modhub.base_url is %s, the request came by %s"
-    log.log(level, message, origin, base_url, scheme)
+    log_sometimes(log, level, message, origin, base_url, scheme)
 
 
 def is_same_origin(request: Request) -> bool:

@@ -59,7 +59,8 @@ def make_archives(registry: Any) -> None:
         try:
             make_archive(registry, account_id, asked_at, skips_unreadable=attempts >= FAILURES_BORNE)
         except (ApiError, OSError) as error:
-            log.warning("the data of account %d could not be put together: %s", account_id, type(error).__name__)
+            reason = error if isinstance(error, ApiError) else error.strerror or type(error).__name__
+            log.warning("the data of account %d could not be put together: %s", account_id, reason)
             failed += 1
             with databases.write_session.begin() as session:
                 services.postpone(session, account_id, asked_at)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import JSON, Boolean, Connection, Integer, LargeBinary, Table, insert, select, update
+from sqlalchemy.exc import OperationalError
 
 import modhub
 from modhub.admin.backup import create
@@ -582,6 +584,17 @@ def test_a_hold_is_renewed_as_long_as_the_copy_takes(site: Site, monkeypatch: py
             with site.databases.readonly_session() as session:
                 since = holds.held_since(session, HoldPurpose.BACKUP)
         assert since is not None
+
+
+def test_a_hold_that_the_database_keeps_is_named_with_the_reason(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise OperationalError("DELETE secret", (1,), sqlite3.OperationalError("database is locked"))
+
+    with monkeypatch.context() as patch, hold_files(site.databases, HoldPurpose.BACKUP):
+        patch.setattr(holds.bulk, "execute_bulk", refuse)
+    assert caplog.messages == ["the hold of a backup ends later by itself (database is locked)"]
 
 
 def test_a_hold_of_a_killed_process_ends_and_a_restore_keeps_sweeps_away(site: Site) -> None:

@@ -168,7 +168,8 @@ def test_both_origins_of_a_refused_form_are_logged(
     author.extra_environ["wsgi.url_scheme"] = scheme
     token = token_of(author)
     caplog.set_level(logging.INFO)
-    author.post(NEW, {"title": "x", "csrf_token": token}, headers={"Origin": origin}, status=403)
+    for _ in range(2):  # one line for all forms of a site whose base_url is wrong
+        author.post(NEW, {"title": "x", "csrf_token": token}, headers={"Origin": origin}, status=403)
     (record,) = [record for record in caplog.records if record.name == "modhub.ui.forms"]
     assert record.levelno == level
     message = record.getMessage()

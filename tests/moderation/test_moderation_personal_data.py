@@ -239,7 +239,7 @@ def test_an_unconfirmed_address_gets_no_email(site: Site) -> None:
 
 
 def test_what_fails_is_tried_again_and_at_last_made_without_the_file(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     # C-DAT-7
     visitor = sign_up(site)
@@ -263,6 +263,8 @@ def test_what_fails_is_tried_again_and_at_last_made_without_the_file(
         make_archives(site.registry)
     about = unpack(visitor.get(ARCHIVE).body)["about.json"]
     assert (about["files"], about["missingFiles"]) == (0, ["files/mods/1/1-a.png"])
+    reasons = {message.partition(" could not be put together: ")[2] for message in caplog.messages}
+    assert str(storage_unreachable()) in reasons
 
 
 def test_an_archive_that_nobody_waits_for_is_not_stored(site: Site) -> None:
