@@ -7,6 +7,7 @@ _ERRNOS = frozenset(
     (
         errno.EAGAIN,
         errno.EDQUOT,
+        errno.EFBIG,
         errno.EIO,
         errno.EMFILE,
         errno.ENFILE,
