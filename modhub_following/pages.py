@@ -140,7 +140,7 @@ def _things(request: Request, session: Session, follows: Iterable[Follow]) -> It
     mods, profiles = find_service(request.registry, IMods), find_service(request.registry, IProfiles)
     selection = selection_of(follows)
     published = _looked_up(selection.mods, lambda ids: mods.get_mods(session, ids))
-    authors = _looked_up(selection.authors, lambda ids: profiles.get_profiles(set(ids)))
+    authors = _looked_up(selection.authors, lambda ids: profiles.get_profiles(mods.get_authors(session, ids)))
     for followed in follows:
         if followed.kind == TargetKind.GAME.value:
             address = game_address(followed.name)

@@ -74,6 +74,12 @@ class ModLookup:
         rows = session.execute(statement.order_by(Mod.updated_at.desc(), Mod.id.desc()))
         return [(ModSummary(*summary), count) for *summary, count in rows]
 
+    def get_authors(self, session: Session, account_ids: Collection[int]) -> set[int]:
+        """Return those with a published mod, in one statement."""
+        if len(account_ids) > PAGE_SIZE_MOST:
+            raise ValueError(f"at most {PAGE_SIZE_MOST} accounts can be looked up at once")
+        return set(session.scalars(select(PublicMod.owner).where(PublicMod.owner.in_(account_ids)).distinct()))
+
     def get_use(self, session: Session, account_id: int) -> AccountUse:
         """Count in one statement."""
         row = session.execute(_USE.where(Mod.owner == account_id)).one_or_none()

@@ -63,6 +63,9 @@ class IMods(Protocol):
     def get_mods_of_account(self, session: Any, account_id: int) -> list[tuple[ModSummary, int]]:
         """All mods of an account, last changed first, each with how many published mods of others require it."""
 
+    def get_authors(self, session: Any, account_ids: Collection[int]) -> set[int]:
+        """Those of at most 100 accounts that have a published mod, in one statement."""
+
     def get_use(self, session: Any, account_id: int) -> AccountUse:
         """What the mods of one account take up, drafts and hidden mods included; in one statement."""
 

@@ -141,14 +141,21 @@ def test_what_nobody_sees_cannot_be_followed_and_is_not_shown(site: Site, ada: P
     token = form_at(bob.pages.get(HERE), HERE)["csrf_token"].value
     hide_mod(site, mod)
     assert new(bob) == []
-    assert listed(bob) == ["Ada"]
+    # Ada's page, and what the button posts to, are 404 as well.
+    assert listed(bob) == []
+    bob.pages.get(f"/Modhub/by/{ada.id}", status=404)
     sent = {"csrf_token": token, "follow": "1"}
     answers = [
         bob.pages.post(address, sent, status=404).text.replace(address, "")
         for address in (f"{mod['url']}/follow", f"/Modhub/{draft['id']}/follow", "/Modhub/999/follow")
     ]
     assert len(set(answers)) == 1
-    for address in (f"/Modhub/by/{bob.id}/follow", "/Modhub/by/999/follow", "/Modhub/following/game"):
+    for address in (
+        f"/Modhub/by/{ada.id}/follow",
+        f"/Modhub/by/{bob.id}/follow",
+        "/Modhub/by/999/follow",
+        "/Modhub/following/game",
+    ):
         bob.pages.post(address, sent, status=404)
     restore_mod(site, mod)
     assert (new(bob), listed(bob)) == (["Hidden"], ["Ada", "Hidden"])
