@@ -1,5 +1,6 @@
 """What a search on pages finds beside the list: descriptions, authors, and titles that were mistyped."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -55,6 +56,30 @@ def test_letters_of_other_scripts_have_no_capitals(site: Site) -> None:
     # C-PAGE-65
     published_mod(site, title="Timer", description="<p>Привет ΜΑΥΡΟ Ünder</p>")
     assert [found(site, q) for q in ("привет", "ПРИВЕТ", "μαυρο", "under", "ünder")] == [["Timer"]] * 5
+
+
+WRITTEN = ["½", "m²", "한글", "がんばる", "Ελλάδα", "Йод", "ŀa", "ஔவை", "हिन्दी", "العَرَبِيَّة", "ＡＢＣ", "ﬁsh", "ﷺ", "été"]
+
+
+def test_words_are_found_as_they_are_written(site: Site) -> None:
+    # C-PAGE-65, C-ERR-8
+    # ½ was a 500 on SQLite, where two words in one pair of quotes are an error; words of many scripts were not found.
+    for number, word in enumerate(WRITTEN):
+        published_mod(site, title=f"Timer {number}", description=f"<p>before {word} after</p>")
+    for number, word in enumerate(WRITTEN):
+        assert found(site, word) == [f"Timer {number}"], word
+        assert found(site, f"before {word}") == [f"Timer {number}"], word
+        assert found(site, f"missing {word}") == [], word
+
+
+def test_no_letter_makes_two_words_of_one(site: Site) -> None:
+    # C-ERR-8
+    groups = site.find_service(GroupReader)
+    letters = [letter for letter in map(chr, range(sys.maxunicode + 1)) if letter.isalnum()]
+    for start in range(0, len(letters), 200):
+        groups.groups(" ".join(f"a{letter}b" for letter in letters[start : start + 200]), has_hits=True)
+    # A letter that is no word of SQLite's, alone.
+    assert groups.groups("\u19b0", has_hits=True).descriptions == []
 
 
 def test_a_mod_that_the_title_finds_is_not_found_twice(site: Site) -> None:

@@ -17,6 +17,9 @@ from modhub.catalogue.queries import AnySelect
 WINDOW: Final = 200
 """The newest hits, among which are looked for those that the title does not tell."""
 _WORD: Final = re.compile(r"[^\W_]+")
+_SQLITE_WORD: Final = re.compile(r"[^\W_\u19b0-\u19c9\u1cf2\u1cf3]+")
+"""Without letters that SQLite's tokenizer takes for marks: two words in one pair of quotes are an error there."""
+_ACCENT: Final = re.compile(r"[\u0300-\u036f]")
 _FTS: Final = Table(
     "fts_core_description",
     MetaData(),
@@ -29,20 +32,28 @@ _FTS: Final = Table(
 
 
 def plain_word(word: str) -> str:
-    """The word as both databases have it in their index: without capitals and accents."""
+    """The word without capitals and accents, as excerpts compare it."""
     if word.isascii():
         return word.lower()
     return "".join(char for char in unicodedata.normalize("NFKD", word.lower()) if not unicodedata.combining(char))
 
 
 def description_words(text: str) -> list[str]:
-    """The words of a search in descriptions."""
+    """The words of a search in descriptions, as excerpts compare them."""
     return [plain_word(word) for word in _WORD.findall(text)]
 
 
-def matching(words: list[str], dialect: str) -> str:
-    """The value of ``match`` for these words, all of which a description must have."""
-    return " ".join(f'"{word}"' if dialect == "sqlite" else word for word in words)
+def matching(text: str, dialect: str) -> str:
+    """The value of ``match`` for the words of this search, all of which a description must have.
+
+    Each database folds the words itself, as it did for its index (migration core_0019): SQLite's tokenizer leaves
+    letters of many scripts as they are; PostgreSQL gets them decomposed, without accents and punctuation.
+    """
+    if dialect == "sqlite":
+        words = _SQLITE_WORD.findall(unicodedata.normalize("NFC", text))
+        return " ".join(f'"{word}"' for word in words) or '""'
+    decomposed = _ACCENT.sub("", unicodedata.normalize("NFKD", text.lower()))
+    return "".join(" " if unicodedata.category(char).startswith("P") else char for char in decomposed)
 
 
 def _hits(dialect: str) -> AnySelect:

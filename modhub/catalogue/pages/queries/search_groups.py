@@ -94,10 +94,9 @@ class GroupReader:
 
     def described(self, params: ListParams) -> Listing:
         """Return one page of all mods whose description has all words, as cards; last changed first."""
-        words = description_words(params.q)
-        if not words:
+        if not description_words(params.q):
             return Listing([], 0, params)
-        match, size = matching(words, self._reader.dialect), params.size
+        match, size = matching(params.q, self._reader.dialect), params.size
         total = self._reader.rows(self._described_total, match=match)[0][0]
         offset = (params.page - 1) * size
         rows = self._reader.rows(self._described, match=match, size=size, offset=offset) if offset < total else []
@@ -116,7 +115,7 @@ class GroupReader:
         if not words:
             return []
         patterns = encode([like_pattern(word) for word in search_words(q)]).decode()
-        match = matching(words, self._reader.dialect)
+        match = matching(q, self._reader.dialect)
         rows = self._reader.rows(self._untold, match=match, patterns=patterns, size=size)
         return [_with_excerpt(bytes(row[0]), frozenset(words)) for row in rows]
 
