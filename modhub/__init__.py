@@ -26,6 +26,7 @@ from modhub.base.identity import CorePermission, CredentialKind, CredentialPolic
 from modhub.base.old_paths import find_moved_modules
 from modhub.base.service_registry import add_service, find_service
 from modhub.base.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
+from modhub.base.struct_types import prepare_structs
 from modhub.blobs import BlobStore, FollowsAddress, TakesOverFiles, open_local_store, storage_from_url
 from modhub.blobs.timing import MeasuredStore, StoreTimes
 from modhub.catalogue.public_copies import mark_touched, rewrite_touched
@@ -107,6 +108,7 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True, limits_s
     declared = find_service(config.registry, Declarations)
     refuse_unknown(declared.settings, declared.settings_prefixes, config.registry.settings)
     config.commit()
+    prepare_structs()
     # Last: a feature may provide the scheme and the settings of the store.
     store = open_store(config.registry, make=makes_store)
     if store is not None:

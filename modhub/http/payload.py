@@ -202,18 +202,18 @@ def _unquote_plus(encoded: bytes) -> bytes:
 
 
 @cache
-def _raw_fields_model(model: type[_Model]) -> type[msgspec.Struct]:
-    """A struct with the same fields, each value as raw JSON."""
+def _raw_fields_decoder(model: type[_Model]) -> "msgspec.json.Decoder[msgspec.Struct]":
+    """Decodes into a struct with the same fields, each value as raw JSON."""
     fields = [(field.name, msgspec.Raw, msgspec.Raw()) for field in msgspec.structs.fields(model)]
     names = {field.name: field.encode_name for field in msgspec.structs.fields(model)}
-    return msgspec.defstruct("Unread", fields, rename=names)
+    return msgspec.json.Decoder(msgspec.defstruct("Unread", fields, rename=names))
 
 
 def _decode_last_of_duplicates(body: bytes, model: type[_Model]) -> _Model:
     """Decode again with only the last value of each duplicate field, or raise the error for it."""
     names = [field.encode_name for field in msgspec.structs.fields(model)]
     try:
-        raw_fields = msgspec.json.decode(body, type=_raw_fields_model(model))
+        raw_fields = _raw_fields_decoder(model).decode(body)
         values = zip(names, msgspec.structs.astuple(raw_fields), strict=True)
         pairs = [msgspec.json.encode(name) + b":" + bytes(raw) for name, raw in values if bytes(raw)]
         return msgspec.json.decode(b"{" + b",".join(pairs) + b"}", type=model)
