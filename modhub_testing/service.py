@@ -8,6 +8,7 @@ import atexit
 import http.client
 import itertools
 import os
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -27,6 +28,7 @@ from modhub_testing.pooler import POOLED, Pooler
 SERVICE_START_SECONDS = 120.0
 SERVICE_STOP_SECONDS = 90.0
 ADMIN_SECONDS = 200.0
+CRASHES = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL})
 SERVICE_SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
 PASSWORD = "correct horse battery"  # noqa: S105 - of accounts that live for one test
 
@@ -212,6 +214,11 @@ class Installation:
     def log(self) -> str:
         """Return the output of all processes."""
         return "".join(path.read_text("utf-8", "replace") for path in sorted(self.folder.glob("pserve-*.log")))
+
+    def crashed(self) -> list[str]:
+        """The logs of the processes that ended by a fault of their own, each with the signal."""
+        ended = [(each.log.name, each.popen.poll()) for each in self.processes]
+        return [f"{name}: {signal.strsignal(-code)}" for name, code in ended if code is not None and -code in CRASHES]
 
     def caller(self, token: str = "", refresh_token: str = "") -> Caller:
         """Return a caller of all running processes."""

@@ -4,6 +4,7 @@ The application sees waitress's environ plus the notes of `modhub.server.parser.
 application's registry says which bodies the server may read.
 """
 
+import faulthandler
 import logging
 import signal
 import sys
@@ -92,6 +93,8 @@ def _serve(app: Any, settings: Mapping[str, Any]) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     previous = {}
     if threading.current_thread() is threading.main_thread():
+        if not faulthandler.is_enabled():
+            faulthandler.enable()  # a crash in a library written in C leaves its stack in the log
         for number in STOP_SIGNALS:
             # Under nohup SIGHUP is ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:

@@ -164,6 +164,15 @@ def test_a_signal_lets_everything_under_way_end_and_exits_with_0(serve, number):
         assert served.process.wait(60) == 0
 
 
+def test_a_crash_leaves_its_stack_in_the_log(serve):
+    served = serve(drain=1)
+    served.process.send_signal(signal.SIGSEGV)
+    assert served.process.wait(60) == -signal.SIGSEGV
+    output = served.process.stdout.read()
+    assert b"Fatal Python error: Segmentation fault" in output
+    assert b'loop.py", line' in output
+
+
 def test_what_does_not_end_is_cut_after_drain_seconds(serve):
     # C-RUN-9
     served = serve(drain=1)

@@ -146,6 +146,7 @@ def services(
     yield made
     made.close()
     for installation in made.made:
+        assert not installation.crashed(), installation.log()[-8000:]
         assert "Traceback" not in installation.log(), installation.log()[-8000:]
 
 
@@ -170,7 +171,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         values = getattr(item, "funcargs", {}).values()
         made = [each for value in values for each in (value.made if isinstance(value, Services) else [value])]
         for installation in {id(each): each for each in made if isinstance(each, Installation)}.values():
-            report.longrepr.addsection(f"pserve in {installation.folder.name}", _extract(installation.log()))
+            name = f"pserve in {installation.folder.name}"
+            report.longrepr.addsection(name, _extract(installation.log()))
+            if installation.crashed():
+                report.longrepr.addsection(f"{name} crashed", "\n".join(installation.crashed()))
     return report
 
 
