@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from modhub.base.errors import storage_refused, too_large
+from modhub.base.errors import ApiError, storage_refused, too_large
 from modhub.base.repeated_lines import log_sometimes
 from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache, is_settled, stamp_of
 from modhub.blobs.disk_errors import access_errors, describe_damage, error_message, unreadable, write_errors
@@ -138,7 +138,7 @@ class LocalStore:
         try:
             file = path.open("rb", buffering=0)
         except OSError as error:
-            raise unreadable(key, describe_damage(error)) from None
+            raise self._unreadable(key, describe_damage(error)) from None
         try:
             damage = self._find_damage(file, key, size, sha256)
         except OSError as error:
@@ -148,8 +148,14 @@ class LocalStore:
             raise
         if damage is not None:
             file.close()
-            raise unreadable(key, damage)
+            raise self._unreadable(key, damage)
         return file
+
+    def _unreadable(self, key: str, damage: str) -> ApiError:
+        """The 503 for a file. If the folder has gone, as with its disk, the log has that, and not each file."""
+        with access_errors():
+            self._staging.stat()
+        return unreadable(key, damage)
 
     def internal_address(self, key: str) -> str | None:
         """Return ``<location><first two digits>/<other thirty>``."""

@@ -231,6 +231,16 @@ def test_the_alarm_names_the_file_and_no_path(store, root, caplog):
     assert record.exc_info is None
 
 
+def test_a_store_that_is_away_is_one_line_for_all_files(store, root, caplog):
+    blobs = [published(store) for _ in range(3)]
+    root.rename(root.with_name("elsewhere"))
+    for blob in blobs:
+        with pytest.raises(ApiError) as caught:
+            store.open(blob.key, blob.size, blob.sha256)
+        assert caught.value.code == "storage_unreachable"
+    assert caplog.messages == ["ALARM: the file store is not available: No such file or directory"]
+
+
 def test_uploads_that_cannot_be_undone_are_one_line(store, monkeypatch, caplog):
     staged = [store.stage(io.BytesIO(CONTENT), 1000) for _ in range(3)]
     monkeypatch.setattr(os, "unlink", failing(errno.EROFS))

@@ -224,6 +224,33 @@ def test_the_library_logs_nothing_of_its_own(caplog: pytest.LogCaptureFixture) -
     assert "127.0.0.1" not in caplog.text
 
 
+def test_a_store_that_is_away_is_no_line_for_each_file(caplog: pytest.LogCaptureFixture) -> None:
+    store = open_store("s3://bucket", endpoint="http://127.0.0.1:1")
+    for number in range(FAILURES + 3):
+        with pytest.raises(ApiError, match="cannot be read right now"):
+            store.open(f"{number:032x}", 7, "")
+    assert caplog.messages == [
+        "ALARM: the file store is not available: it does not answer",
+        "ALARM: the file store is not available: it did not answer a moment ago",
+    ]
+
+
+def test_a_damaged_file_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    lying: Any = LyingConnection(bytes)
+    store = S3Store(lying)
+    blob = store.stage(io.BytesIO(b"content"), 100)
+    store.publish(blob.key)
+    lying.objects[blob.key] = b"CONTENT"
+    store._checksums = type(store._checksums)(1)
+    for size, sha256 in ((7, blob.sha256), (8, blob.sha256)):
+        with pytest.raises(ApiError):
+            store.open(blob.key, size, sha256)
+    lying.objects.clear()
+    with pytest.raises(ApiError):
+        store.open(blob.key, 7, blob.sha256)
+    assert [line.partition(" cannot ")[0] for line in caplog.messages] == [f"ALARM: stored file {blob.key}"] * 3
+
+
 def test_a_store_that_refuses_the_clock_says_so() -> None:
     # T-F5, T-F7
     """As SeaweedFS answers a signature of two hours ago."""

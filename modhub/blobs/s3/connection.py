@@ -48,7 +48,7 @@ class ObjectMissing(StoreTrouble):
 
 
 class ObjectChanged(StoreTrouble):
-    """The object is not the one that was found before."""
+    """The object is not what was stored, or not the one that was found before."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 
 from modhub.base.errors import ApiError, storage_unreachable
 from modhub.base.repeated_lines import log_sometimes
-from modhub.blobs.s3.connection import S3Connection
+from modhub.blobs.s3.connection import ObjectChanged, ObjectMissing, S3Connection
 from modhub.blobs.store import Blob, StoreTrouble
 
 FETCH_SECONDS: Final = 60.0
@@ -132,7 +132,7 @@ class ObjectFile(io.RawIOBase):
                 if monotonic() > deadline:
                     raise StoreTrouble("it is too slow")
             if stop - start == self._size and digest.hexdigest() != self._sha256:
-                raise StoreTrouble("its content is not what was stored: the SHA-256 differs")
+                raise ObjectChanged("its content is not what was stored: the SHA-256 differs")
             file.seek(0)
         except BaseException:
             file.close()
@@ -150,6 +150,9 @@ def _write(file: io.FileIO, window: bytes) -> None:
 
 
 def alarm(key: str, trouble: StoreTrouble) -> ApiError:
-    """The 503 for a stored file that cannot be given out, and its line in the log."""
+    """The 503 for a stored file that cannot be given out. The log has the file, or the store if that is away."""
+    if not isinstance(trouble, ObjectMissing | ObjectChanged):
+        log_sometimes(log, logging.ERROR, "ALARM: the file store is not available: %s", trouble)
+        return storage_unreachable()
     log_sometimes(log, logging.ERROR, "ALARM: stored file %s cannot be read. %s", key, trouble.sentence)
     return storage_unreachable()

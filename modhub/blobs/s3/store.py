@@ -10,7 +10,7 @@ from typing import BinaryIO, NoReturn
 from modhub.base.errors import storage_refused, storage_unreachable
 from modhub.base.repeated_lines import log_sometimes
 from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache
-from modhub.blobs.s3.connection import ObjectMissing, S3Connection
+from modhub.blobs.s3.connection import ObjectChanged, ObjectMissing, S3Connection
 from modhub.blobs.s3.files import CopySpace, ObjectFile, alarm
 from modhub.blobs.s3.pieces import UploadPieces
 from modhub.blobs.store import Blob, Readable, StoreTrouble, is_key, new_key
@@ -142,7 +142,7 @@ class S3Store:
             raise ObjectMissing("it is missing")
         stored = self.connection.head(key)
         if stored["size"] != size:
-            raise StoreTrouble(f"it has {stored['size']} bytes instead of {size}")
+            raise ObjectChanged(f"it has {stored['size']} bytes instead of {size}")
         return stored["e_tag"]
 
     def _remove(self, key: str) -> None:
