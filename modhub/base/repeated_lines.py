@@ -16,9 +16,9 @@ _written: dict[tuple[str, str], float] = {}
 _lock = Lock()
 
 
-def log_sometimes(log: logging.Logger, level: int, message: str, *values: object) -> None:
-    """Log a line, unless the same one was logged in the last minute."""
-    now, line = monotonic(), (log.name, message % values)
+def log_sometimes(log: logging.Logger, level: int, message: str, *values: object, subject: str = "") -> None:
+    """Log a line, unless the same one was logged in the last minute, or one about the same ``subject``."""
+    now, line = monotonic(), (log.name, subject or message % values)
     with _lock:
         if now - _written.get(line, -AGAIN_SECONDS) < AGAIN_SECONDS:
             return

@@ -1,4 +1,7 @@
-"""Names statements that took long, in the log: one JSON line each, with placeholders and never with values."""
+"""Names statements that took long, in the log: a JSON line with placeholders and never with values.
+
+Each statement at most once a minute: with a slow database all are slow, and the same few come with every request.
+"""
 
 import json
 import logging
@@ -7,6 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Engine, event
 
+from modhub.base.repeated_lines import log_sometimes
 from modhub.db import Databases
 
 log = logging.getLogger("modhub.statements")
@@ -14,7 +18,7 @@ MAX_CHARACTERS: Final = 2000
 
 
 class SlowStatements:
-    """Logs and counts the statements that take at least ``threshold_ms``."""
+    """Counts the statements, and logs some, that take at least ``threshold_ms``."""
 
     def __init__(self, threshold_ms: int) -> None:
         self._seconds = threshold_ms / 1000
@@ -44,10 +48,11 @@ class SlowStatements:
                 self.check(failure.statement, started_at)
 
     def check(self, sql: str, started_at: float) -> None:
-        """Log ``sql`` if it began too long ago (`time.perf_counter`)."""
+        """Count and log ``sql`` if it began too long ago (`time.perf_counter`)."""
         seconds = perf_counter() - started_at
         if seconds < self._seconds:
             return
         self.count += 1
-        statement = " ".join(sql.split())
-        log.warning("%s", json.dumps({"statement": statement[:MAX_CHARACTERS], "ms": round(seconds * 1000, 1)}))
+        statement = " ".join(sql.split())[:MAX_CHARACTERS]
+        line = json.dumps({"statement": statement, "ms": round(seconds * 1000, 1)})
+        log_sometimes(log, logging.WARNING, "%s", line, subject=statement)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from modhub.base import repeated_lines
 from modhub.base.json_lines import JsonLineFormatter, TextLineFormatter
 from modhub.catalogue import owner_views
 from modhub.catalogue.models import Mod
@@ -140,6 +141,22 @@ def test_slow_statements_are_named_without_values(all_slow: Site, caplog: pytest
     assert any(statement.startswith("SELECT") and "core_mod" in statement for statement in logged)
     assert [statement for statement in logged if "secret title" in statement or "\n" in statement] == []
     assert all_slow.find_service(SlowStatements).count >= len(logged)
+
+
+def test_a_slow_statement_is_one_line_a_minute(
+    all_slow: Site, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, asked = all_slow.find_service(SlowStatements), "/api/modhub/99"
+    all_slow.get(asked, status=404)
+    logged, counted = len(statements(caplog)), slow.count
+    for _ in range(3):
+        all_slow.get(asked, status=404)
+    assert len(statements(caplog)) == logged
+    assert slow.count > counted
+    later = repeated_lines.monotonic() + repeated_lines.AGAIN_SECONDS
+    monkeypatch.setattr(repeated_lines, "monotonic", lambda: later)
+    all_slow.get(asked, status=404)
+    assert len(statements(caplog)) > logged
 
 
 @pytest.mark.postgres
