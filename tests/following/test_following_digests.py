@@ -156,7 +156,9 @@ def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site: Site, ada: Pe
         person.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
     for person in (unconfirmed, blocked):
         person.get_digests("daily")
-    assert "no_address" in messages_on(unconfirmed.pages.get(HERE))
+    following = unconfirmed.pages.get(HERE)
+    assert "no_address" in messages_on(following)
+    assert following.html.select_one("[data-message=no_address] a")["href"] == "/Modhub/account"
     draft, hidden, deleted = ada.draft("Draft"), ada.publish("Hidden"), ada.publish("Deleted")
     ada.upload(draft, "1")
     hide_mod(site, hidden)
