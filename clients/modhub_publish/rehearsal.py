@@ -10,10 +10,10 @@ _ARCHIVE: Final = {
     "unreadable": "the archive cannot be read",
 }
 _TEXTS: Final = {
-    "image_without_alt": "an image has no alt text",
+    "image_without_alt": "not every image has alt text",
     "heading_skipped": "a level of headings is skipped",
     "link_text": "the text of a link says nothing, such as “here”",
-    "caption_missing": "an image has no caption",
+    "caption_missing": "not every image has a caption",
 }
 
 

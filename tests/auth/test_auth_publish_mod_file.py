@@ -301,7 +301,7 @@ def test_problems_keep_a_draft_from_being_published(release: Release) -> None:
     release.write(text)
     release.run("--publish", code=publish.REJECTED)
     assert f"problem: required, but nobody could install it: {ABSENT[:-1]}0" in release.complaints
-    assert "hint: images: an image has no caption" in release.complaints
+    assert "hint: images: not every image has a caption" in release.complaints
     assert not release.own_mods()[0]["published"]
     assert "Done: published" in release.run("--publish", "--allow-problems")
     assert "problem: " in release.complaints

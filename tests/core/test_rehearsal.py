@@ -118,7 +118,7 @@ def test_texts_games_and_names_are_looked_at(site: Site) -> None:
         ("images", "caption_missing"),
     ]
     page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/rehearsal")
-    for shown in ("../b", "leads out of its folder", "Portal", "an image has no caption"):
+    for shown in ("../b", "leads out of its folder", "Portal", "not every image has a caption"):
         assert shown in page.text
     edit = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
     assert edit.html.find("a", href=f"/Modhub/mine/{mod['id']}/rehearsal") is not None
