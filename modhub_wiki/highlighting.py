@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import groupby
+from threading import Lock
 from time import thread_time
 from typing import Final
 
@@ -21,6 +22,9 @@ LANGUAGES: Final = frozenset(_LISTED.split())
 """Languages that are highlighted; others stay plain. A short list, so that each can be tested."""
 
 _SLOW: Final = re.compile(rf"[^\n]{{{limits.CODE_LINE + 1}}}|\s{{{limits.CODE_SPACES + 1}}}")
+
+_one_at_a_time = Lock()
+"""A lexer makes its tables at its first use, also in the middle of another language, in places that threads share."""
 
 _CLASSES: Final = (
     (Token.Comment, "c"),
@@ -59,8 +63,9 @@ class Highlighter:
         if exhausted or language.lower() not in LANGUAGES or _SLOW.search(code):
             return escape(code, quote=False)
         self._characters -= len(code)
-        lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
-        tokens = list(self._in_time(lexer.get_tokens(code)))
+        with _one_at_a_time:
+            lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
+            tokens = list(self._in_time(lexer.get_tokens(code)))
         done = sum(len(value) for _, value in tokens)
         runs = groupby(tokens, lambda token: _class(token[0]))
         html = "".join(_span(name, "".join(value for _, value in run)) for name, run in runs)

@@ -5,11 +5,14 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 from modhub.content.markdown_effort import EFFORT, Effort, TooMuchWork, WorkLimits, meter_parser
+from modhub.content.markdown_tables import fill_tables
 
 # Ordinary text of the longest description takes 14,000 units, one of nothing but marks 90,000.
 _LIMITS: Final = WorkLimits(work=120_000, block_work=80_000, emphasis_work=80_000, mark_work=80_000, headings=400)
 _LOWEST: Final = 4
 """The level of the lowest heading on the allowlist; the highest is 2."""
+
+fill_tables(MarkdownIt("commonmark"))  # each text has a parser of its own; the tables of addresses are of all
 
 
 def render_markdown(source: str) -> str | None:

@@ -2,6 +2,8 @@
 
 import re
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import quote
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from modhub.content.markdown_effort import Effort
 from modhub.content.markup import clean
-from modhub_wiki import limits
+from modhub_wiki import highlighting, limits
 from modhub_wiki.allowlist import WIKI
 from modhub_wiki.headings import HeadingIds, slug
 from modhub_wiki.highlighting import LANGUAGES, Highlighter
@@ -255,6 +257,30 @@ def test_code_that_is_slow_to_lex_is_not_highlighted(language: str, code: str) -
     began = time.process_time()
     assert Highlighter()(code, language) == code
     assert time.process_time() - began < 2
+
+
+def test_threads_take_turns_with_the_lexers(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, inside, most = highlighting.get_lexer_by_name, [], []
+
+    def get_lexer(name: str, **options: Any) -> Any:
+        lexer = made(name, **options)
+        lexed = lexer.get_tokens
+
+        def get_tokens(code: str) -> Iterator[Any]:
+            inside.append(code)
+            time.sleep(0.01)
+            most.append(len(inside))
+            yield from lexed(code)
+            inside.remove(code)
+
+        lexer.get_tokens = get_tokens
+        return lexer
+
+    monkeypatch.setattr(highlighting, "get_lexer_by_name", get_lexer)
+    with ThreadPoolExecutor(4) as threads:
+        html = set(threads.map(lambda _: Highlighter()("x = 1\n", "python"), range(4)))
+    assert len(html) == 1
+    assert most == [1, 1, 1, 1]
 
 
 def test_languages_are_named_in_a_fence(monkeypatch: pytest.MonkeyPatch) -> None:
