@@ -38,7 +38,8 @@ class Exporter(Collector):
             by_name.setdefault(metric.name, []).append(metric)
         for metrics in by_name.values():
             yield _family(metrics[0], (reading for metric in metrics if (reading := self._read(metric)) is not None))
-        failing = sum(moment > monotonic() for moment in self._next_try.values())
+        # A copy: another thread may read a metric that fails, or works again.
+        failing = sum(moment > monotonic() for moment in list(self._next_try.values()))
         yield GaugeMetricFamily(f"{PREFIX}metrics_failing", "Metrics that could not be read and are left out.", failing)
 
     def _read(self, metric: Metric) -> Reading:

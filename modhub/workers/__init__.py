@@ -172,13 +172,17 @@ def find_worker_problems(admin: Any) -> Iterator[str]:
 
 
 def _of_workers(read: Callable[[WorkerState], float]) -> Callable[[Any], dict[Any, float]]:
-    return lambda registry: {name: read(state) for name, state in find_service(registry, Workers).states.items()}
+    return lambda registry: {name: read(state) for name, state in _states(registry)}
 
 
 def _read_successes(registry: Any) -> dict[Any, float]:
     """Only of workers that run here: another process may have the lease."""
-    states = find_service(registry, Workers).states
-    return {name: state.succeeded_at for name, state in states.items() if state.succeeded_at}
+    return {name: state.succeeded_at for name, state in _states(registry) if state.succeeded_at}
+
+
+def _states(registry: Any) -> list[tuple[str, WorkerState]]:
+    """A copy: the first round of a worker adds its state, whoever reads them just then."""
+    return list(find_service(registry, Workers).states.items())
 
 
 def _read_intervals(registry: Any) -> dict[Any, float]:

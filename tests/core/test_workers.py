@@ -21,7 +21,15 @@ from modhub.base.errors import ApiError, storage_refused
 from modhub.catalogue.models import Game
 from modhub.db import Databases
 from modhub.declarations import Declarations, Worker
-from modhub.workers import LONGEST_FAILURE_PAUSE, RoundFailed, Stopping, Workers, find_worker_problems, is_stopping
+from modhub.workers import (
+    LONGEST_FAILURE_PAUSE,
+    RoundFailed,
+    Stopping,
+    Workers,
+    WorkerState,
+    find_worker_problems,
+    is_stopping,
+)
 from modhub.workers.leases import CLOCKS, LEASE_SECONDS, HeldLease, LeaseLost
 from modhub.workers.models import Lease
 from modhub_testing import Site, Start
@@ -400,3 +408,17 @@ def test_the_lease_of_a_worker_is_in_no_backup(site: Site) -> None:
     assert Lease.__table__.info == {"in_backup": False}
     with site.databases.readonly_session() as session:
         assert session.execute(text("SELECT count(*) FROM core_lease")).scalar() == 0
+
+
+def test_a_first_round_does_not_disturb_who_reads_the_metrics(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = site.find_service(Workers)
+
+    class Watched(WorkerState):
+        def __getattribute__(self, name: str) -> Any:
+            mine.states.setdefault("another", WorkerState())
+            return super().__getattribute__(name)
+
+    for metric in site.declarations.metrics:
+        if metric.name.startswith("worker_"):
+            monkeypatch.setattr(mine, "states", {"deeds": Watched()})
+            metric.read(site.registry)

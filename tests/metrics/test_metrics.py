@@ -2,6 +2,7 @@
 
 import http.client
 import re
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -13,6 +14,7 @@ from modhub.base.metrics import COUNTER
 from modhub.base.settings import StartRefused
 from modhub.catalogue import owner_views
 from modhub.http.payload import decode_in_turn
+from modhub_metrics import exporter
 from modhub_metrics.exporter import Exporter
 from modhub_testing import TEST_ACCOUNTS, Site, Start, stored_files
 from modhub_testing.mods import mod_address, published_mod, upload_asset
@@ -187,7 +189,7 @@ def test_a_repeated_request_is_counted_once(site: Site, monkeypatch: pytest.Monk
 
 
 def test_a_metric_that_fails_is_left_out_for_a_while(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    exporter, calls = site.find_service(Exporter), []
+    reader, calls = site.find_service(Exporter), []
 
     def fail(_registry: Any) -> float:
         calls.append(1)
@@ -201,11 +203,22 @@ def test_a_metric_that_fails_is_left_out_for_a_while(site: Site, caplog: pytest.
         assert "modhub_broken" not in measured
         assert measured['modhub_part_up{part="database"}'] == 1
     assert len(calls) == 1
-    exporter._next_try[fail] = 0.0
+    reader._next_try[fail] = 0.0
     samples(site)
     assert len(calls) == 2
     # Once for all readings that fail in a row.
     assert caplog.messages.count("the metric broken cannot be read (OSError)") == 1
+
+
+def test_who_reads_at_once_may_find_another_metric_that_fails(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = site.find_service(Exporter)._next_try
+
+    def monotonic_with_another() -> float:
+        failing[len(failing)] = 0.0
+        return time.monotonic()
+
+    monkeypatch.setattr(exporter, "monotonic", monotonic_with_another)
+    assert samples(site)["modhub_metrics_failing"] == 0
 
 
 def test_the_server_says_what_it_does(site: Site) -> None:
