@@ -119,7 +119,10 @@ def keep_source(
 
 
 def written_source(stored: DescriptionSource | NoteSource | None, html: str) -> tuple[str, str]:
-    """Return (source, chosen format) of a stored text; itself if it is HTML, or if it was changed by other means."""
+    """Return (source, chosen format) of a stored text; itself if it is HTML, or if it was changed by other means.
+
+    The format of HTML without a tag is HTML where the text would tell another one: it is saved as it was.
+    """
     if stored is None or stored.sha256 != digest_of(html):
-        return html, ""
+        return html, "" if _guess_format(html) is TextFormat.HTML else TextFormat.HTML.value
     return stored.source, stored.text_format

@@ -13,7 +13,7 @@ from modhub.catalogue.written_texts import write_text
 from modhub.content import limits
 from modhub.content.markup import clean
 from modhub_testing import Site
-from modhub_testing.mods import OWNER, mod_address, new_mod
+from modhub_testing.mods import OWNER, mod_address, new_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
 
 MARKDOWN = "# Laps\n\nCounts **laps**.\n\n- one\n- two\n\n| a | b |\n|---|--:|\n| 1 | 2 |"
@@ -88,6 +88,24 @@ def test_a_source_is_kept_for_the_next_edit(site: Site) -> None:
     site.as_account(OWNER).put_json(mod_address(mod), {"description": "<p>By the API</p>"})
     assert source_of(site, mod) == ("<p>By the API</p>", "")
     assert count_sources(site) == 0
+
+
+@pytest.mark.parametrize("stored", ["Laps &amp; times\nin &lt;b&gt;", "It is **new** &amp; fast", "One &amp; two", ""])
+def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site: Site, stored: str) -> None:
+    # C-PAGE-27, C-PAGE-71: by the API a description is HTML, also if it has no tag.
+    mod = new_mod(site, description=stored)
+    upload_asset(site, mod, "code", version="1")
+    (note,) = site.as_account(OWNER).get(mod_address(mod, "notes")).json["notes"]
+    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), {"text": stored})
+    author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
+    for address in (here, f"{here}/changelog/{note['id']}"):
+        form = form_at(author.get(here), address)
+        form["title"] = "Another title"
+        form.submit(status=303)
+    (described,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
+    (told,) = site.as_account(OWNER).get(mod_address(mod, "notes")).json["notes"]
+    assert (described["title"], described["description"]) == ("Another title", stored)
+    assert (told["title"], told["text"]) == ("Another title", stored)
 
 
 def test_a_source_of_another_description_is_not_shown(site: Site) -> None:
