@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-from html import escape
+from html import escape, unescape
 from typing import Final
 
 from sqlalchemy.orm import Session
@@ -80,7 +80,9 @@ def _guess_format(source: str) -> TextFormat:
         return TextFormat.HTML
     if _MARKDOWN_SIGN.search(source):
         return TextFormat.MARKDOWN
-    return TextFormat.TEXT if "\n" in source else TextFormat.HTML
+    # A line with a bare & or < is text: as HTML its author would be shown &amp; or &lt; in the form.
+    has_bare_sign = escape(source, quote=False) != source == unescape(source)
+    return TextFormat.TEXT if "\n" in source or has_bare_sign else TextFormat.HTML
 
 
 def _paragraphs(source: str) -> str:

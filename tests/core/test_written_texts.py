@@ -27,6 +27,10 @@ MARKDOWN = "# Laps\n\nCounts **laps**.\n\n- one\n- two\n\n| a | b |\n|---|--:|\n
         ("a < b", "text", "<p>a &lt; b</p>"),
         ("One\n\nTwo", "html", "One\n\nTwo"),
         ("One", "", "One"),
+        ("Fixes & changes", "", "<p>Fixes &amp; changes</p>"),
+        ("a < b", "", "<p>a &lt; b</p>"),
+        ("Fixes &amp; changes", "", "Fixes &amp; changes"),
+        ("&copy; A & B", "", "© A &amp; B"),
         (
             "## Features\n\n- **one**\n- two",
             "",
@@ -106,6 +110,19 @@ def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site: Sit
     (told,) = site.as_account(OWNER).get(mod_address(mod, "notes")).json["notes"]
     assert (described["title"], described["description"]) == ("Another title", stored)
     assert (told["title"], told["text"]) == ("Another title", stored)
+
+
+def test_a_line_with_a_sign_is_shown_as_typed_and_gets_a_second_one(site: Site) -> None:
+    # C-PAGE-16, C-PAGE-27
+    author = new_visitor(site, OWNER)
+    page = make_mod_by_form(author, title="A", description="Fixes & changes")
+    here, mod = page.request.path, {"id": int(page.request.path.rpartition("/")[2])}
+    assert source_of(site, mod) == ("Fixes & changes", "")
+    form = form_at(author.get(here), here)
+    form["description"] = form["description"].value + "\nMore"
+    form.submit(status=303)
+    (stored,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
+    assert stored["description"] == "<p>Fixes &amp; changes<br>More</p>"
 
 
 def test_a_source_of_another_description_is_not_shown(site: Site) -> None:
