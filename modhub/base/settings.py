@@ -188,12 +188,10 @@ def is_loopback(url: str) -> bool:
         return host in LOOPBACK_NAMES
 
 
-def read_settings(
-    declared: Iterable[Setting], settings: MutableMapping[str, Any], environ: Mapping[str, str] = os.environ
-) -> None:
+def read_settings(declared: Iterable[Setting], settings: MutableMapping[str, Any]) -> None:
     """Replace the text of each declared setting in ``settings`` by its value."""
     for setting in declared:
-        settings[setting.name] = setting.read(settings, environ)
+        settings[setting.name] = setting.read(settings, os.environ)
 
 
 def refuse_unknown(declared: Iterable[Setting], prefixes: Iterable[str], settings: Mapping[str, Any]) -> None:

@@ -93,7 +93,7 @@ def _public_composed(request: Request, composed: ComposedBody) -> Response:
 
 
 def _with_body(
-    request: Request, composed: ComposedBody, headers: list[tuple[str, str]], *, compressed: bool = False
+    request: Request, composed: ComposedBody, headers: list[tuple[str, str]], *, compressed: bool
 ) -> Response:
     if composed.size <= LARGE:
         body = b"".join(composed.parts())
