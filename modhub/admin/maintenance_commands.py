@@ -16,6 +16,7 @@ from modhub.blobs.moving import count_live
 from modhub.blobs.naming import names_of_keys
 from modhub.db import iso
 from modhub.declarations import AdminCommand, add_dry_run_option
+from modhub.ops.progress import progress_bar
 
 _VERIFY_EXAMPLES: Final = """\
 verify                     reads every stored file; exit code 1 if something is damaged
@@ -42,7 +43,7 @@ def find_problems(admin: Any, session: Session) -> Iterator[Problem]:
     for check in admin.declarations.maintenance.values():
         yield from (Problem("", "", sentence) for sentence in check(session))
     if find_optional_service(admin.registry, BlobStore) is not None:
-        with admin.progress.of("bytes of files", count_live(session)[1]) as advance:
+        with progress_bar("bytes of files", count_live(session)[1]) as advance:
             for key, damage in maintenance.blob_damage(session, admin.existing_store, advance):
                 name = names_of_keys(session, admin.declarations.blob_names, [key])[key]
                 yield Problem(key, name, damage)

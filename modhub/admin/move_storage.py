@@ -13,6 +13,7 @@ from modhub.blobs.moving import copy_store, count_live
 from modhub.blobs.naming import names_of_keys
 from modhub.blobs.store import BlobStore
 from modhub.declarations import AdminCommand, add_dry_run_option
+from modhub.ops.progress import progress_bar
 
 _EXAMPLES: Final = """\
 move-storage --dry-run file:///var/lib/modhub/files s3://bucket/prefix    says how much there is to copy
@@ -29,7 +30,7 @@ def run_move_storage(admin: Any, arguments: argparse.Namespace) -> int:
         admin.say(f"Would copy up to {count} files ({size} bytes). Nothing was copied.")
         return 0
     target.probe()
-    with admin.progress.of("bytes of files", size) as advance:
+    with progress_bar("bytes of files", size) as advance:
         result = copy_store(admin.databases, source, target, advance)
     with admin.writing() as (session, _):
         record(session, "files copied", "store", copied=result.copied, damaged=len(result.damaged))

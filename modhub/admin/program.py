@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session
 
 import modhub
 from modhub.admin.command_help import as_sentence, complete_help
-from modhub.admin.progress import ProgressDisplay
 from modhub.audit import act_for_operator, record_nothing
 from modhub.base.errors import ApiError
 from modhub.base.ini_file import application_settings, set_up_logging
@@ -114,11 +113,6 @@ class Admin:
         """A read-only session."""
         with self.databases.readonly_session() as session:
             yield session
-
-    @property
-    def progress(self) -> ProgressDisplay:
-        """Draws progress bars, if somebody watches."""
-        return ProgressDisplay()
 
     def say(self, line: str) -> None:
         """Print one line for the operator."""

@@ -23,6 +23,7 @@ from modhub.content.folding import fold_game
 from modhub.db import now
 from modhub.db.changes import What, mark_changed
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
+from modhub.ops.progress import progress_bar
 
 GAMES_CHANGED: Final = "game"
 """The kind of the changes of curated games."""
@@ -162,7 +163,7 @@ def run_rebuild(admin: Any, arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         admin.say(f"Would rebuild the public copies of {total} mods. Nothing was changed.")
         return 0
-    with admin.progress.of("public copies", total) as advance:
+    with progress_bar("public copies", total) as advance:
         count = public_copies.rebuild_copies(admin.databases.write_session.begin, advance)
     with admin.writing() as (session, _):
         record(session, "public copies rebuilt", "catalogue", mods=count)

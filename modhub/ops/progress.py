@@ -4,34 +4,27 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import Final, TextIO
+from typing import Final
 
 _WIDTH: Final = 30
 _SECONDS_BETWEEN: Final = 0.2
 
 
-class ProgressDisplay:
-    """Draws on ``stream`` if it is a terminal."""
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = sys.stderr if stream is None else stream
-
-    @contextmanager
-    def of(self, label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-        """The block calls what it gets with the number of steps it has done; ``total`` is None if nobody knows it."""
-        if not self._stream.isatty():
-            yield lambda _count: None
-            return
-        bar = _Bar(self._stream, label, total)
-        try:
-            yield bar.advance
-        finally:
-            bar.end()
+@contextmanager
+def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """The block calls what it gets with the number of steps it has done; ``total`` is None if nobody knows it."""
+    if not sys.stderr.isatty():
+        yield lambda _count: None
+        return
+    bar = _Bar(label, total)
+    try:
+        yield bar.advance
+    finally:
+        bar.end()
 
 
 class _Bar:
-    def __init__(self, stream: TextIO, label: str, total: int | None) -> None:
-        self._stream = stream
+    def __init__(self, label: str, total: int | None) -> None:
         self._label = label
         self._total = total
         self._done = 0
@@ -44,13 +37,13 @@ class _Bar:
 
     def end(self) -> None:
         self._draw()
-        self._stream.write("\n")
-        self._stream.flush()
+        sys.stderr.write("\n")
+        sys.stderr.flush()
 
     def _draw(self) -> None:
         self._drawn_at = monotonic()
-        self._stream.write(f"\r{self._text()}\x1b[K")
-        self._stream.flush()
+        sys.stderr.write(f"\r{self._text()}\x1b[K")
+        sys.stderr.flush()
 
     def _text(self) -> str:
         if self._total is None:

@@ -23,7 +23,6 @@ from modhub.admin.backup.create import BackupSource, create_backup, snapshot
 from modhub.admin.backup.manifest import Manifest, blob_file, read_manifest, table_file, write_manifest
 from modhub.admin.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
 from modhub.admin.backup.tables import count_rows, load_table, read_rows, reflect_tables, write_table
-from modhub.admin.progress import ProgressDisplay
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, holds, maintenance
@@ -45,7 +44,6 @@ FEATURES = (
 )
 TEXT = 'Zeile 1\nZeile 2\t"«Ü» 🎮'
 PREFIXES = ("core_", "auth_", "builds_", "wiki_", "sync_", "following_", "downloads_", "profiles_", "tags_")
-QUIET = ProgressDisplay()
 KINDS = list(product(["sqlite", "postgresql"], repeat=2))
 """From and into which database. Outside CI only from one to the other."""
 
@@ -134,7 +132,7 @@ def rows_of(databases: Databases) -> dict[str, list[Any]]:
 
 def back_up(databases: Databases, packages: list[Migrations], folder: Path, store: Any = None) -> Manifest:
     source = BackupSource(databases, store, packages, "https://old.example.org", (TEST_SECRET,))
-    return create_backup(source, folder, frozenset(), QUIET).manifest
+    return create_backup(source, folder, frozenset()).manifest
 
 
 @pytest.mark.long
@@ -159,7 +157,7 @@ def test_every_table_goes_from_either_database_into_either(
     for place in (new(target), new(target, None)):
         restored = RestoreTarget(place, None, packages)
         refuse_unfit_place(restored, tmp_path / "made", manifest)
-        restore(restored, tmp_path / "made", manifest, QUIET)
+        restore(restored, tmp_path / "made", manifest)
         assert rows_of(place) == rows_of(databases)
         assert migrate.behind(place, packages) == []
         with place.readonly_engine.connect() as connection:
@@ -169,13 +167,13 @@ def test_every_table_goes_from_either_database_into_either(
         with pytest.raises(StartRefused, match="the database is not empty"):
             refuse_unfit_place(restored, tmp_path / "made", manifest)
         with pytest.raises(StartRefused, match="the database is not empty"):
-            restore(restored, tmp_path / "made", manifest, QUIET)
+            restore(restored, tmp_path / "made", manifest)
         assert rows_of(place) == rows_of(databases)
 
 
 def check_archive_without_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Manifest:
     monkeypatch.setattr("modhub.admin.backup.archive.live_blobs", lambda _folder, _entry: iter(()))
-    return check_archive(folder, QUIET)
+    return check_archive(folder)
 
 
 def new_place(site: Site, new: Callable[..., Databases], tmp_path: Path, dialect: str = "sqlite") -> RestoreTarget:
@@ -223,8 +221,8 @@ def test_files_come_with_the_rows_and_ids_go_on(
     )
     for kind in ("sqlite", "postgresql"):
         place = new_place(site, new, tmp_path, kind)
-        refuse_unfit_place(place, folder, check_archive(folder, QUIET))
-        restore(place, folder, manifest, QUIET)
+        refuse_unfit_place(place, folder, check_archive(folder))
+        restore(place, folder, manifest)
         with place.databases.readonly_session() as session:
             assert place.store is not None
             assert list(maintenance.blob_damage(session, place.store)) == []
@@ -255,10 +253,10 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(
         "missing file": file.unlink,
         "short file": lambda: (file.chmod(0o600), os.truncate(file, 1)),
     }
-    check_archive(folder, QUIET)
+    check_archive(folder)
     damages[kind]()
     with pytest.raises(StartRefused, match="the backup is damaged"):
-        check_archive(folder, QUIET)
+        check_archive(folder)
 
 
 def rehash(folder: Path, name: str, change: Callable[[list[Any]], None], last_id: int | None = None) -> None:
@@ -292,7 +290,7 @@ def test_a_key_that_is_a_path_is_refused(site: Site, tmp_path: Path, key: Any, t
 
     rehash(folder, "core_blob", change)
     with pytest.raises(StartRefused, match="by something that is not a key"):
-        check_archive(folder, QUIET)
+        check_archive(folder)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -314,7 +312,7 @@ def test_numbers_and_rows_that_no_database_holds_are_refused(site: Site, tmp_pat
         (entry,) = (entry for entry in read_manifest(folder).tables if entry.name == "core_mod")
 
         def read_all(folder: Path = folder, entry: Any = entry) -> None:
-            check_archive(folder, QUIET)
+            check_archive(folder)
             list(read_rows(folder, entry))
 
         with pytest.raises(StartRefused, match="the backup is damaged"):
@@ -365,11 +363,11 @@ def test_a_restore_that_was_killed_is_run_again(
         with monkeypatch.context() as patch:
             patch.setattr(module, name, at_the_second)
             with pytest.raises(KeyboardInterrupt):
-                restore(place, folder, manifest, QUIET)
+                restore(place, folder, manifest)
         refuse_unfit_place(place, folder, manifest)
         with place.databases.readonly_engine.connect() as connection:
             assert reflect_tables(connection, ["core_"]) == []
-    restore(place, folder, manifest, QUIET)
+    restore(place, folder, manifest)
     with place.databases.readonly_session() as session:
         assert list(maintenance.blob_damage(session, place.store)) == []
     ours, theirs = rows_of(place.databases), rows_of(site.databases)
@@ -435,7 +433,7 @@ def test_an_older_backup_gets_the_schema_of_this_code(
         manifest = written(source, connection, tmp_path / "made")
     place = RestoreTarget(new(dialect, None), None, core)
     refuse_unfit_place(place, tmp_path / "made", manifest)
-    restore(place, tmp_path / "made", manifest, QUIET)
+    restore(place, tmp_path / "made", manifest)
     assert migrate.behind(place.databases, core) == []
     assert [row[1] for row in rows_of(place.databases)["core_game"]] == ["Portal"]
 
@@ -449,14 +447,14 @@ def test_a_feature_that_the_backup_did_not_have_begins_as_in_a_new_database(
     both = [package for package in packages if package.package in {"modhub", "modhub_tags"}]
     place = RestoreTarget(new(dialect, None), None, both)
     refuse_unfit_place(place, folder, manifest)
-    restore(place, folder, manifest, QUIET)
+    restore(place, folder, manifest)
     assert "library" in [row[0] for row in rows_of(place.databases)["tags_tag"]]
 
 
 def written(source: BackupSource, connection: Connection, folder: Path) -> Manifest:
     """A backup by the code of then, which had no holds yet."""
     (folder / "tables").mkdir(parents=True)
-    entries = create._write_tables(connection, source.packages, folder, QUIET)
+    entries = create._write_tables(connection, source.packages, folder)
     revisions = {package.package: list(current_revisions(connection, package)) for package in source.packages}
     return Manifest(1, "", "", source.databases.dialect, "", [], revisions, entries, 0, 0, [])
 
@@ -483,7 +481,7 @@ def test_the_rows_are_of_one_moment(
     }
     assert manifest.files == 1
     checks = {"catalogue": site.declarations.maintenance["catalogue"]}
-    assert verify_in_scratch(site.declarations.migrations, checks, folder, check_archive(folder, QUIET)) == []
+    assert verify_in_scratch(site.declarations.migrations, checks, folder, check_archive(folder)) == []
 
 
 def test_no_sweep_takes_a_file_that_a_running_backup_needs(
@@ -508,7 +506,7 @@ def test_no_sweep_takes_a_file_that_a_running_backup_needs(
         patch.setattr(store, "open", open_slowly)
         manifest = back_up_site(site, tmp_path / "made")
     assert (manifest.files, manifest.damaged, swept) == (3, [], [(0, 0)])
-    check_archive(tmp_path / "made", QUIET)
+    check_archive(tmp_path / "made")
     assert maintenance.sweep(site.databases, store, 0) == (3, 0)
 
 
@@ -568,7 +566,7 @@ def test_a_copy_that_takes_longer_than_the_grace_of_a_running_sweep_timer(
             patch.setattr(store, "open", slow_open)
             manifest = back_up_site(site, tmp_path / "made")
         assert (manifest.files, manifest.damaged, removed) == (4, [], [0, 0, 0, 0])
-        check_archive(tmp_path / "made", QUIET)
+        check_archive(tmp_path / "made")
         timer.wait_beyond_the_grace()
     assert timer.removed == 4
 
@@ -619,10 +617,10 @@ def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(
     folder = tmp_path / "made"
     manifest = back_up_site(site, folder)
     assert (manifest.files, len(manifest.damaged)) == (1, 1)
-    check_archive(folder, QUIET)
+    check_archive(folder)
     assert not blob_file(folder, manifest.damaged[0]).exists()
     place = new_place(site, new, tmp_path)
-    restore(place, folder, manifest, QUIET)
+    restore(place, folder, manifest)
     with place.databases.readonly_session() as session:
         assert place.store is not None
         assert len(list(maintenance.blob_damage(session, place.store))) == 1

@@ -15,7 +15,6 @@ from modhub.admin.backup.archive import check_archive
 from modhub.admin.backup.create import BackupSource, FinishedBackup, create_backup, measure_backup
 from modhub.admin.backup.manifest import blob_file
 from modhub.admin.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
-from modhub.admin.progress import ProgressDisplay
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
 from modhub.content.limits import KB, MB
@@ -26,7 +25,6 @@ from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
 
-QUIET = ProgressDisplay()
 SIZE = 100 * KB
 
 
@@ -36,7 +34,7 @@ def source_of(site: Site) -> BackupSource:
 
 
 def back_up(site: Site, folder: Path, *, link: bool = True) -> FinishedBackup:
-    return create_backup(source_of(site), folder, frozenset(), QUIET, link=link)
+    return create_backup(source_of(site), folder, frozenset(), link=link)
 
 
 def large_mod(site: Site, size: int = SIZE) -> dict[str, Any]:
@@ -58,7 +56,7 @@ def key_of(path: Path) -> str:
 
 
 def assert_whole(site: Site, folder: Path) -> None:
-    manifest = check_archive(folder, QUIET)
+    manifest = check_archive(folder)
     assert verify_in_scratch(site.declarations.migrations, site.declarations.maintenance, folder, manifest) == []
 
 
@@ -90,9 +88,9 @@ def test_each_night_adds_only_its_new_files_and_is_whole_without_the_others(site
     databases = Databases(f"sqlite:///{tmp_path}/restored.sqlite")
     databases.write_session.configure(registry=site.registry)
     place = RestoreTarget(databases, store, site.declarations.migrations, site.registry)
-    manifest = check_archive(last, QUIET)
+    manifest = check_archive(last)
     refuse_unfit_place(place, last, manifest)
-    restore(place, last, manifest, QUIET)
+    restore(place, last, manifest)
     with databases.readonly_session() as session:
         assert store is not None
         assert list(maintenance.blob_damage(session, store)) == []
@@ -120,7 +118,7 @@ def test_damage_of_one_backup_does_not_spread_to_the_next(site: Site, tmp_path: 
     assert_whole(site, tmp_path / "second")
     assert blob_file(tmp_path / "second", key_of(whole)).samefile(whole)
     with pytest.raises(StartRefused, match="the backup is damaged"):
-        check_archive(tmp_path / "first", QUIET)
+        check_archive(tmp_path / "first")
 
 
 @pytest.mark.parametrize("is_lost", [True, False])

@@ -13,7 +13,6 @@ from sqlalchemy import text
 from modhub.admin.backup.archive import check_archive
 from modhub.admin.backup.create import BackupSource, create_backup
 from modhub.admin.backup.restore import RestoreTarget, refuse_unfit_place, restore
-from modhub.admin.progress import ProgressDisplay
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.local import LocalStore
 from modhub.blobs.moving import copy_store
@@ -215,13 +214,13 @@ def test_a_backup_of_an_object_store_is_restored_into_another(
     site = start(**stored_there(object_store, prefix))
     mod = new_mod(site)
     upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
-    packages, folder, quiet = site.declarations.migrations, tmp_path / "made", ProgressDisplay()
+    packages, folder = site.declarations.migrations, tmp_path / "made"
     source = BackupSource(site.databases, site.find_service(BlobStore), packages, "", ())
-    manifest = create_backup(source, folder, frozenset(), quiet).manifest
+    manifest = create_backup(source, folder, frozenset()).manifest
     assert manifest.damaged == []
     target = RestoreTarget(Databases(new_database()), object_store.store(f"{prefix}/other"), packages)
-    refuse_unfit_place(target, folder, check_archive(folder, quiet))
-    restore(target, folder, manifest, quiet)
+    refuse_unfit_place(target, folder, check_archive(folder))
+    restore(target, folder, manifest)
     with target.databases.readonly_session() as session:
         assert target.store is not None
         assert list(maintenance.blob_damage(session, target.store)) == []

@@ -6,18 +6,18 @@ from pathlib import Path
 from modhub.admin.backup.files import BLOBS, live_blobs
 from modhub.admin.backup.manifest import Manifest, TableEntry, blob_file, file_sha256, read_manifest, table_file
 from modhub.admin.backup.tables import MAX_NUMBER
-from modhub.admin.progress import ProgressDisplay
 from modhub.base.settings import StartRefused
 from modhub.blobs.store import Blob
+from modhub.ops.progress import progress_bar
 
 
-def check_archive(folder: Path, progress: ProgressDisplay) -> Manifest:
+def check_archive(folder: Path) -> Manifest:
     """Compare everything with its SHA-256 and return the manifest. `StartRefused` for the first difference."""
     manifest = read_manifest(folder)
     for entry in manifest.tables:
         _check_table(folder, entry)
     count = 0
-    with progress.of("bytes of the backup checked", manifest.bytes) as advance:
+    with progress_bar("bytes of the backup checked", manifest.bytes) as advance:
         for blob in restorable_blobs(folder, manifest):
             _check_file(folder, blob)
             advance(blob.size)

@@ -62,7 +62,7 @@ def _source(admin: Any) -> BackupSource:
 def _make_backup(admin: Any, folder: Path, without: frozenset[str], *, link: bool) -> int:
     source = _source(admin)
     _seal_audit_trail(admin)
-    backup = create_backup(source, folder, without, admin.progress, link=link)
+    backup = create_backup(source, folder, without, link=link)
     manifest = backup.manifest
     with admin.writing() as (session, _):
         record(session, "backup made", "database")
@@ -101,7 +101,7 @@ def _seal_audit_trail(admin: Any) -> None:
 
 
 def _verify_backup(admin: Any, folder: Path) -> int:
-    manifest = check_archive(folder, admin.progress)
+    manifest = check_archive(folder)
     problems = verify_in_scratch(admin.declarations.migrations, admin.declarations.maintenance, folder, manifest)
     problems.extend(f"File {key}: it was damaged already when the backup was made." for key in manifest.damaged)
     for problem in problems:
@@ -115,7 +115,7 @@ def _verify_backup(admin: Any, folder: Path) -> int:
 def run_restore_backup(admin: Any, arguments: argparse.Namespace) -> int:
     """Check everything, then restore into an empty place."""
     folder = Path(arguments.folder)
-    manifest = check_archive(folder, admin.progress)
+    manifest = check_archive(folder)
     store = find_optional_service(admin.registry, BlobStore)
     target = RestoreTarget(admin.databases, store, admin.declarations.migrations, admin.registry)
     has_store = not is_missing_folder(admin.registry.settings["modhub.storage"])
@@ -128,7 +128,7 @@ def run_restore_backup(admin: Any, arguments: argparse.Namespace) -> int:
         return 0
     if manifest.files:
         target.store = admin.store
-    restore(target, folder, manifest, admin.progress)
+    restore(target, folder, manifest)
     admin.say(f"Restored {what} from the backup of {manifest.created_at}.")
     base_url = admin.registry.settings["modhub.base_url"]
     if manifest.base_url != base_url:

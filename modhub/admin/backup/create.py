@@ -22,7 +22,6 @@ from modhub.admin.backup.manifest import (
 )
 from modhub.admin.backup.room import BackupSize, measure_files, refuse_full_disk
 from modhub.admin.backup.tables import allow_long_transaction, reflect_tables, write_table
-from modhub.admin.progress import ProgressDisplay
 from modhub.base.secret_fingerprints import fingerprints
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
@@ -30,6 +29,7 @@ from modhub.blobs.holds import HoldPurpose, hold_files
 from modhub.db import Databases, iso, now
 from modhub.declarations import Migrations
 from modhub.ops import migrate
+from modhub.ops.progress import progress_bar
 from modhub.ops.revisions import current_revisions
 
 _VERSION_TABLE: Final = "_alembic_version"
@@ -55,9 +55,7 @@ class FinishedBackup:
     earlier: Path | None
 
 
-def create_backup(
-    source: BackupSource, folder: Path, without: frozenset[str], progress: ProgressDisplay, *, link: bool = True
-) -> FinishedBackup:
+def create_backup(source: BackupSource, folder: Path, without: frozenset[str], *, link: bool = True) -> FinishedBackup:
     """Write a backup into a new folder; ``without`` are packages whose tables may be left out.
 
     ``link``: files that the newest backup beside it has are shared with that, not copied. From before the snapshot to
@@ -70,24 +68,22 @@ def create_backup(
         refuse_full_disk(connection, _tables(connection, source.packages), folder, copied)
     make_backup_folder(folder)
     try:
-        return _write_backup(source, folder, earlier, progress)
+        return _write_backup(source, folder, earlier)
     except OSError as error:
         raise StartRefused(f"the backup could not be written: {error.strerror}; the folder is incomplete") from None
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{folder} is an unfinished backup: remove it, and name a new folder") from None
 
 
-def _write_backup(
-    source: BackupSource, folder: Path, earlier: Path | None, progress: ProgressDisplay
-) -> FinishedBackup:
+def _write_backup(source: BackupSource, folder: Path, earlier: Path | None) -> FinishedBackup:
     with hold_files(source.databases, HoldPurpose.BACKUP):
         with snapshot(source.databases) as connection:
             revisions = {package.package: list(current_revisions(connection, package)) for package in source.packages}
-            entries = _write_tables(connection, source.packages, folder, progress)
+            entries = _write_tables(connection, source.packages, folder)
         blobs = next((entry for entry in entries if entry.name == BLOBS), None)
         collection = FileCollection(source.store, folder, earlier)
         if blobs is not None:
-            collection.collect(blobs, progress)
+            collection.collect(blobs)
     files = collection.report
     manifest = Manifest(
         format=MANIFEST_FORMAT,
@@ -139,11 +135,9 @@ def _tables(connection: Connection, packages: list[Migrations]) -> list[Table]:
     return reflect_tables(connection, [package.table_prefix for package in packages])
 
 
-def _write_tables(
-    connection: Connection, packages: list[Migrations], folder: Path, progress: ProgressDisplay
-) -> list[TableEntry]:
+def _write_tables(connection: Connection, packages: list[Migrations], folder: Path) -> list[TableEntry]:
     tables = _tables(connection, packages)
-    with progress.of("rows") as advance:
+    with progress_bar("rows") as advance:
         return [write_table(connection, table, folder, advance) for table in tables]
 
 

@@ -9,12 +9,12 @@ from typing import Final
 from modhub.admin.backup.earlier import FileLink, link_file
 from modhub.admin.backup.manifest import TableEntry, blob_file, new_file
 from modhub.admin.backup.tables import read_rows
-from modhub.admin.progress import ProgressDisplay
 from modhub.base.errors import ApiError
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
 from modhub.blobs.models import StoredBlob
 from modhub.blobs.store import COPY_BYTES, Blob, is_key
+from modhub.ops.progress import progress_bar
 
 BLOBS: Final = StoredBlob.__tablename__
 
@@ -59,10 +59,10 @@ class FileCollection:
         self._folder = folder
         self._earlier = earlier
 
-    def collect(self, entry: TableEntry, progress: ProgressDisplay) -> None:
+    def collect(self, entry: TableEntry) -> None:
         """Link or copy every file that the rows name. A store that is away ends the backup."""
         total = sum(blob.size for blob in live_blobs(self._folder, entry))
-        with progress.of("bytes of files", total) as advance:
+        with progress_bar("bytes of files", total) as advance:
             for blob in live_blobs(self._folder, entry):
                 if self._store is None:
                     raise StartRefused("the setting modhub.storage is empty, but the database names files")

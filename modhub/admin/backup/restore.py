@@ -25,7 +25,6 @@ from modhub.admin.backup.tables import (
     may_have_rows,
     reflect_tables,
 )
-from modhub.admin.progress import ProgressDisplay
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
 from modhub.blobs.holds import FileHold, HoldPurpose, hold_files
@@ -33,6 +32,7 @@ from modhub.db import Databases, database_errors, is_transient
 from modhub.declarations import Migrations
 from modhub.events import DatabaseRestored
 from modhub.ops import migrate
+from modhub.ops.progress import progress_bar
 from modhub.ops.revisions import current_revisions
 
 
@@ -75,17 +75,17 @@ def _refuse_unfit_database(packages: list[Migrations], manifest: Manifest, conne
         _refuse_rows(connection, packages)
 
 
-def restore(target: RestoreTarget, folder: Path, manifest: Manifest, progress: ProgressDisplay) -> None:
+def restore(target: RestoreTarget, folder: Path, manifest: Manifest) -> None:
     """Restore a backup that has been checked into a place that has been checked."""
     try:
         with _held(target):
-            _copy_files(target.store, folder, manifest, progress)
-            load_database(target, folder, manifest, progress)
+            _copy_files(target.store, folder, manifest)
+            load_database(target, folder, manifest)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the rows are restored all together or not at all: run the command again") from None
 
 
-def load_database(target: RestoreTarget, folder: Path, manifest: Manifest, progress: ProgressDisplay) -> None:
+def load_database(target: RestoreTarget, folder: Path, manifest: Manifest) -> None:
     """Make the schema of the backup, insert its rows, migrate to the schema of this code; in one transaction."""
     packages, databases = target.packages, target.databases
     try:
@@ -97,7 +97,7 @@ def load_database(target: RestoreTarget, folder: Path, manifest: Manifest, progr
             _lock(connection, tables)
             _refuse_rows(connection, packages)
             _refuse_missing_files(target.store, folder, manifest)
-            _load(connection, _tables_of_backup(tables, packages, manifest), folder, manifest, progress)
+            _load(connection, _tables_of_backup(tables, packages, manifest), folder, manifest)
             for package in packages:
                 migrate.upgrade_package(connection, package, "head")
             for package in packages:
@@ -116,15 +116,13 @@ def _tables_of_backup(tables: list[Table], packages: list[Migrations], manifest:
     return [table for table in tables if not table.name.startswith(new)]
 
 
-def _load(
-    connection: Connection, tables: list[Table], folder: Path, manifest: Manifest, progress: ProgressDisplay
-) -> None:
+def _load(connection: Connection, tables: list[Table], folder: Path, manifest: Manifest) -> None:
     entries = {entry.name: entry for entry in manifest.tables}
     missing = sorted(entries.keys() - {table.name for table in tables})
     if missing:
         raise StartRefused(f"the backup has the table {missing[0]}, which the included features do not have")
     clear_tables(connection, tables)
-    with progress.of("rows restored", sum(entry.rows for entry in manifest.tables)) as advance:
+    with progress_bar("rows restored", sum(entry.rows for entry in manifest.tables)) as advance:
         for table in tables:
             if table.name in entries:
                 load_table(connection, table, folder, entries[table.name], advance)
@@ -208,11 +206,11 @@ def _refuse_other_files(store: BlobStore | None, folder: Path, manifest: Manifes
         raise StartRefused("the file store is not empty: restore into an empty one")
 
 
-def _copy_files(store: BlobStore | None, folder: Path, manifest: Manifest, progress: ProgressDisplay) -> None:
+def _copy_files(store: BlobStore | None, folder: Path, manifest: Manifest) -> None:
     if store is None or not manifest.files:
         return
     present = dict(store.keys())
-    with progress.of("bytes of files restored", manifest.bytes) as advance:
+    with progress_bar("bytes of files restored", manifest.bytes) as advance:
         for blob in restorable_blobs(folder, manifest):
             if blob.key not in present or store.verify(blob.key, blob.size, blob.sha256) is not None:
                 with blob_file(folder, blob.key).open("rb") as file:
@@ -234,7 +232,7 @@ def verify_in_scratch(
     """Restore the rows into a scratch database and return what its checks find."""
     with scratch_database() as databases:
         target = RestoreTarget(databases, None, packages)
-        load_database(target, folder, manifest, ProgressDisplay())
+        load_database(target, folder, manifest)
         with databases.readonly_engine.connect() as connection:
             broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
         problems = [f"A row of {row[0]} refers to a row of {row[2]} that is missing." for row in broken]
