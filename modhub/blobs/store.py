@@ -4,6 +4,7 @@ A blob is immutable. Its key is random, never derived from its content or a name
 affect another.
 """
 
+import io
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +35,32 @@ class Blob:
     key: str
     size: int
     sha256: str
+
+
+class SizedFile(io.RawIOBase):
+    """A file of a known size that the server sends: a subclass reads what is at its ``_position``."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._size = size
+        self._position = 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move the position; nothing is read."""
+        self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        return self._position
+
+    def tell(self) -> int:
+        """Return the position of the next byte that is read."""
+        return self._position
+
+    def readable(self) -> bool:
+        """Return True: the server asks before it reads."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True: the server finds out the size, and sends ranges from the middle."""
+        return True
 
 
 class Readable(Protocol):

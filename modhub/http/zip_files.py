@@ -5,11 +5,12 @@ So a slow reader holds no thread and no connection to the database, only the ope
 compressed, hence the size is known before.
 """
 
-import io
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import BinaryIO, Final, NamedTuple
 
 from zipstream import ZipStream
+
+from modhub.blobs.store import SizedFile
 
 BYTES_AT_ONCE: Final = 65536
 """Bytes read from a file at a time."""
@@ -31,7 +32,7 @@ def zip_size(members: Iterable[tuple[str, int]]) -> int:
     return len(zipped)
 
 
-class ZipBody(io.RawIOBase):
+class ZipBody(SizedFile):
     """The archive as a file, for ``wsgi.file_wrapper``; closing it closes the members.
 
     ``on_done`` is called once: when it was read to its end, which closes all members, or when it is closed. A client
@@ -43,14 +44,12 @@ class ZipBody(io.RawIOBase):
     """
 
     def __init__(self, members: list[ZipMember], on_done: Callable[[], None]) -> None:
-        super().__init__()
+        super().__init__(zip_size((member.name, member.size) for member in members))
         self._members = members
         self._on_done: Callable[[], None] | None = on_done
-        self._size = zip_size((member.name, member.size) for member in members)
         self._pieces = _zip_pieces(members)
         self._kept = bytearray()
         self._kept_from = 0
-        self._position = 0
 
     def read(self, size: int = -1, /) -> bytes:
         """The next ``size`` bytes, less only at the end."""
@@ -75,23 +74,6 @@ class ZipBody(io.RawIOBase):
             raise OSError("an archive in the making is read in order")
         del self._kept[:passed]
         self._kept_from = self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move the position; nothing is read."""
-        self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        return self._position
-
-    def tell(self) -> int:
-        """The position of the next byte that is read."""
-        return self._position
-
-    def readable(self) -> bool:
-        """Return True: the server asks before it reads."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True: the server asks, to find out the size."""
-        return True
 
     def close(self) -> None:
         """Close the members."""

@@ -22,18 +22,6 @@ def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
     return start_moderated(start, monkeypatch)
 
 
-@pytest.fixture
-def ada(site: Site) -> Person:
-    """Publishes."""
-    return register(site, "Ada")
-
-
-@pytest.fixture
-def bob(site: Site) -> Person:
-    """Reports."""
-    return register(site, "Bob")
-
-
 def filled(form: Any, **values: Any) -> Any:
     for name, value in {"ground": "stolen", "text": "Mine.", "goodFaith": True, **values}.items():
         form[name] = value

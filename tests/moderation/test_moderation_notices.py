@@ -30,18 +30,6 @@ def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
     return start_moderated(start, monkeypatch)
 
 
-@pytest.fixture
-def ada(site: Site) -> Person:
-    """Publishes."""
-    return register(site, "Ada")
-
-
-@pytest.fixture
-def bob(site: Site) -> Person:
-    """Reports."""
-    return register(site, "Bob")
-
-
 def test_a_stranger_reports_a_mod_and_gets_a_receipt(site: Site, ada: Person) -> None:
     # C-NTC-1, C-NTC-3
     mod = ada.publish("Timer")

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 from modhub.base.errors import ApiError, storage_unreachable
 from modhub.base.repeated_lines import log_sometimes
 from modhub.blobs.s3.connection import ObjectChanged, ObjectMissing, S3Connection
-from modhub.blobs.store import Blob, StoreTrouble
+from modhub.blobs.store import Blob, SizedFile, StoreTrouble
 
 FETCH_SECONDS: Final = 60.0
 """How long a worker reads from the store for one answer."""
@@ -50,21 +50,19 @@ class CopySpace:
             self._held -= size
 
 
-class ObjectFile(io.RawIOBase):
+class ObjectFile(SizedFile):
     """An object that was found, with its ``etag``; ``fetch`` gives a part of it as a file of this machine.
 
     Reading it directly fetches all of it first, so that it stays whole when the object is deleted in the meantime.
     """
 
     def __init__(self, connection: S3Connection, space: CopySpace, blob: Blob, etag: str | None) -> None:
-        super().__init__()
+        super().__init__(blob.size)
         self._key = blob.key
         self._connection = connection
         self._space = space
-        self._size = blob.size
         self._sha256 = blob.sha256
         self._etag = etag
-        self._position = 0
         self._whole: io.FileIO | None = None
 
     def fetch(self, start: int, stop: int) -> BinaryIO:
@@ -97,23 +95,6 @@ class ObjectFile(io.RawIOBase):
         count = whole.readinto(buffer) or 0
         self._position += count
         return count
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move the position; nothing is read."""
-        self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        return self._position
-
-    def tell(self) -> int:
-        """Return the position of the next byte that is read."""
-        return self._position
-
-    def readable(self) -> bool:
-        """Return True: the server asks before it reads."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True: ranges are sent from the middle of a file."""
-        return True
 
     def close(self) -> None:
         """Let go of the copy, if there is one."""
