@@ -10,9 +10,9 @@ from pyramid.config import Configurator
 
 from modhub.audit.batches import find_batch, newest_batch, record_batch
 from modhub.audit.hashing import EntryMac
-from modhub.audit.history import OwnDeed, read_facts, read_own_deeds
+from modhub.audit.history import OwnEntry, read_facts, read_own_entries
 from modhub.audit.metrics import count_unsealed
-from modhub.audit.personal_data import collect_deeds
+from modhub.audit.personal_data import collect_entries
 from modhub.audit.recording import (
     act_for_account,
     act_for_operator,
@@ -26,7 +26,7 @@ from modhub.audit.sealing import ERASE_SECONDS, SEAL_SECONDS, erase_old, seal_co
 from modhub.events import AccountDeleted, DatabaseRestored
 
 __all__ = [
-    "OwnDeed",
+    "OwnEntry",
     "act_for_account",
     "act_for_operator",
     "act_for_request",
@@ -34,7 +34,7 @@ __all__ = [
     "find_batch",
     "newest_batch",
     "read_facts",
-    "read_own_deeds",
+    "read_own_entries",
     "record",
     "record_batch",
     "record_nothing",
@@ -59,5 +59,5 @@ def includeme(config: Configurator) -> None:
     config.add_worker("audit entries", seal_committed, SEAL_SECONDS)
     config.add_worker("old audit entries", erase_old, ERASE_SECONDS)
     config.add_metric("audit_unsealed_entries", "Entries of the audit trail that are not sealed yet.", count_unsealed)
-    config.add_personal_data("history", collect_deeds)
+    config.add_personal_data("history", collect_entries)
     config.include("modhub.audit.commands")

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from modhub.audit.models import AuditEntry, PersonalPart
 
 
-class OwnDeed(NamedTuple):
+class OwnEntry(NamedTuple):
     """An entry about the account itself: when, what, its details, and the address that it came from."""
 
     at: datetime
@@ -20,8 +20,8 @@ class OwnDeed(NamedTuple):
     address: str
 
 
-def read_own_deeds(session: Session, account_id: int, actions: Collection[str], size: int) -> list[OwnDeed]:
-    """Return the newest ``size`` deeds of these ``actions`` that the account did to itself.
+def read_own_entries(session: Session, account_id: int, actions: Collection[str], size: int) -> list[OwnEntry]:
+    """Return the newest ``size`` entries of these ``actions`` that the account did to itself.
 
     Those whose personal part is erased are not found: it is what leads from an account to its entries.
     """
@@ -35,7 +35,7 @@ def read_own_deeds(session: Session, account_id: int, actions: Collection[str], 
         .limit(size)
     )
     return [
-        OwnDeed(at, action, json.loads(details) if details else {}, address)
+        OwnEntry(at, action, json.loads(details) if details else {}, address)
         for at, action, details, address in session.execute(own)
     ]
 

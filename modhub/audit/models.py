@@ -11,7 +11,7 @@ _UNSEALED = text("number IS NULL")
 
 
 class AuditEntry(Base):
-    """What somebody did. Written in the transaction of the deed, sealed once afterwards, and never changed again.
+    """What somebody did. Written in the transaction of the action, sealed once afterwards, and never changed again.
 
     ``token`` is random and unique; ``mac`` proves that this service wrote the entry. ``number`` and ``digest`` are its
     place in the chain, empty until it is sealed.

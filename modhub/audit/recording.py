@@ -1,4 +1,4 @@
-"""Recording: one entry for each deed, in the transaction of the deed."""
+"""Recording: one entry for each action, in the transaction of the action."""
 
 import getpass
 import os
@@ -23,12 +23,12 @@ _MAX_ADDRESS, _MAX_NAME = 100, 200
 
 
 def act_for_request(session: Session, request: Any) -> None:
-    """Record the deeds of this session as those of the request's caller; ``request.dbsession`` does so by itself."""
+    """Record the actions of this session as those of the request's caller; ``request.dbsession`` does so by itself."""
     unit_of_work(session).find_actor = partial(_actor_of_request, request)
 
 
 def act_for_account(session: Session, account_id: int) -> None:
-    """Record the rest of the transaction as deeds of this account: it signs in, or follows its own link.
+    """Record the rest of the transaction as actions of this account: it signs in, or follows its own link.
 
     An operator who acts stays the actor.
     """
@@ -41,7 +41,7 @@ def record_nothing(session: Session) -> None:
 
 
 def act_for_operator(session: Session) -> None:
-    """Record the deeds of this session as those of the person who runs a command."""
+    """Record the actions of this session as those of the person who runs a command."""
     unit_of_work(session).find_actor = operator
 
 
@@ -58,7 +58,7 @@ def _actor_of_request(request: Any) -> Actor:
 
 @contextmanager
 def acting_as_service(session: Session) -> Iterator[None]:
-    """Record what happens within as the service's own deeds: what it decides by itself is not done by who called."""
+    """Record what happens within as the service's own actions: what it decides by itself is not done by who called."""
     unit = unit_of_work(session)
     before, unit.find_actor = unit.find_actor, lambda: SERVICE
     try:

@@ -1,4 +1,4 @@
-"""The security log, for monitoring: one JSON line for each deed that is recorded (:mod:`modhub.audit`) and for each
+"""The security log, for monitoring: one JSON line for each action that is recorded (:mod:`modhub.audit`) and for each
 refusal, without secrets."""
 
 import json

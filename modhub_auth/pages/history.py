@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from modhub.audit import read_own_deeds
+from modhub.audit import read_own_entries
 from modhub.content.text import N_
 from modhub.http.request import Request
 from modhub.web.views import page
@@ -13,8 +13,8 @@ from modhub_auth.resources import AccountPermission
 
 HISTORY: Final = "modhub_auth:templates/account/history.jinja2"
 SHOWN: Final = 100
-"""Deeds on the page."""
-DEEDS: Final = {
+"""Entries on the page."""
+ACTION_TITLES: Final = {
     "registered": N_("Account created"),
     "signed in": N_("Signed in"),
     "signed out everywhere else": N_("Signed out everywhere else"),
@@ -46,12 +46,12 @@ WAYS: Final = {
 
 @page(context=IAccount, name="history", request_method="GET", permission=AccountPermission.READ, renderer=HISTORY)
 def history_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/account/history``: the newest deeds of the days that the audit trail keeps addresses (C-ACC-26)."""
+    """``GET /Modhub/account/history``: the newest entries of the days for which addresses are kept (C-ACC-26)."""
     never_store(request)
     account_id = current_login(request).account_id
     return {
-        "deeds": read_own_deeds(request.dbsession, account_id, DEEDS, SHOWN),
-        "titles": DEEDS,
+        "entries": read_own_entries(request.dbsession, account_id, ACTION_TITLES, SHOWN),
+        "titles": ACTION_TITLES,
         "ways": WAYS,
         "shown": SHOWN,
         "days": request.registry.settings["modhub.audit_days"],

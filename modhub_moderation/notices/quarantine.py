@@ -50,7 +50,7 @@ def hide_if_due(registry: Any, session: Session, case: Case) -> None:
         Basis.TERMS,
         " / ".join(_said(registry, NO_MALWARE)),
     )
-    # Not the deed of who reports: the audit trail would name them.
+    # Not the action of who reports: the audit trail would name them.
     with acting_as_service(session):
         decide(session, registry, case.id, ruling, Decider(automatic=True), after=None)
 

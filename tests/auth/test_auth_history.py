@@ -37,7 +37,7 @@ def fill_in(app: Any, name: str, person: Person) -> None:
     form.submit(status=303)
 
 
-def deeds(app: Any) -> list[str]:
+def actions(app: Any) -> list[str]:
     return [" ".join(item.text.split()) for item in app.get(PAGE, status=200).html.select("#history li")]
 
 
@@ -53,7 +53,7 @@ def test_deeds_newest_first_with_way_time_and_address(app: Any, person: Person) 
     change["displayName"] = "Ada"
     change.submit(status=303)
     assert titles(app) == ["Name changed", "Signed in", *MADE]
-    assert deeds(app)[1].startswith("Signed in by a program")
+    assert actions(app)[1].startswith("Signed in by a program")
     page = app.get(PAGE)
     assert [code.text for code in page.html.select("#history code")] == [ADDRESS] * 4
     assert len(page.html.select("#history time[datetime]")) == 4
@@ -73,7 +73,7 @@ def test_a_recovery_code_is_told_from_an_authenticators(app: Any, person: Person
     app.post_json("/api/auth/login", {**person, "code": "wrong"}, status=401)
     app.post_json("/api/auth/login", {**person, "code": code}, status=200)
     assert titles(app) == ["Signed in", "Recovery code used", "Signed in", "Authenticator added", *MADE]
-    assert f"from {ADDRESS}" in deeds(app)[1]
+    assert f"from {ADDRESS}" in actions(app)[1]
 
 
 def test_it_is_for_its_owner_alone(app: Any, person: Person) -> None:
@@ -87,7 +87,7 @@ def test_it_is_for_its_owner_alone(app: Any, person: Person) -> None:
     app.reset()
     login(app, person)
     assert titles(app) == ["Signed in", *MADE]
-    assert deeds(app)[0].startswith("Signed in on this site")
+    assert actions(app)[0].startswith("Signed in on this site")
 
 
 def test_what_operators_and_mods_concern_is_not_in_it(app: Any, person: Person) -> None:
@@ -140,7 +140,7 @@ def test_every_deed_is_recorded_by_somebody() -> None:
     """One that is renamed where it is recorded would silently vanish from the page."""
     package = Path(history.__file__).parents[1]
     sources = "".join(path.read_text("utf-8") for path in package.rglob("*.py") if path.name != "history.py")
-    assert [action for action in history.DEEDS if f', "{action}", "account"' not in sources] == []
+    assert [action for action in history.ACTION_TITLES if f', "{action}", "account"' not in sources] == []
 
 
 def test_german(app: Any, person: Person) -> None:
