@@ -90,6 +90,6 @@ class AuthorPictures:
         self._reader = reader
 
     def find_picture(self, account_id: int) -> str | None:
-        """One statement."""
+        """The picture's address, read in one statement; None without one."""
         picture = self._reader.profile_of(account_id).picture
         return picture_address(account_id, picture) if picture is not None else None

@@ -189,7 +189,6 @@ def a_body_that_is_no_json_object_is_400(run: Run) -> None:
 
 @check("C-ERR-11", part="follow", feature="modhub_sync", added=True)
 def a_field_of_the_wrong_type_is_named(run: Run) -> None:
-    """In the sentence."""
     for call, question, field in (
         ("lookup", {"guids": 1}, "guids"),
         ("updates", {"have": {}}, "have"),
@@ -212,6 +211,5 @@ def unknown_and_doubled_fields_are_no_error(run: Run) -> None:
 
 @check("C-ERR-14", part="follow", feature="modhub_sync", added=True)
 def the_type_of_a_json_body_does_not_matter(run: Run) -> None:
-    """If it parses."""
     for headers in ({"Content-Type": "text/plain"}, {"Content-Type": "nonsense"}, {}):
         run.service.call("POST", "/api/modhub/lookup", b'{"guids": []}', headers, repeatable=True).expect(200)

@@ -111,7 +111,6 @@ def a_plan_names_each_pair_that_excludes_one_another(run: Run) -> None:
 
 @check("C-SYNC-23", part="follow", feature="modhub_sync", added=True)
 def a_plan_without_reasons_is_the_same_otherwise(run: Run) -> None:
-    """``"because": false``."""
     guids = [mod["guid"] for mod in run.mods[:3]]
     whole, short = plan_for(run, *guids), plan_for(run, *guids, because=False)
     for plan in (whole, short):

@@ -23,7 +23,6 @@ def _a_deleted_mod_is_gone(run: Run) -> None:
 
 @own_check("C-FILE-7")
 def _the_files_of_a_deleted_mod_are_gone(run: Run) -> None:
-    """All kinds."""
     for asset in mod_of(run).gone["assets"]:
         run.service.get(asset["url"]).expect(404)
 
@@ -63,7 +62,6 @@ def _the_feed_of_the_list_says_that_a_mod_is_deleted(run: Run) -> None:
 
 @own_check("C-SYNC-5", feature="modhub_sync", added=True)
 def _the_change_of_a_deleted_mod_is_its_deletion(run: Run) -> None:
-    """Without an id."""
     note_serial(run)
     mod = mod_of(run)
     _ = mod.gone
@@ -74,7 +72,6 @@ def _the_change_of_a_deleted_mod_is_its_deletion(run: Run) -> None:
 
 @own_check("C-SYNC-1", "C-SYNC-16", feature="modhub_sync", added=True)
 def _the_guid_of_a_deleted_mod_is_unknown(run: Run) -> None:
-    """To look-ups too."""
     mod = mod_of(run)
     _ = mod.gone
     run.service.get(f"/api/modhub/guid/{mod.guid}").expect(404)
@@ -84,7 +81,6 @@ def _the_guid_of_a_deleted_mod_is_unknown(run: Run) -> None:
 
 @own_check("C-DL-6", feature="modhub_downloads", added=True)
 def _the_downloads_of_a_deleted_mod_are_gone(run: Run) -> None:
-    """404."""
     mod = mod_of(run)
     _ = mod.gone
     run.service.get(mod.path("/downloads")).expect(404)

@@ -122,7 +122,6 @@ def _what_the_service_sets_cannot_be_edited(run: Run) -> None:
 
 @own_check("C-OWN-10")
 def _the_list_of_own_mods_has_the_last_changed_first(run: Run) -> None:
-    """And counts them."""
     mod = mod_of(run)
     _ = mod.draft, mod.other
     mod.edited({"description": f"<p>{uuid4()}</p>"})
@@ -174,7 +173,6 @@ def _a_refusal_keeps_no_idempotency_key(run: Run) -> None:
 
 @own_check("C-MOD-3")
 def _a_title_is_required_and_cut(run: Run) -> None:
-    """At 120 characters."""
     mod = mod_of(run)
     for fields in ({"title": None}, {"title": ""}, {"title": " \t "}, {"title": 7}):
         mod.owner.create(fields).expect_error(400)
@@ -204,7 +202,6 @@ def _games_are_cleaned(run: Run) -> None:
 
 @own_check("C-MOD-8")
 def _fifty_mods_that_are_not_here_may_be_named(run: Run) -> None:
-    """In each list."""
     guids = [str(uuid4()) for _ in range(100)]
     mod = mod_of(run).edited({"requires": guids[:50], "conflictsWith": guids[50:]})
     require_equal("requires", guids[:50], mod["requires"])

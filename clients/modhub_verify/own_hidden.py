@@ -60,49 +60,41 @@ def _a_draft_is_not_read(run: Run) -> None:
 
 @own_check("C-READ-8")
 def _the_changelog_of_a_draft_is_not_read(run: Run) -> None:
-    """As its single read."""
     require_absent(run, "/changelog")
 
 
 @own_check("C-READ-9")
 def _a_draft_is_not_downloaded(run: Run) -> None:
-    """As its single read."""
     require_absent(run, "/download")
 
 
 @own_check("C-VOTE-2")
 def _the_votes_of_a_draft_are_not_read(run: Run) -> None:
-    """As its single read."""
     require_absent(run, "/vote")
 
 
 @own_check("C-PIC-9", added=True)
 def _the_captions_of_a_draft_are_not_read(run: Run) -> None:
-    """As its single read."""
     require_absent(run, "/captions")
 
 
 @own_check("C-OWN-19", added=True)
 def _the_successor_of_a_draft_is_not_read(run: Run) -> None:
-    """As its single read."""
     require_absent(run, "/superseded")
 
 
 @own_check("C-TAG-2", "C-TAG-6", feature="modhub_tags", added=True)
 def _the_tags_of_a_draft_are_not_read(run: Run) -> None:
-    """As its single read."""
     require_absent(run, "/tags")
 
 
 @own_check("C-DL-4", feature="modhub_downloads", added=True)
 def _the_downloads_of_a_draft_are_not_read(run: Run) -> None:
-    """As its single read."""
     require_absent(run, "/downloads")
 
 
 @own_check("C-PRF-6", feature="modhub_profiles", added=True)
 def _the_links_of_a_draft_are_not_read(run: Run) -> None:
-    """As its single read."""
     require_absent(run, "/links")
 
 

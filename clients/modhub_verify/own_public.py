@@ -149,7 +149,6 @@ def _the_captions_of_a_published_mod_are_read(run: Run) -> None:
 
 @own_check("C-UP-6")
 def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
-    """With another ``ETag``."""
     mod, _ = single(run)
     path = find_asset(mod.public, "code")["url"]
     before = run.service.head(path).expect(200)

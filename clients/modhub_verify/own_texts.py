@@ -37,7 +37,6 @@ def _text_of_owners_is_normalised_and_stripped(run: Run) -> None:
 
 @own_check("C-TXT-2")
 def _single_lines_have_no_breaks_and_no_overrides(run: Run) -> None:
-    """Of a title."""
     mod = mod_of(run)
     mark = mod.owner.mark
     title = mod.edited({"title": f"{mark} a\nb\tc \u202edefg\u2066"})["title"]
@@ -103,7 +102,6 @@ def _scripts_go_with_their_content_and_other_tags_alone(run: Run) -> None:
 
 @own_check("C-OWN-41", added=True)
 def _a_preview_is_what_is_stored(run: Run) -> None:
-    """And changes nothing."""
     mod = mod_of(run)
     before = mod.edited({"description": "<p>before</p>"})
     sent = {"text": "<p onclick='x()'>new <blink>text</blink></p>", "format": "html", "field": "description"}

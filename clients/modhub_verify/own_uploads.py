@@ -93,7 +93,6 @@ def _a_name_is_its_last_part(run: Run) -> None:
 
 @own_check("C-UP-9")
 def _an_empty_file_is_refused(run: Run) -> None:
-    """Of each kind."""
     mod = mod_of(run)
     for kind, query in (("css", "name=a.css"), ("images", "name=a.png"), ("code", "name=a.zip&version=empty")):
         mod.upload(kind, b"", query).expect_error(400)
@@ -187,7 +186,6 @@ def _an_entry_can_be_edited(run: Run) -> None:
 
 @own_check("C-NOTE-2")
 def _nothing_but_an_upload_makes_an_entry(run: Run) -> None:
-    """405 to everybody."""
     mod = mod_of(run)
     mod.owner.call("POST", mod.path("/changelog"), {"title": "x", "text": "x"}).expect(405)
     run.service.call("POST", mod.path("/changelog"), b"{}").expect(405)

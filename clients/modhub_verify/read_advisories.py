@@ -67,7 +67,6 @@ def advisories_are_found_by_the_first_five_digits(run: Run) -> None:
 
 @check("C-ADV-2", part="read", feature="modhub_moderation", added=True)
 def digits_of_a_prefix_may_be_capitals(run: Run) -> None:
-    """The same answer."""
     letters = [advisory["sha256"][:5] for advisory in _all(run) if not advisory["sha256"][:5].isdecimal()]
     for prefix in letters[:5] or ["abcde"]:
         require_equal(

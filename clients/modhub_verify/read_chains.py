@@ -83,7 +83,6 @@ def install_has_the_whole_chain(run: Run) -> None:
 
 @check("C-READ-3", part="read")
 def the_mod_itself_is_installed_last(run: Run) -> None:
-    """Also without requirements."""
     for mod in run.mods[:5]:
         single = read_single(run, mod).document()
         require_equal("the last entry of install", mod["guid"], single["install"][-1]["guid"])
@@ -111,7 +110,6 @@ def _reaches(requires: dict[str, set[str]], start: str, target: str) -> bool:
 
 @check("C-READ-4", part="read")
 def a_mod_that_several_need_appears_once(run: Run) -> None:
-    """In ``install``."""
     for single in read_chains(run):
         order = _order(single)
         require_equal(f"install of {single['id']}, each mod once", list(dict.fromkeys(order)), order)
@@ -139,7 +137,6 @@ def missing_names_what_is_not_published(run: Run) -> None:
 
 @check("C-READ-6", part="read", added=True)
 def missing_is_in_the_order_of_the_walk(run: Run) -> None:
-    """As first met."""
     for single in read_chains(run):
         require_equal(f"missing of {single['id']}", walk(single)[1], single["missing"])
 

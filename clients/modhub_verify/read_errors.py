@@ -88,7 +88,6 @@ def a_405_says_what_is_allowed(run: Run) -> None:
 
 @check("C-NOTE-2", part="read")
 def no_call_adds_an_entry_to_a_changelog(run: Run) -> None:
-    """405 always."""
     run.service.call("POST", f"/api/modhub/{UNKNOWN_ID}/changelog", b"{}", {"Content-Type": "application/json"}).expect(
         405
     )

@@ -74,7 +74,6 @@ def the_newest_build_and_each_build_can_be_downloaded(run: Run) -> None:
 
 @check("C-APP-7", part="read", feature="modhub_builds", added=True)
 def a_build_is_kept_by_caches_and_the_newest_asked_for(run: Run) -> None:
-    """By ``Cache-Control``."""
     for build in _builds(run):
         newest, same = (run.service.head(entry["url"]).expect(200) for entry in (build, build["versions"][0]))
         require("no-cache" in newest.names("Cache-Control"), f"{newest.call}: came {newest.header('Cache-Control')!r}.")
@@ -83,7 +82,6 @@ def a_build_is_kept_by_caches_and_the_newest_asked_for(run: Run) -> None:
 
 @check("C-APP-7", part="read", feature="modhub_builds", added=True)
 def an_unknown_system_has_no_build(run: Run) -> None:
-    """404."""
     for name in ("unheard-of", "Windows", "changelog"):
         run.service.get(f"/Modhub/app/{name}").expect(404)
 
@@ -121,7 +119,6 @@ def downloads_are_counted_by_version(run: Run) -> None:
 
 @check("C-DL-5", part="read", feature="modhub_downloads", added=True)
 def pages_can_be_ordered_by_downloads(run: Run) -> None:
-    """``sort=downloads`` of ``/Modhub``."""
     page = read_page(run, "/Modhub?sort=downloads")
     chosen = [option.get("value") for option in page.all("option") if "selected" in option]
     require("downloads" in chosen, f"/Modhub?sort=downloads: the order that is chosen is {chosen}.")

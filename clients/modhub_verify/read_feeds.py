@@ -111,7 +111,6 @@ def feeds_tell_what_was_deleted(run: Run) -> None:
 
 @check("C-PAGE-39", part="read", added=True)
 def an_authors_feed_has_their_mods_only(run: Run) -> None:
-    """404 for nobody."""
     for path in (f"/Modhub/by/{UNKNOWN_ID}/feed", f"/Modhub/by/{UNKNOWN_ID}/feed.json"):
         run.service.get(path).expect(404)
     author = find_author(run)

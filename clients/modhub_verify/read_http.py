@@ -81,7 +81,6 @@ def a_trailing_slash_is_the_address_without_it(run: Run) -> None:
 
 @check("C-HTTP-2", part="read", added=True)
 def reads_and_feeds_answer_other_origins(run: Run) -> None:
-    """Without credentials."""
     for path in (*_reads(run), "/Modhub/feed", "/Modhub/feed.json", f"/api/modhub/{UNKNOWN_ID}"):
         reply = run.service.get(path, origin="https://elsewhere.example")
         reply.expect_header("Access-Control-Allow-Origin", "*")
@@ -108,7 +107,6 @@ def a_preflight_allows_what_clients_send(run: Run) -> None:
 
 @check("C-HTTP-4", part="read", added=True)
 def other_origins_may_read_these_headers(run: Run) -> None:
-    """Of errors, too."""
     for path in (*_reads(run), f"/api/modhub/{UNKNOWN_ID}"):
         run.service.get(path).expect_named("Access-Control-Expose-Headers", *_EXPOSED_HEADERS)
 

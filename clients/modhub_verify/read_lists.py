@@ -60,7 +60,6 @@ def a_list_has_published_mods_only(run: Run) -> None:
 
 @check("C-LIST-2", part="read", added=True)
 def odd_parameters_of_a_list_become_defaults(run: Run) -> None:
-    """None is refused."""
     cases = [
         ("page=0", "page", 1),
         ("page=-3", "page", 1),
@@ -149,7 +148,6 @@ def a_search_finds_names_of_games(run: Run) -> None:
 
 @check("C-LIST-5", part="read")
 def a_search_folds_case_and_accents(run: Run) -> None:
-    """On both sides."""
     _, word = _some_word(run)
     expected = read_list(run, q=word)["total"]
     for variant in (

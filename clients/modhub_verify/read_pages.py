@@ -180,7 +180,6 @@ def a_mods_page_has_its_guid_and_digest(run: Run) -> None:
 
 @check("C-PRO-1", "C-READ-9", part="read", added=True)
 def a_mods_page_leads_to_its_download(run: Run) -> None:
-    """Without an account."""
     for mod in run.mods[:2]:
         links = read_page(run, mod["url"]).links()
         addresses = {find_asset(mod, "code")["url"], f"/api/modhub/{mod['id']}/download"}

@@ -46,7 +46,6 @@ def what_is_absent_cannot_be_reported(run: Run) -> None:
 
 @check("C-NTC-3", part="read", feature="modhub_moderation", added=True)
 def a_report_that_says_nothing_is_400(run: Run) -> None:
-    """With a sentence."""
     for value in _NOTHING:
         refused = _send(run, f"{run.mod_path}/reports", value).expect_error(400)
         require(refused.get("message"), f"{run.mod_path}/reports: the refusal has no sentence.")

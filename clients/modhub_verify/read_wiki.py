@@ -78,7 +78,6 @@ def headings_of_the_wiki_have_ids(run: Run) -> None:
 
 @check("C-WIKI-10", part="read", feature="modhub_wiki")
 def the_wiki_has_its_contract(run: Run) -> None:
-    """As Markdown."""
     reply = run.service.get("/api/modhub/doc/wiki").expect(200)
     require(reply.text.strip(), f"{reply.call}: it is empty.")
     require(

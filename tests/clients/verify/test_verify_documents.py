@@ -51,10 +51,10 @@ def test_150_clauses_are_verified() -> None:
     assert len({clause for check in CHECKS for clause in check.clauses}) >= 150
 
 
-def test_every_check_has_a_name_a_sentence_and_clauses() -> None:
+def test_every_check_has_a_name_of_its_own_and_clauses() -> None:
     names = Counter(check.name for check in CHECKS)
     assert [name for name, times in names.items() if times > 1] == []
-    assert [check.name for check in CHECKS if not check.run.__doc__ or not check.clauses] == []
+    assert [check.name for check in CHECKS if not check.clauses] == []
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/clients.md"])

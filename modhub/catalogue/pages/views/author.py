@@ -62,16 +62,16 @@ class ModCards:
         return updates_feed(request, updates, **head._asdict())
 
     def get_json_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
-        """The same."""
+        """The same mods as a JSON Feed."""
         updates = page_reader(request).selected_updates(selection, ListParams(size=size))
         return json_feed(request, head.path, head.page, head.title, update_items(request, updates))
 
     def count_changed(self, watch: ChangeWatch, but_of: Any, most: int) -> Any:
-        """One statement."""
+        """The statement that counts them."""
         return changed_total_statement(watch, but_of, most)
 
     def find_changed(self, watch: ChangeWatch, but_of: Any, dialect: str) -> Any:
-        """One statement."""
+        """The statement that finds their ids."""
         return changed_among_statement(watch, but_of, dialect)
 
 
