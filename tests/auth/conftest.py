@@ -16,18 +16,12 @@ from typing import Any
 
 import pytest
 
-from modhub_auth import container
 from modhub_auth.container import AuthServices
-from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_testing import TEST_SECRET, Site, Start
 from modhub_testing.service import free_port
+from tests.people import cheap_hashes, text_of
 
 Auth = Callable[..., "Site"]
-
-
-def cheap() -> QueuedHasher:
-    """argon2id with the least that it takes."""
-    return QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)
 
 
 @pytest.fixture
@@ -36,9 +30,7 @@ def auth(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Auth:
 
     def begin(**settings: Any) -> Site:
         settings.setdefault("modhub__mail_dir", "{folder}/mail")
-        # From the start: a hasher makes a hash of its own when it is made, which takes as long as a whole application.
-        with monkeypatch.context() as patch:
-            patch.setattr(container, "QueuedHasher", lambda _gate: cheap())
+        with cheap_hashes(monkeypatch):
             return start("modhub_auth", **settings)
 
     return begin
@@ -230,13 +222,6 @@ def new_mail_server() -> Iterator[Callable[[int], MailServer]]:
     yield new
     for server in made:
         server.close()
-
-
-def text_of(message: EmailMessage) -> str:
-    """The plain text of an email."""
-    body = message.get_body(("plain",))
-    assert body is not None
-    return str(body.get_content())
 
 
 class Mail:

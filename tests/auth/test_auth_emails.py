@@ -22,6 +22,7 @@ from modhub_auth.models import Link, OutgoingEmail, ResetRequest
 from modhub_auth.services import lock_account
 from modhub_testing.service import free_port
 from modhub_testing.workers import find_worker, run_worker
+from tests.people import text_of
 
 pytestmark = pytest.mark.slow
 
@@ -56,10 +57,6 @@ def test_registering_sends_a_confirmation_email(app: Any, person: Person, mail: 
     # The display name says who asked, as words: no mail program finds a link in it.
     assert "\nThe account's name is: Visit http evil example org\n" in text_of(message)
     assert "evil." not in message.as_string()
-
-
-def text_of(message: Any) -> str:
-    return str(message.get_body(("plain",)).get_content())
 
 
 def test_emails_name_the_site_as_its_operator_does(auth: Any, person: Person, mail: Any) -> None:

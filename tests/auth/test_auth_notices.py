@@ -15,6 +15,7 @@ from modhub_auth.models import Login, OutgoingEmail
 from modhub_auth.platform import logins
 from modhub_auth.platform.logins import PlatformIdentity
 from modhub_auth.signin import totp
+from tests.people import text_of
 
 pytestmark = pytest.mark.slow
 
@@ -43,10 +44,6 @@ def owner(app: Any) -> Any:
         assert account is not None
         logins.link_login(session, account, PlatformIdentity("steam", "7"))
     return app
-
-
-def text_of(message: Any) -> str:
-    return str(message.get_body(("plain",)).get_content())
 
 
 def do(app: Any, action: str, agent: str, **proof: str) -> Any:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, expect
 
 from modhub_testing.caller import Caller
+from tests.people import text_of
 
 PASSWORD = "correct horse battery"
 FOLLOWING = "/Modhub/following"
@@ -31,12 +32,6 @@ def newest_email(folder: Path, address: str, subject: str) -> EmailMessage:
                 return message
         time.sleep(0.1)
     raise AssertionError(f"no email with the subject {subject!r} has come")
-
-
-def text_of(message: EmailMessage) -> str:
-    body = message.get_body(("plain",))
-    assert body is not None
-    return str(body.get_content())
 
 
 def test_a_follower_hears_of_an_update(browser: Browser, serve_with: Any, tmp_path: Path) -> None:

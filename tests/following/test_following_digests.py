@@ -2,7 +2,6 @@
 
 import hmac
 from datetime import timedelta
-from email.message import EmailMessage
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -27,18 +26,11 @@ from modhub_testing.clocks import on_a_machine_that_is_ahead
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 from modhub_testing.workers import run_worker
+from tests.people import Person, register, text_of
 
 pytestmark = pytest.mark.postgres
 
-Person = Any
-"""A ``Person`` of conftest."""
 HERE = "/Modhub/following"
-
-
-def text_of(message: EmailMessage) -> str:
-    body = message.get_body(("plain",))
-    assert body is not None
-    return str(body.get_content())
 
 
 @pytest.fixture
@@ -70,7 +62,7 @@ def test_a_digest_says_each_change_once(
     # C-FOL-7, C-FOL-8, C-FOL-15
     assert make(site) == []  # what was there before is not new
     mod = ada.publish("Café HUD", "1.4", games=["Portal"])
-    ada.upload(mod, "1.5", "<p>Faster. See <a href='https://evil.example/x'>evil.example/x</a></p>")
+    ada.upload(mod, "1.5", changes="<p>Faster. See <a href='https://evil.example/x'>evil.example/x</a></p>")
     assert run(site, "--dry-run", "--json") == 0
     assert capsys.readouterr().out == f'{{"accountId":{follower.id},"frequency":"daily","versions":2}}\n'
     assert run(site) == 0
@@ -112,7 +104,7 @@ def test_a_digest_says_each_change_once(
 def test_followers_of_mods_and_games_hear_too(site: Site, ada: Person, bob: Person) -> None:
     # C-FOL-7
     mod = ada.publish("Tool", games=["Portal"])
-    eve = ada.another("Eve")
+    eve = register(ada.site, "Eve")
     bob.press(mod["url"], f"{mod['url']}/follow")
     eve.press("/Modhub?game=PORTAL", "/Modhub/following/game?game=PORTAL")
     for person in (bob, eve, ada):
@@ -139,7 +131,7 @@ def test_a_digest_says_what_is_new_as_it_is_now(site: Site, ada: Person, followe
     )
     form["format"] = "markdown"
     form.submit(status=303)
-    ada.upload(mod, "3", "<p>Taken back</p>")
+    ada.upload(mod, "3", changes="<p>Taken back</p>")
     (note, *_) = site.get(f"/api/modhub/{mod['id']}/changelog").json["notes"]
     ada.call("put_json", f"/api/modhub/{mod['id']}/changelog/{note['id']}", params={"text": ""})
     assert make(site) == [(follower.id, 2)]
@@ -151,7 +143,7 @@ def test_a_digest_says_what_is_new_as_it_is_now(site: Site, ada: Person, followe
 
 def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site: Site, ada: Person, follower: Person) -> None:
     # C-FOL-7, C-FOL-9
-    unconfirmed, blocked, silent = (ada.another(name, confirmed=name != "Una") for name in ("Una", "Bea", "Sil"))
+    unconfirmed, blocked, silent = (register(ada.site, name, confirmed=name != "Una") for name in ("Una", "Bea", "Sil"))
     for person in (unconfirmed, blocked, silent):
         person.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
     for person in (unconfirmed, blocked):

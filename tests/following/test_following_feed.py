@@ -18,9 +18,8 @@ from modhub_following.models import Reader
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import messages_on, new_visitor
+from tests.people import Person, register
 
-Person = Any
-"""A ``Person`` of conftest."""
 HERE = "/Modhub/following"
 ADDRESS = f"{HERE}/feed-address"
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -65,8 +64,8 @@ def test_a_feed_reader_without_a_session_gets_what_is_followed(site: Site, ada: 
     atom, twin = make_feed(follower)
     other, draft = ada.publish("Other", "1", games=["Portal"]), ada.draft("Draft")
     ada.upload(draft, "1")
-    ada.upload(other, "2", "<p>Faster.</p>")
-    ada.another("Eve").publish("Of nobody followed")
+    ada.upload(other, "2", changes="<p>Faster.</p>")
+    register(ada.site, "Eve").publish("Of nobody followed")
     assert titles(site, atom) == ["Other 2", "Other 1", "Tool 1"]
     feed = new_visitor(site).get(twin)
     assert [item["title"] for item in feed.json["items"]] == ["Other 2", "Other 1", "Tool 1"]

@@ -13,11 +13,10 @@ from modhub_following.models import Follow, Reader
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, new_visitor
+from tests.people import Person, register
 
 pytestmark = pytest.mark.slow
 
-Person = Any
-"""A ``Person`` of conftest."""
 HERE = "/Modhub/following"
 
 
@@ -43,7 +42,7 @@ def test_the_page_says_what_is_new(site: Site, ada: Person, bob: Person) -> None
     # C-FOL-3
     mod = ada.publish("Tool")
     bob.press(mod["url"], f"{mod['url']}/follow")
-    ada.upload(mod, "2", "<p>Counts <b>laps</b> &lt;i&gt;</p>")
+    ada.upload(mod, "2", changes="<p>Counts <b>laps</b> &lt;i&gt;</p>")
 
     def said() -> list[str]:
         lines = bob.pages.get(HERE).html.select(".card .changes")
@@ -73,7 +72,7 @@ def test_a_reader_follows_a_mod_an_author_and_a_game(site: Site, ada: Person, bo
     assert listed(bob) == ["Portal & 2", "Ada", "Tool"]
     assert new(bob) == ["Tool"]
     # What is new there comes first; a mod that is reached in three ways is listed once.
-    eve = ada.another("Eve")
+    eve = register(ada.site, "Eve")
     eve.publish("By game", games=["portal & 2"])
     eve.publish("Of nobody followed", games=["Other"])
     ada.publish("By author", games=["Portal & 2"])
@@ -90,7 +89,7 @@ def test_a_reader_follows_a_mod_an_author_and_a_game(site: Site, ada: Person, bo
 
 def test_an_owner_sees_how_many_follow_a_mod(site: Site, ada: Person, bob: Person) -> None:
     # C-FOL-16
-    mod, eve = ada.publish("Tool"), ada.another("Eve")
+    mod, eve = ada.publish("Tool"), register(ada.site, "Eve")
     other = ada.publish("Other")
 
     def said(mod: Any) -> str:
@@ -229,7 +228,7 @@ def test_following_ends_with_the_mod_and_with_the_account(site: Site, ada: Perso
     mod, _other = ada.publish("Tool"), ada.publish("Other")
     bob.press(mod["url"], f"{mod['url']}/follow")
     bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
-    eve = ada.another("Eve")
+    eve = register(ada.site, "Eve")
     eve.press("/Modhub?game=portal", "/Modhub/following/game?game=portal")
     ada.site.delete(f"/api/modhub/{mod['id']}", headers={"Authorization": f"Bearer {ada.token}"}, status=204)
     assert listed(bob) == ["Ada"]

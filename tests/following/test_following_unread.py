@@ -1,7 +1,5 @@
 """The number of what is unread, beside the entry in the navigation, and how a reader marks it as seen."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import update
 
@@ -11,9 +9,8 @@ from modhub_following.models import Reader
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
+from tests.people import Person, register
 
-Person = Any
-"""A ``Person`` of conftest."""
 HERE = "/Modhub/following"
 SEEN = f"{HERE}/seen"
 
@@ -39,8 +36,8 @@ def test_what_changed_since_it_is_followed_is_unread_until_it_is_marked(ada: Per
     ada.upload(mod, "3")
     assert unread(bob) == "1"  # a mod, reached in three ways
     ada.publish("By the author", games=["Other"])
-    ada.another("Eve").publish("For the game", games=["portal"])
-    ada.another("Zoe").publish("Of nobody")
+    register(ada.site, "Eve").publish("For the game", games=["portal"])
+    register(ada.site, "Zoe").publish("Of nobody")
     bob.publish("My own", games=["Portal"])
     assert [unread(bob, path) for path in ("/Modhub", mod["url"], HERE, "/Modhub/mine", HERE)] == ["3"] * 5
     page = bob.pages.get(HERE)
@@ -71,7 +68,7 @@ def test_the_cards_of_what_is_unread_say_so(ada: Person, bob: Person) -> None:
     bob.publish("My own", games=["Portal"])
     ada.upload(mod, "2")
     ada.publish("By the author")
-    eve = ada.another("Eve")
+    eve = register(ada.site, "Eve")
     theirs = eve.publish("For the game", games=["portal"])
     bob.press(theirs["url"], f"{theirs['url']}/follow")
     eve.upload(theirs, "2")  # new for who follows the game, updated for who follows the mod

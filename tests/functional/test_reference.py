@@ -24,13 +24,13 @@ from modhub.server.protocol_errors import ERROR_CODES
 from modhub_auth.container import AuthServices
 from modhub_auth.publisher_keys import create_key
 from modhub_auth.signin import totp
-from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_downloads.worker import DownloadWriter
 from modhub_moderation.advisories.limits import AdvisoryKind
 from modhub_moderation.advisories.services import create_advisories
 from modhub_sync.snapshots import SnapshotMaker
 from modhub_testing import Site, Start
 from modhub_testing.reference import Example, calls, described, example_differences, examples, for_programs, sent_bodies
+from tests.people import cheap_hasher
 
 PAGE = "/Modhub/doc"
 FEATURES = {
@@ -154,7 +154,7 @@ class World:
         icon = folder / "icon.png"
         icon.write_bytes(FILES["view.png"])
         add_game(Admin(site.config), "Portal 2", None, icon)
-        site.find_service(AuthServices).passwords = QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)
+        site.find_service(AuthServices).passwords = cheap_hasher()
         owner = self.register("owner")
         self.token, self.owner_id = owner["accessToken"], owner["accountId"]
         with site.databases.write_session.begin() as session:

@@ -7,8 +7,9 @@ from sqlalchemy import select
 
 from modhub_moderation.cases.models import Case, Notice
 from modhub_testing import Site, Start
+from tests.people import Person
 
-from .conftest import Person, begin
+from .conftest import begin
 
 STRANGER = {"name": "Sam Stranger", "email": "sam@example.org"}
 

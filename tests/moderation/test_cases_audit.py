@@ -13,9 +13,10 @@ from modhub_moderation.cases import decisions, upkeep
 from modhub_moderation.cases.effects import begin_measures
 from modhub_moderation.cases.models import Decision, DecisionKind
 from modhub_testing import Site
+from tests.people import Person
 
 from .cases_kit import make_case, rule, ruling_of
-from .conftest import Person, make_moderator
+from .conftest import make_moderator
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 

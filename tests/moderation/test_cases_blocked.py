@@ -18,9 +18,10 @@ from modhub_auth.signin import totp
 from modhub_moderation.cases.models import DecisionKind
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on, new_visitor
+from tests.people import PASSWORD, Person, register, text_of
 
 from .cases_kit import FACTS, make_case, rule, ruling_of
-from .conftest import PASSWORD, Person, make_moderator, register, text_of
+from .conftest import make_moderator
 
 pytestmark = pytest.mark.slow
 LOGIN = "/Modhub/account/login"

@@ -17,9 +17,10 @@ from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appea
 from modhub_moderation.cases.models import AppealOutcome, Decision, DecisionKind, Measure, Origin
 from modhub_moderation.models import Moderator
 from modhub_testing import Site
+from tests.people import Person, emails_to, register, text_of
 
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, case_of, make_case, rule, ruling_of
-from .conftest import Person, emails_to, make_moderator, register, text_of
+from .conftest import make_moderator
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ import pytest
 from modhub_moderation.cases.models import DecisionKind
 from modhub_testing import Site
 from modhub_testing.pages import messages_on, new_visitor
+from tests.people import Person
 
 from .cases_kit import make_case, rule, ruling_of
-from .conftest import Person
 
 pytestmark = pytest.mark.slow
 CASES = "/Modhub/moderation/cases"

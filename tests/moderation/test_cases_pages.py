@@ -11,9 +11,10 @@ from modhub_auth.models import Account, Authenticator
 from modhub_moderation.cases.models import Decision, DecisionKind
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on, new_visitor
+from tests.people import Person, text_of
 
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, make_case, rule, ruling_of
-from .conftest import Person, make_moderator, text_of
+from .conftest import make_moderator
 
 pytestmark = pytest.mark.slow
 CASES = "/Modhub/moderation/cases"

@@ -31,9 +31,10 @@ from modhub_moderation.cases.queue_bulk import BulkItem, decide_item
 from modhub_moderation.cases.queue_models import FirstPublication
 from modhub_moderation.cases.services import lock_case_owner
 from modhub_testing import Site
+from tests.people import Person
 
 from .cases_kit import case_of, make_case, rule, ruling_of
-from .conftest import Person, make_moderator
+from .conftest import make_moderator
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 

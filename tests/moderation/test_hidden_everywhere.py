@@ -23,9 +23,10 @@ from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, new_visitor
 from modhub_testing.reference import calls
 from modhub_testing.workers import run_worker
+from tests.people import Person, register
 
 from .cases_kit import make_case, rule, ruling_of
-from .conftest import Person, begin, make_moderator, register
+from .conftest import begin, make_moderator
 
 pytestmark = [pytest.mark.long, pytest.mark.postgres]
 

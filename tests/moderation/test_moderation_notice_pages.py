@@ -10,8 +10,8 @@ from modhub_moderation.cases.models import Case
 from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
+from tests.people import Person, emails_to, register, text_of
 
-from .conftest import Person, emails_to, register, text_of
 from .reporters import STRANGER, cases_of, notices_of, report, start_moderated
 
 pytestmark = pytest.mark.slow

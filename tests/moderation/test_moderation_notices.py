@@ -18,8 +18,8 @@ from modhub_moderation.notices import views
 from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod
 from modhub_testing.workers import run_worker
+from tests.people import Person, register
 
-from .conftest import Person, register
 from .reporters import STRANGER, cases_of, notices_of, report, start_moderated
 
 pytestmark = pytest.mark.slow

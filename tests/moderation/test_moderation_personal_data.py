@@ -21,18 +21,17 @@ from modhub.blobs import BlobStore
 from modhub.blobs.models import StoredBlob
 from modhub.events import DatabaseRestored
 from modhub.workers import RoundFailed
-from modhub_auth import container
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login, OutgoingEmail
 from modhub_auth.services import lock_account
-from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_moderation.cases.models import DecisionKind
 from modhub_moderation.personal_data import services
 from modhub_moderation.personal_data.maker import EMAIL_KIND, make_archive, make_archives
 from modhub_moderation.personal_data.models import DataArchive
 from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
+from tests.people import cheap_hashes
 
 from .cases_kit import make_case, rule, ruling_of
 
@@ -47,8 +46,7 @@ ALL = "modhub_auth modhub_following modhub_profiles modhub_tags modhub_moderatio
 @pytest.fixture
 def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
     """With hashes that take no time."""
-    with monkeypatch.context() as patch:
-        patch.setattr(container, "QueuedHasher", lambda _gate: QueuedHasher(HashingGate(), memory_kib=8, time_cost=1))
+    with cheap_hashes(monkeypatch):
         return start(ALL, modhub__mail_dir="{folder}/mail")
 
 

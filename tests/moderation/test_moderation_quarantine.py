@@ -20,8 +20,8 @@ from modhub_moderation.cases.rulings import Ruling
 from modhub_moderation.notices.models import Publication
 from modhub_testing import Site, Start
 from modhub_testing.mods import mod_address
+from tests.people import Person, emails_to, register, text_of
 
-from .conftest import Person, emails_to, register, text_of
 from .reporters import cases_of, notices_of, report, start_moderated
 
 pytestmark = pytest.mark.slow

@@ -15,15 +15,15 @@ from modhub.catalogue.request_schemas import NewMod
 from modhub.catalogue.services import create_mod
 from modhub.content.limits import MB
 from modhub.db import now
-from modhub_auth import container, publisher_keys
+from modhub_auth import publisher_keys
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.models import Account
 from modhub_auth.services import lock_account
-from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_moderation.quotas import services, subscribers
 from modhub_moderation.quotas.models import CountedUpload
 from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
+from tests.people import cheap_hashes
 
 pytestmark = pytest.mark.slow
 
@@ -40,10 +40,7 @@ def begin(start: Start, monkeypatch: pytest.MonkeyPatch) -> Begin:
 
     def start_with(**settings: str) -> Site:
         named = {f"modhub_moderation__{name}": value for name, value in settings.items()}
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                container, "QueuedHasher", lambda _gate: QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)
-            )
+        with cheap_hashes(monkeypatch):
             return start("modhub_auth modhub_moderation", modhub__mail_dir="{folder}/mail", **named)
 
     return start_with

@@ -15,8 +15,9 @@ from modhub_auth.models import Account, Authenticator
 from modhub_moderation.models import Moderator
 from modhub_testing import Site, Start
 from modhub_testing.pages import new_visitor
+from tests.people import Person, register
 
-from .conftest import Person, begin, register
+from .conftest import begin
 
 pytestmark = pytest.mark.slow
 DESK = "/Modhub/moderation"

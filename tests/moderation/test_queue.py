@@ -20,9 +20,9 @@ from modhub_moderation.cases.queue_titles import compare_titles, shape_of
 from modhub_moderation.cases.rulings import Ruling
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on
+from tests.people import Person
 
 from .cases_kit import make_case, rule, ruling_of
-from .conftest import Person
 
 pytestmark = pytest.mark.slow
 

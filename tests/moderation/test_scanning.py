@@ -19,7 +19,6 @@ from modhub.events import AccountDeleted
 from modhub.server.rules import IBodyRules
 from modhub_auth import container
 from modhub_auth.models import Login
-from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_moderation.models import Moderator
 from modhub_moderation.scanning.container import MOST_AT_ONCE, Scanning
 from modhub_moderation.scanning.models import ScanHit, WaitingFile
@@ -29,6 +28,7 @@ from modhub_testing.clamd import RULE, FakeClamd
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 from modhub_testing.workers import run_worker
+from tests.people import cheap_hasher
 
 FEATURES = "modhub_auth modhub_profiles modhub_builds modhub_moderation"
 PASSWORD = "correct horse battery"
@@ -86,8 +86,7 @@ def clamd(listening: FakeClamd) -> Iterator[FakeClamd]:
 
 @pytest.fixture(autouse=True)
 def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    hasher = lambda _gate: QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)  # noqa: E731
-    monkeypatch.setattr(container, "QueuedHasher", hasher)
+    monkeypatch.setattr(container, "QueuedHasher", cheap_hasher)
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 from modhub_moderation.cases.models import DecisionKind
 from modhub_testing import Site, Start
+from tests.people import PASSWORD, Person, register
 
 from .cases_kit import make_case, rule, ruling_of
-from .conftest import PASSWORD, Person, register
 
 
 def test_hidden_stays_hidden_and_nothing_else_is_visible(start: Start, site: Site, ada: Person, mo: Person) -> None:

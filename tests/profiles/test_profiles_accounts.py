@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from modhub_auth import container, publisher_keys
+from modhub_auth import publisher_keys
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.services import lock_account
-from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_profiles.models import AuthorProfile, ModLinks
 from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, new_visitor
+from tests.people import cheap_hashes
 
 PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
 
@@ -18,8 +18,7 @@ PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
 @pytest.fixture
 def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
     """With hashes that take no time."""
-    with monkeypatch.context() as patch:
-        patch.setattr(container, "QueuedHasher", lambda _gate: QueuedHasher(HashingGate(), memory_kib=8, time_cost=1))
+    with cheap_hashes(monkeypatch):
         return start("modhub_auth modhub_profiles", modhub__mail_dir="{folder}/mail")
 
 
