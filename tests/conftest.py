@@ -30,6 +30,12 @@ def nothing_written_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeated_lines, "_written", {})
 
 
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for locks longer than usual: on a slow machine the 503 of a busy database would fail a race."""
+    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """In CI a program that is missing is no reason to prove less."""

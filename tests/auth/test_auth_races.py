@@ -21,17 +21,11 @@ from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, ClientSession, Link, Login
 from modhub_auth.signin import recovery
 
-pytestmark = [pytest.mark.process, pytest.mark.postgres]
+pytestmark = [pytest.mark.process, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
 
 CONTENDERS = 8
 WAIT = 120
 Person = dict[str, str]
-
-
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for locks longer than usual: on a slow machine the 503 of a busy database would fail these tests."""
-    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
 
 def at_once(calls: list[Callable[[], Any]]) -> list[Any]:

@@ -7,13 +7,7 @@ from sqlalchemy import text
 
 from modhub_testing import stored_files
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
-
-
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch):
-    """Wait for locks longer than usual: on a slow machine the 503 of a busy database would fail these tests."""
-    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
+pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
 
 
 def at_once(calls):

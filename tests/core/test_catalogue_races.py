@@ -30,17 +30,11 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
 
 MB = 1024 * 1024
 AT_ONCE = 8
 GUID = "11111111-2222-4333-8444-555555555555"
-
-
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for locks longer than usual: on a slow machine the 503 of a busy database would fail these tests."""
-    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
 
 @pytest.fixture

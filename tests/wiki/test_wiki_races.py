@@ -7,16 +7,10 @@ import pytest
 
 from modhub_testing import Site, Start
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
 
 KEYS = "wiki-key Modhub:wiki"
 WRITERS = 8
-
-
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for locks longer than usual: on a slow machine the 503 of a busy database would fail these tests."""
-    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
 
 def at_once(site: Site, count: int, call: Any) -> list[Any]:
