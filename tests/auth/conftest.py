@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -111,24 +110,6 @@ def contend(contenders: Contenders) -> Callable[..., tuple[list[Any], int]]:
             raise
         answers = [answer for report in reported for answer in report["answers"]]
         return answers, sum(report["verified"] for report in reported)
-
-    return run
-
-
-@pytest.fixture
-def race(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Callable[[], Any]]], list[Any]]:
-    """``race(calls)``: every call in a thread of its own, all let go at the same moment; what each answered."""
-    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
-
-    def run(calls: list[Callable[[], Any]]) -> list[Any]:
-        barrier = threading.Barrier(len(calls))
-
-        def wait_and_call(call: Callable[[], Any]) -> Any:
-            barrier.wait(120)
-            return call()
-
-        with ThreadPoolExecutor(len(calls)) as pool:
-            return [future.result(120) for future in [pool.submit(wait_and_call, call) for call in calls]]
 
     return run
 

@@ -19,6 +19,7 @@ from modhub_auth.platform import logins
 from modhub_auth.platform.logins import PlatformIdentity
 from modhub_auth.signin import page_sessions, recovery, totp
 from modhub_testing.pages import messages_on, new_visitor
+from tests.races import at_once
 
 from .conftest import send
 
@@ -297,7 +298,8 @@ def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_
 
 
 @pytest.mark.postgres
-def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: Person, race: Any) -> None:
+@pytest.mark.usefixtures("patience")
+def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: Person) -> None:
     """Whichever comes first: the account's row is locked, and the session is read after that."""
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     done = {True: 0, False: 0}
@@ -325,7 +327,7 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: P
                 return False
             return True
 
-        _, linked = race([reset, link])
+        _, linked = at_once([reset, link])
         done[linked] += 1
         with own.databases.readonly_session() as session:
             ways = session.scalars(select(Login.kind).where(Login.account_id == account_id)).all()
@@ -333,7 +335,8 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: P
     assert sum(done.values()) == 12
 
 
-def test_a_platform_signs_nobody_in_by_a_login_that_a_reset_takes_away(app: Any, race: Any) -> None:
+@pytest.mark.usefixtures("patience")
+def test_a_platform_signs_nobody_in_by_a_login_that_a_reset_takes_away(app: Any) -> None:
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     for number in range(8):
         identity = PlatformIdentity("steam", str(number))
@@ -355,7 +358,7 @@ def test_a_platform_signs_nobody_in_by_a_login_that_a_reset_takes_away(app: Any,
             except ApiError:
                 return
 
-        race([reset, arrive])
+        at_once([reset, arrive])
         with own.databases.readonly_session() as session:
             mine = select(func.count()).select_from(PageSession).where(PageSession.account_id == account_id)
             assert session.scalar(mine) == 0
@@ -421,7 +424,8 @@ def test_an_account_that_is_gone_is_no_ones(app: Any, person: Person, mail: Any)
 
 
 @pytest.mark.postgres
-def test_a_confirmation_beside_a_reset_keeps_no_session(app: Any, race: Any) -> None:
+@pytest.mark.usefixtures("patience")
+def test_a_confirmation_beside_a_reset_keeps_no_session(app: Any) -> None:
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     for number in range(8):
         with own.databases.write_session.begin() as session:
@@ -446,7 +450,7 @@ def test_a_confirmation_beside_a_reset_keeps_no_session(app: Any, race: Any) -> 
                 return False
             return True
 
-        race([reset, confirm])
+        at_once([reset, confirm])
         with own.databases.readonly_session() as session:
             login = session.get_one(Login, login_id)
             assert (login.verified, login.password_hash) == (True, "another hash")

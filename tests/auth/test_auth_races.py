@@ -1,10 +1,9 @@
 """Races: of many concurrent uses exactly one succeeds."""
 
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
-from threading import Barrier, Event
+from threading import Event
 from typing import Any
 
 import pytest
@@ -20,24 +19,13 @@ from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, ClientSession, Link, Login
 from modhub_auth.signin import recovery
+from tests.races import at_once
 
 pytestmark = [pytest.mark.process, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
 
 CONTENDERS = 8
 WAIT = 120
 Person = dict[str, str]
-
-
-def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
-    """Run every call in a thread of its own, all let go at the same moment."""
-    barrier = Barrier(len(calls))
-
-    def wait_and_call(call: Callable[[], Any]) -> Any:
-        barrier.wait(WAIT)
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result(WAIT) for future in [pool.submit(wait_and_call, call) for call in calls]]
 
 
 def post(app: Any, path: str, body: dict[str, str]) -> Any:

@@ -1,18 +1,12 @@
 """Concurrent publishing: every build is kept, every section appears once, each removal takes a different one."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 from sqlalchemy import text
 
 from modhub_testing import stored_files
+from tests.races import at_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
-
-
-def at_once(calls):
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result() for future in [pool.submit(call) for call in calls]]
 
 
 def test_twelve_builds_of_one_system_are_all_kept(agents):

@@ -4,7 +4,7 @@ import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
+from tests.races import at_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
 
@@ -46,14 +47,7 @@ def sites(start: Start) -> tuple[Site, Site]:
 
 def together(sites: tuple[Site, Site], acts: list[Callable[[Site], Any]]) -> list[Any]:
     """The answers of all ``acts``, begun at one moment, every other one on the second application."""
-    barrier = threading.Barrier(len(acts))
-
-    def run(at: int) -> Any:
-        barrier.wait(timeout=60)
-        return acts[at](sites[at % 2].as_account(OWNER))
-
-    with ThreadPoolExecutor(len(acts)) as pool:
-        return list(pool.map(run, range(len(acts))))
+    return at_once([partial(act, sites[at % 2].as_account(OWNER)) for at, act in enumerate(acts)])
 
 
 def all_is_well(site: Site) -> None:

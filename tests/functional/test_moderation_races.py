@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from modhub_testing.caller import Caller, CallerResponse, patiently
+from modhub_testing.caller import Caller, CallerResponse
 from modhub_testing.clamd import FakeClamd
 from modhub_testing.form_browser import Browser
 from modhub_testing.service import PASSWORD, Installation
+from tests.races import patiently_at_once
 
 pytestmark = [pytest.mark.long, pytest.mark.postgres]
 
@@ -80,17 +81,6 @@ def moderators(service: Installation) -> tuple[Moderator, Moderator]:
     """Each at the other process."""
     here, there = (process.port for process in service.processes)
     return Moderator(service, "mo", here), Moderator(service, "otto", there)
-
-
-def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
-    barrier = threading.Barrier(len(calls))
-
-    def make(call: Callable[[], Any]) -> Any:
-        barrier.wait(PATIENCE)
-        return patiently(call)
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(make, calls))
 
 
 def outcomes(answers: list[CallerResponse]) -> dict[Any, int]:
@@ -160,7 +150,7 @@ def test_of_two_moderators_at_two_processes_one_decides(
         tokens = [moderator.browser.form(case) for moderator in moderators]
         kinds = ("hide", "dismiss")
         deciding = zip(moderators, kinds, tokens, strict=True)
-        answers = at_once([partial(who.decide, case, kind, token) for who, kind, token in deciding])
+        answers = patiently_at_once([partial(who.decide, case, kind, token) for who, kind, token in deciding])
         assert sorted(answer.status for answer in answers) == [303, 409]
         refused = next(answer for answer in answers if answer.status == 409)
         assert b'data-message="decided_already"' in refused.body
@@ -176,10 +166,10 @@ def test_calls_at_two_processes_never_pass_a_quota(service: Installation) -> Non
     # C-QUO-2, C-QUO-4, C-QUO-6
     own = service.register("eager")
     mods = [own.new_mod(f"Mod {number}")["id"] for number in range(CALLS)]
-    created = at_once([partial(own.ask, "POST", "/api/modhub", {"title": "One more"})] * CALLS)
+    created = patiently_at_once([partial(own.ask, "POST", "/api/modhub", {"title": "One more"})] * CALLS)
     assert outcomes(created) == {(201, None): 4, (403, "quota"): CALLS - 4}
     assert own.need(200, "GET", "/api/modhub/mine")["count"] == CALLS + 4
-    sent = at_once([partial(own.send_file, mod, "code", b"code", version="1") for mod in mods])
+    sent = patiently_at_once([partial(own.send_file, mod, "code", b"code", version="1") for mod in mods])
     assert outcomes(sent) == {(201, None): CALLS // 2, (429, "quota"): CALLS // 2}
     stored = [mod for mod in own.need(200, "GET", "/api/modhub/mine")["mods"] if mod["assets"]]
     assert len(stored) == CALLS // 2

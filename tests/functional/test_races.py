@@ -6,15 +6,14 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 import pytest
 
-from modhub_testing.caller import Caller, CallerResponse, patiently
+from modhub_testing.caller import Caller, CallerResponse
 from modhub_testing.service import PASSWORD
+from tests.races import patiently_at_once
 
 pytestmark = pytest.mark.postgres
 
@@ -24,18 +23,6 @@ MB = 1024 * 1024
 @pytest.fixture(scope="module")
 def own(service) -> Caller:
     return service.register("racer")
-
-
-def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
-    """Make all the calls, each in a thread of its own, none before all are ready."""
-    barrier = threading.Barrier(len(calls))
-
-    def make(call: Callable[[], Any]) -> Any:
-        barrier.wait()
-        return patiently(call)
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(make, calls))
 
 
 def statuses(answers: list[CallerResponse]) -> dict[int, int]:
@@ -59,7 +46,9 @@ def test_of_eight_uploads_of_one_version_one_is_taken(service, own):
         version = f"2.{turn}"
         before = len(service.stored())
         contents = [random.Random(number).randbytes(300_000 + number) for number in range(8)]
-        sent = at_once([lambda c=c, v=version: own.send_file(mod["id"], "code", c, version=v) for c in contents])
+        sent = patiently_at_once(
+            [lambda c=c, v=version: own.send_file(mod["id"], "code", c, version=v) for c in contents]
+        )
         assert statuses(sent) == {201: 1, 409: 7}
         assert len(service.stored()) == before + 1, "what was refused is not kept"
         won = contents[[answer.status for answer in sent].index(201)]
@@ -79,7 +68,7 @@ def test_images_never_pass_ten_megabytes(service, own):
     for _ in range(4):
         assert own.send_file(mod["id"], "images", bytes(2 * MB), "image/png").status == 201
     before = len(service.stored())
-    sent = at_once([lambda: own.send_file(mod["id"], "images", bytes(2 * MB), "image/png")] * 8)
+    sent = patiently_at_once([lambda: own.send_file(mod["id"], "images", bytes(2 * MB), "image/png")] * 8)
     assert statuses(sent) == {201: 1, 413: 7}
     assert len(service.stored()) == before + 1
     assert {answer.json["limitBytes"] for answer in sent if answer.status == 413} == {10 * MB}
@@ -132,7 +121,7 @@ def test_different_versions_at_once_are_all_taken_and_belong_together(service, o
         try:
             for eight in (names[:8], names[8:]):
                 calls = [lambda n=n: own.send_file(mod["id"], "code", contents[n], version=n) for n in eight]
-                sent += at_once(calls)
+                sent += patiently_at_once(calls)
         finally:
             done.set()
         assert all(future.result() for future in reading)
@@ -149,7 +138,7 @@ def test_of_eight_refreshes_of_one_token_one_is_answered(service):
     session = caller.need(201, "POST", "/api/auth/register", credentials)
     for _ in range(5):
         token = {"refreshToken": session["refreshToken"]}
-        sent = at_once([lambda token=token: caller.ask("POST", "/api/auth/refresh", token)] * 8)
+        sent = patiently_at_once([lambda token=token: caller.ask("POST", "/api/auth/refresh", token)] * 8)
         assert statuses(sent) == {200: 1, 401: 7}
         session = next(answer.json for answer in sent if answer.status == 200)
         bearer = {"Authorization": f"Bearer {session['accessToken']}"}
@@ -164,7 +153,9 @@ def test_of_eight_registrations_of_one_address_one_is_made(service):
         name = new_name()
         spellings = [f"Twin{name}@example.org", f" twin{name}@EXAMPLE.org "] * 4
         registrations = [{"email": spelling, "password": PASSWORD} for spelling in spellings]
-        sent = at_once([partial(caller.ask, "POST", "/api/auth/register", fields) for fields in registrations])
+        sent = patiently_at_once(
+            [partial(caller.ask, "POST", "/api/auth/register", fields) for fields in registrations]
+        )
         assert statuses(sent) == {201: 1, 409: 7}
         assert caller.ask("POST", "/api/auth/login", registrations[1]).status == 200
 
@@ -177,7 +168,7 @@ def test_whatever_meets_a_deletion_is_done_before_it_or_refused(service, own):
         path, mod_id = f"/api/modhub/{mod['id']}", mod["id"]
         if not turn % 2:
             assert own.send_file(mod_id, "code", b"x", version="1").status == 201
-        sent = at_once(
+        sent = patiently_at_once(
             [
                 lambda m=mod_id: own.send_file(m, "code", bytes(50_000), version="2"),
                 lambda m=mod_id: own.send_file(m, "images", bytes(50_000), "image/png"),
@@ -202,7 +193,7 @@ def test_two_edits_that_contradict_each_other_never_both_pass(service, own):
     other = own.new_mod("Other")["guid"]
     for turn in range(8):
         path = f"/api/modhub/{own.new_mod(f'Skew {turn}')['id']}"
-        sent = at_once(
+        sent = patiently_at_once(
             [
                 lambda p=path: own.ask("PUT", p, {"requires": [other]}),
                 lambda p=path: own.ask("PUT", p, {"conflictsWith": [other]}),
@@ -261,7 +252,7 @@ def test_a_read_is_never_older_than_what_was_acknowledged_before_it(service, own
     for reader in readers:
         reader.start()
     try:
-        at_once([partial(register.write, own, writer) for writer in range(8)])
+        patiently_at_once([partial(register.write, own, writer) for writer in range(8)])
     finally:
         register.done.set()
         for reader in readers:

@@ -1,16 +1,15 @@
 """A file with malware beside sixteen others, sent to two processes at once."""
 
 import random
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
 
 from modhub_moderation.scanning.probe import EICAR
-from modhub_testing.caller import Caller, CallerResponse, patiently
 from modhub_testing.clamd import RULE, FakeClamd
+from tests.races import patiently_at_once
 
 pytestmark = [pytest.mark.long, pytest.mark.postgres]
 
@@ -33,7 +32,9 @@ def test_malware_is_refused_beside_sixteen_other_uploads(services: Any, kind: st
     for turn in range(TURNS):
         contents = [random.Random(turn * 100 + number).randbytes(700_000) for number in range(OTHERS)]
         contents.insert(turn * 7, contents[0][:400_000] + EICAR + contents[0][400_000:])
-        answers = at_once(own, mods, contents, str(turn))
+        sent = zip(mods, contents, strict=True)
+        calls = [partial(own.send_file, mod, "code", content, version=str(turn)) for mod, content in sent]
+        answers = patiently_at_once(calls)
         assert [answer.status == 201 for answer in answers] == [EICAR not in content for content in contents]
         refused = answers[turn * 7]
         assert (refused.status, refused.json["error"]) == (400, "rejected_by_scan")
@@ -45,14 +46,3 @@ def test_malware_is_refused_beside_sixteen_other_uploads(services: Any, kind: st
     assert service.rows("SELECT rule FROM moderation_scan_hit") == [(RULE,)] * TURNS
     assert RULE in service.log()
     assert "Traceback" not in service.log()
-
-
-def at_once(own: Caller, mods: list[int], contents: list[bytes], version: str) -> list[CallerResponse]:
-    barrier = threading.Barrier(len(mods))
-
-    def send(mod: int, content: bytes) -> CallerResponse:
-        barrier.wait()
-        return patiently(lambda: own.send_file(mod, "code", content, version=version))
-
-    with ThreadPoolExecutor(len(mods)) as pool:
-        return list(pool.map(send, mods, contents))

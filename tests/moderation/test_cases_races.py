@@ -1,6 +1,5 @@
 """Two at once: of two moderators one decides; a notice joins a case that is being decided, or opens the next one."""
 
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +31,7 @@ from modhub_moderation.cases.queue_models import FirstPublication
 from modhub_moderation.cases.services import lock_case_owner
 from modhub_testing import Site
 from tests.people import Person
+from tests.races import at_once
 
 from .cases_kit import case_of, make_case, rule, ruling_of
 from .conftest import make_moderator
@@ -39,19 +39,17 @@ from .conftest import make_moderator
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 
-def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """What each returned, or the code of what refused it."""
-    barrier = threading.Barrier(len(calls))
+def outcome(call: Callable[[], Any]) -> Any:
+    """What it returned, or the code of what refused it."""
+    try:
+        return call()
+    except ApiError as refused:
+        return refused.code
 
-    def run(call: Callable[[], Any]) -> Any:
-        barrier.wait(60)
-        try:
-            return call()
-        except ApiError as refused:
-            return refused.code
 
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result(120) for future in [pool.submit(run, call) for call in calls]]
+def outcomes_of(*calls: Callable[[], Any]) -> list[Any]:
+    """The outcomes of calls at one moment."""
+    return at_once([partial(outcome, call) for call in calls])
 
 
 @pytest.mark.parametrize("kind", [DecisionKind.HIDE, DecisionKind.BLOCK], ids=lambda kind: kind.value)
@@ -59,7 +57,7 @@ def test_of_two_moderators_one_decides(site: Site, ada: Person, mo: Person, kind
     # C-CAS-4
     other = make_moderator(site, "Otto")
     case_id = make_case(site, ada, ada.publish("Tool"))
-    outcomes = at_once(*(partial(rule, site, case_id, ruling_of(kind), moderator) for moderator in (mo, other) * 2))
+    outcomes = outcomes_of(*(partial(rule, site, case_id, ruling_of(kind), moderator) for moderator in (mo, other) * 2))
     assert sorted(map(str, outcomes))[1:] == ["decided_already"] * 3
     with site.databases.readonly_session() as session:
         assert session.scalar(select(func.count(Decision.id)).where(Decision.case_id == case_id)) == 1
@@ -70,7 +68,7 @@ def test_of_an_owners_first_mods_published_at_once_one_is_noted(site: Site, ada:
     mods = [ada.draft() for _ in range(6)]
     for mod in mods:
         ada.upload(mod, "1")
-    at_once(*(partial(ada.call, "post", f"/api/modhub/{mod['id']}/publish", status=200) for mod in mods))
+    outcomes_of(*(partial(ada.call, "post", f"/api/modhub/{mod['id']}/publish", status=200) for mod in mods))
     with site.databases.readonly_session() as session:
         (noted,) = session.scalars(select(FirstPublication.mod_id).where(FirstPublication.account_id == ada.id))
     assert noted in {mod["id"] for mod in mods}
@@ -86,7 +84,7 @@ def test_an_appeal_is_decided_once(site: Site, ada: Person, mo: Person) -> None:
         with site.databases.write_session.begin() as session:
             return create_appeal(session, decision, "It is a test.").id
 
-    appeals = at_once(appeal, appeal)
+    appeals = outcomes_of(appeal, appeal)
     assert "appealed_already" in appeals
     (appeal_id,) = [number for number in appeals if isinstance(number, int)]
 
@@ -96,7 +94,7 @@ def test_an_appeal_is_decided_once(site: Site, ada: Person, mo: Person) -> None:
             decide_appeal(session, site.registry, appeal_id, verdict, moderator.id)
             return outcome.value
 
-    outcomes = at_once(*(partial(decide, *both) for both in zip(others, AppealOutcome, strict=True)))
+    outcomes = outcomes_of(*(partial(decide, *both) for both in zip(others, AppealOutcome, strict=True)))
     assert min(outcomes) == "decided_already"
     with site.databases.readonly_session() as session:
         decisions = session.scalar(select(func.count(Decision.id)).where(Decision.case_id == case_id))
@@ -106,7 +104,7 @@ def test_an_appeal_is_decided_once(site: Site, ada: Person, mo: Person) -> None:
 def test_one_case_is_open(site: Site, ada: Person, bob: Person) -> None:
     # C-CAS-2
     mod = ada.publish("Tool")
-    cases = at_once(*(lambda: make_case(site, ada, mod) for _ in range(4)))
+    cases = outcomes_of(*(lambda: make_case(site, ada, mod) for _ in range(4)))
     assert len(set(cases)) == 1
     with site.databases.readonly_session() as session:
         assert session.scalar(select(func.count(Case.id))) == 1
@@ -118,7 +116,7 @@ def test_who_blocks_one_account_by_several_cases_waits(site: Site, ada: Person, 
     cases = [make_case(site, ada), *(make_case(site, ada, mod) for mod in mods)]
     moderators = [mo, *(make_moderator(site, name) for name in ("Otto", "Olga", "Omar"))]
     ruling = ruling_of(DecisionKind.BLOCK, hides_mods=True)
-    outcomes = at_once(
+    outcomes = outcomes_of(
         *(partial(rule, site, case, ruling, person) for case, person in zip(cases, moderators, strict=True))
     )
     assert all(isinstance(outcome, int) for outcome in outcomes), outcomes
@@ -134,10 +132,10 @@ def take_turns(
     with ThreadPoolExecutor(1) as pool:
         with site.databases.write_session.begin() as session:
             locks(session)
-            waiting = pool.submit(at_once, second)
+            waiting = pool.submit(outcome, second)
             _wait_for_a_waiting_transaction(site)
             then(session)
-        return waiting.result(60)[0]
+        return waiting.result(60)
 
 
 KINDS_AT_ONCE = [

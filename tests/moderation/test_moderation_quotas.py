@@ -1,10 +1,8 @@
 """Quotas: how many mods, bytes and uploads an hour an account may have (C-QUO)."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
-from threading import Barrier
 from typing import Any
 
 import pytest
@@ -24,6 +22,7 @@ from modhub_moderation.quotas.models import CountedUpload
 from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
 from tests.people import cheap_hashes
+from tests.races import at_once
 
 pytestmark = pytest.mark.slow
 
@@ -89,17 +88,6 @@ def visitor_of(site: Site, person: dict[str, str] = OTHER) -> Site:
         form[name] = value
     form.submit(status=303)
     return visitor
-
-
-def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
-    barrier = Barrier(len(calls))
-
-    def wait_and_call(call: Callable[[], Any]) -> Any:
-        barrier.wait(120)
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result(120) for future in [pool.submit(wait_and_call, call) for call in calls]]
 
 
 def test_as_shipped_nothing_is_limited_or_counted(begin: Begin) -> None:
@@ -250,11 +238,9 @@ def test_a_publisher_key_counts_as_its_account(begin: Begin) -> None:
     ids=["uploads", "bytes"],
 )
 @pytest.mark.postgres
-def test_uploads_at_once_do_not_get_beyond_a_limit(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch, setting: str, limit: str, size: int
-) -> None:
+@pytest.mark.usefixtures("patience")
+def test_uploads_at_once_do_not_get_beyond_a_limit(begin: Begin, setting: str, limit: str, size: int) -> None:
     # C-QUO-6
-    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
     site = begin(**{setting: limit})
     _, bearer = register(site)
     mods = [create(site, bearer) for _ in range(CALLERS)]
@@ -269,9 +255,9 @@ def test_uploads_at_once_do_not_get_beyond_a_limit(
 
 
 @pytest.mark.postgres
-def test_mods_created_at_once_do_not_get_beyond_the_limit(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("patience")
+def test_mods_created_at_once_do_not_get_beyond_the_limit(begin: Begin) -> None:
     # C-QUO-6
-    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
     site = begin(quota_mods="2")
     _, bearer = register(site)
 

@@ -1,21 +1,17 @@
 """Concurrent publishing: everybody gets a revision, and exactly one creates the page."""
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
 
 from modhub_testing import Site, Start
+from tests.races import at_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
 
 KEYS = "wiki-key Modhub:wiki"
 WRITERS = 8
-
-
-def at_once(site: Site, count: int, call: Any) -> list[Any]:
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(call, range(count)))
 
 
 def put(site: Site, path: str, number: int) -> Any:
@@ -33,7 +29,7 @@ def two(start: Start) -> list[Site]:
 
 def test_of_several_who_create_a_page_one_does_and_all_have_a_revision(two: list[Site]) -> None:
     for round_ in range(3):
-        answers = at_once(two[0], WRITERS, lambda number, round_=round_: put(two[number % 2], f"new{round_}", number))
+        answers = at_once([partial(put, two[number % 2], f"new{round_}", number) for number in range(WRITERS)])
         assert sorted(answer.status_int for answer in answers) == [200] * (WRITERS - 1) + [201]
         assert sorted(answer.json["revision"] for answer in answers) == list(range(1, WRITERS + 1))
         newest = max(answers, key=lambda answer: answer.json["revision"])
@@ -54,7 +50,7 @@ def test_publishing_while_deleting_leaves_one_order(two: list[Site]) -> None:
             return put(site, "a", number)
         return site.delete("/Modhub/api/wiki/a", headers={"X-Api-Key": "wiki-key"}, expect_errors=True)
 
-    answers = at_once(two[0], 12, call)
+    answers = at_once([partial(call, number) for number in range(12)])
     assert {answer.status_int for answer in answers} <= {200, 201, 204, 404}
     revisions = sorted(answer.json["revision"] for answer in answers if answer.status_int in {200, 201})
     assert revisions == list(range(2, 10))

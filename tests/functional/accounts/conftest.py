@@ -2,36 +2,16 @@
 
 import hashlib
 import secrets
-import threading
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
 import pytest
 
 from modhub_auth.encryption import SecretBox
-from modhub_testing.caller import patiently
 from modhub_testing.form_browser import Browser
 from modhub_testing.service import SERVICE_SECRET, Installation
-
-
-@pytest.fixture(name="at_once", scope="session")
-def _at_once() -> Callable[[list[Callable[[], Any]]], list[Any]]:
-    return at_once
-
-
-def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
-    """Make all the calls, each in a thread of its own, none before all are ready."""
-    barrier = threading.Barrier(len(calls))
-
-    def make(call: Callable[[], Any]) -> Any:
-        barrier.wait(60)
-        return patiently(call)
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(make, calls))
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ import pytest
 
 from modhub_testing.caller import Caller, CallerResponse, patiently
 from modhub_testing.service import PASSWORD
+from tests.races import patiently_at_once
 
 LONG = bool(os.environ.get("MODHUB_LONG_RACES"))
 HOME = "/Modhub/account"
@@ -52,30 +53,32 @@ def session(service, person) -> Any:
     return service.caller().need(201, "POST", "/api/auth/register", person)
 
 
-def test_of_eight_refreshes_of_one_token_one_is_answered(service, session, at_once):
+def test_of_eight_refreshes_of_one_token_one_is_answered(service, session):
     # T-C1
     caller = service.caller()
     for _ in range(ROUNDS):
         token = {"refreshToken": session["refreshToken"]}
-        sent = at_once([lambda token=token: caller.ask("POST", "/api/auth/refresh", token)] * CONTENDERS)
+        sent = patiently_at_once([lambda token=token: caller.ask("POST", "/api/auth/refresh", token)] * CONTENDERS)
         assert Counter(answer.status for answer in sent) == {200: 1, 401: CONTENDERS - 1}
         session = next(answer.json for answer in sent if answer.status == 200)
 
 
-def test_of_eight_logins_with_one_code_one_is_answered(service, session, person, rows_of, at_once):
+def test_of_eight_logins_with_one_code_one_is_answered(service, session, person, rows_of):
     # C-ACC-9, T-C3
     caller, rows, secret = service.caller(), rows_of(service, session), pyotp.random_base32()
     for _ in range(ROUNDS):
         rows.authenticator(secret)
         code = pyotp.TOTP(secret).now()
         spellings = [code, f"{code[:3]} {code[3:]}"] * (CONTENDERS // 2)
-        sent = at_once([lambda c=c: caller.ask("POST", "/api/auth/login", {**person, "code": c}) for c in spellings])
+        sent = patiently_at_once(
+            [lambda c=c: caller.ask("POST", "/api/auth/login", {**person, "code": c}) for c in spellings]
+        )
         assert one_had_it(sent, 401)
         assert all(answer.json["twoFactorRequired"] for answer in sent if answer.status == 401)
 
 
 @pytest.fixture
-def follow(service, session, browse, rows_of, at_once) -> Callable[[str, list[dict[str, str]]], int]:
+def follow(service, session, browse, rows_of) -> Callable[[str, list[dict[str, str]]], int]:
     """Eight browsers post the page of one link at once, in rounds, each its own fields; returns who won last."""
 
     def contend(purpose: str, fields: list[dict[str, str]]) -> int:
@@ -85,7 +88,7 @@ def follow(service, session, browse, rows_of, at_once) -> Callable[[str, list[di
         ]
         for _ in range(ROUNDS):
             path = f"{HOME}/{purpose}?token={rows.link(purpose)}"
-            sent = at_once([partial(browser.post, path, own, token) for browser, token, own in submissions])
+            sent = patiently_at_once([partial(browser.post, path, own, token) for browser, token, own in submissions])
             assert one_had_it(sent, 410)
             assert browsers[0].get(path).status == 410
         return [answer.status for answer in sent].index(200)

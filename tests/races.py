@@ -1,0 +1,28 @@
+"""Calls that are made at the same moment."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier
+from typing import Any
+
+from modhub_testing.caller import patiently
+
+WAIT = 120.0
+
+
+def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """What the calls returned, each made in a thread of its own, none before all are ready."""
+    barrier = Barrier(len(calls))
+
+    def wait_and_call(call: Callable[[], Any]) -> Any:
+        barrier.wait(WAIT)
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(wait_and_call, calls, timeout=WAIT))
+
+
+def patiently_at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """The same, with calls that are repeated while the service is busy."""
+    return at_once([partial(patiently, call) for call in calls])
