@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from pyramid.config import Configurator
-from sqlalchemy import event
+from sqlalchemy import event, func, select
 from webtest import TestApp, TestResponse
 
 from modhub.base.service_registry import Service, find_service
@@ -155,6 +155,11 @@ class Site(TestApp):
         if "Content-Encoding" not in response.headers:
             self._described.check(response)
         return response
+
+    def count_rows(self, model: Any) -> int:
+        """Return how many rows the table of ``model`` has."""
+        with self.databases.readonly_session() as session:
+            return session.scalar(select(func.count()).select_from(model)) or 0
 
     @contextmanager
     def counted(self) -> Iterator[list[str]]:

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 
 from modhub.db import now
 from modhub_auth import expiry
@@ -27,11 +27,7 @@ def sign_in(app: Any, person: Person) -> None:
 
 
 def count(app: Any) -> tuple[int, int]:
-    with app.databases.readonly_session() as session:
-        clients, pages = (
-            session.scalar(select(func.count()).select_from(model)) for model in (ClientSession, PageSession)
-        )
-    return int(clients or 0), int(pages or 0)
+    return app.count_rows(ClientSession), app.count_rows(PageSession)
 
 
 def lapse(app: Any, account_id: int, left: timedelta = timedelta()) -> None:

@@ -63,11 +63,6 @@ def work_off(site: Site) -> int:
     return count
 
 
-def rows(site: Site, model: Any) -> int:
-    with site.databases.readonly_session() as session:
-        return session.scalar(select(func.count()).select_from(model)) or 0
-
-
 def sources(page: Any, selector: str) -> list[str]:
     """The addresses of all sizes of the first image, as the page names them."""
     image = page.html.select_one(selector)
@@ -136,7 +131,7 @@ def test_pictures_answer_as_their_image_does(site: Site) -> None:
     site.as_account(OWNER).delete(mod_address(mod), status=204)
     for address in drafts:
         site.get(address, status=404)
-    assert rows(site, PictureFile) == rows(site, PictureSet) == rows(site, PictureTask) == 0
+    assert site.count_rows(PictureFile) == site.count_rows(PictureSet) == site.count_rows(PictureTask) == 0
     sweep(site.databases, site.find_service(BlobStore), 0)
     assert stored_files(site) == []
 
@@ -154,7 +149,7 @@ def test_until_then_the_original_is_shown(site: Site) -> None:
     author = new_visitor(site, OWNER)
     assert len(author.get(f"/Modhub/mine/{mod['id']}").html.select(".gallery li.broken")) == 1
     vector = add_image(site, published_mod(site), b"<svg/>", "image/svg+xml")
-    assert rows(site, PictureTask) == 0
+    assert site.count_rows(PictureTask) == 0
     assert site.get("/Modhub").html.select_one(".card img")["src"] == vector["url"]
 
 
@@ -166,7 +161,7 @@ def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site: Site) -> None:
     removal = mod_address(mod, "images", number)
     decoder = FakeDecoder(meanwhile=lambda: site.as_account(OWNER).delete(removal, status=204))
     assert worker_of(site, decoder).make_next()
-    assert rows(site, PictureFile) == rows(site, PictureSet) == rows(site, PictureTask) == 0
+    assert site.count_rows(PictureFile) == site.count_rows(PictureSet) == site.count_rows(PictureTask) == 0
     assert len(stored_files(site)) == before
 
 
@@ -189,7 +184,7 @@ def test_a_task_belongs_to_one_worker(site: Site) -> None:
     for thread in threads:
         thread.join()
     assert sum(decoder.calls for decoder in decoders) == 5
-    assert (rows(site, PictureSet), rows(site, PictureTask)) == (5, 0)
+    assert (site.count_rows(PictureSet), site.count_rows(PictureTask)) == (5, 0)
 
 
 class _Killed(BaseException):
@@ -208,7 +203,7 @@ def test_a_killed_worker_is_succeeded(site: Site, monkeypatch: pytest.MonkeyPatc
     assert not worker_of(site).make_next()
     monkeypatch.setattr(maker, "now", lambda: now() + LEASE + timedelta(seconds=1))
     assert worker_of(site, FakeDecoder()).make_next()
-    assert rows(site, PictureSet) == 1
+    assert site.count_rows(PictureSet) == 1
 
 
 def test_an_image_that_ends_its_process_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +224,7 @@ def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(
     failing = worker_of(site, FakeDecoder(DecodingFailed(CHILD_FAILED)))
     for left in (1, 1, 0):
         assert failing.make_next()
-        assert rows(site, PictureTask) == left
+        assert site.count_rows(PictureTask) == left
     assert not failing.make_next()
     add_image(site, published_mod(site))
     away = worker_of(site, FakeDecoder(storage_unreachable()))
@@ -256,7 +251,7 @@ def test_what_an_earlier_version_did_is_made_up_for(site: Site) -> None:
         session.execute(delete(Asset).where(Asset.id == number))
         assert list(picture_damage(session)) == [f"Image {number} was deleted, but its pictures were not."]
     assert run_worker(site.registry, "missing pictures")
-    assert (rows(site, PictureSet), rows(site, PictureTask)) == (0, 1)
+    assert (site.count_rows(PictureSet), site.count_rows(PictureTask)) == (0, 1)
     with site.databases.readonly_session() as session:
         assert list(picture_damage(session)) == []
 

@@ -4,7 +4,6 @@ import time
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
 
 from modhub.catalogue.markdown import render_markdown
 from modhub.catalogue.models import DescriptionSource
@@ -64,11 +63,6 @@ def source_of(site: Site, mod: Any) -> tuple[str, str]:
     return form["description"].value.strip(), form["format"].value
 
 
-def count_sources(site: Site) -> int:
-    with site.databases.readonly_session() as session:
-        return session.scalar(select(func.count()).select_from(DescriptionSource)) or 0
-
-
 def test_a_source_is_kept_for_the_next_edit(site: Site) -> None:
     # C-PAGE-27
     author = new_visitor(site, OWNER)
@@ -91,7 +85,7 @@ def test_a_source_is_kept_for_the_next_edit(site: Site) -> None:
     assert source_of(site, mod) == ("One\n\nTwo", "")
     site.as_account(OWNER).put_json(mod_address(mod), {"description": "<p>By the API</p>"})
     assert source_of(site, mod) == ("<p>By the API</p>", "")
-    assert count_sources(site) == 0
+    assert site.count_rows(DescriptionSource) == 0
 
 
 @pytest.mark.parametrize("stored", ["Laps &amp; times\nin &lt;b&gt;", "It is **new** &amp; fast", "One &amp; two", ""])
@@ -134,7 +128,7 @@ def test_a_source_of_another_description_is_not_shown(site: Site) -> None:
         session.get_one(DescriptionSource, mod["id"]).sha256 = "0" * 64
     assert source_of(site, mod)[0].startswith("<h2>Laps</h2>")
     site.as_account(OWNER).delete(mod_address(mod), status=204)
-    assert count_sources(site) == 0
+    assert site.count_rows(DescriptionSource) == 0
 
 
 def test_what_was_typed_survives_an_error_with_its_format(site: Site) -> None:

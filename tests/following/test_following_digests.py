@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from modhub.admin import program as admin
 from modhub.events import DatabaseRestored
@@ -291,15 +291,10 @@ def test_it_is_whole_or_not_at_all(site: Site, ada: Person, follower: Person, mo
     with pytest.raises(RuntimeError):
         make(site)
     assert follower.digests() == []
-    assert (count(site, Pending), count(site, UploadedVersion)) == (1, 0)
+    assert (site.count_rows(Pending), site.count_rows(UploadedVersion)) == (1, 0)
     monkeypatch.undo()
     assert make(site) == [(follower.id, 1)]
     assert len(follower.digests()) == 1
-
-
-def count(site: Site, model: Any) -> int:
-    with site.databases.readonly_session() as session:
-        return session.scalar(select(func.count()).select_from(model)) or 0
 
 
 def test_the_schedule_lets_versions_rest_and_works_once(

@@ -39,8 +39,7 @@ def article(page: Any, case_id: int) -> str:
 
 
 def counts(site: Site, *models: Any) -> list[int]:
-    with site.databases.readonly_session() as session:
-        return [session.scalar(select(func.count()).select_from(model)) or 0 for model in models]
+    return [site.count_rows(model) for model in models]
 
 
 def ask(mo: Person, status: int = 200, **fields: Any) -> Any:

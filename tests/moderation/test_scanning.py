@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from webtest import Upload
 
 from modhub.base.service_registry import find_service
@@ -113,11 +113,6 @@ def author_at(site: Site, name: str = "ada") -> Author:
     return Author(site, session["accountId"], session["accessToken"], email)
 
 
-def count(site: Site, model: Any) -> int:
-    with site.databases.readonly_session() as session:
-        return session.scalar(select(func.count()).select_from(model)) or 0
-
-
 def hits(site: Site) -> list[tuple[Any, ...]]:
     columns = (ScanHit.account_id, ScanHit.mod_id, ScanHit.rule, ScanHit.times)
     with site.databases.readonly_session() as session:
@@ -152,7 +147,7 @@ def test_what_is_found_is_refused_and_nothing_is_kept(site: Site, kind: str) -> 
     assert refused["message"].endswith(".")
     assert RULE not in str(refused)
     assert ada.call("get", f"/api/modhub/{mod}/files").json["files"] == []
-    assert count(site, StoredBlob) == 0
+    assert site.count_rows(StoredBlob) == 0
     assert hits(site) == [(ada.id, mod, RULE, 2)]
 
 
@@ -166,7 +161,7 @@ def test_forms_are_scanned_and_say_it_beside_the_file(site: Site) -> None:
     page = form.submit(status=400)
     assert "malware scanner" in page
     assert RULE not in page
-    assert count(site, StoredBlob) == 0
+    assert site.count_rows(StoredBlob) == 0
 
 
 def test_pictures_of_profiles_are_scanned(site: Site, clamd: FakeClamd) -> None:
@@ -206,7 +201,7 @@ def test_a_scanner_that_gives_no_verdict_is_busy(site: Site, clamd: FakeClamd, c
     refused = ada.upload(mod, status=503)
     assert refused.json["error"] == "busy"
     assert int(refused.headers["Retry-After"]) >= 1
-    assert (count(site, StoredBlob), count(site, WaitingFile)) == (0, 0)
+    assert (site.count_rows(StoredBlob), site.count_rows(WaitingFile)) == (0, 0)
 
 
 def test_a_scanner_that_hangs_takes_no_more_threads_than_its_share(site: Site) -> None:
@@ -262,7 +257,7 @@ def test_a_draft_waits_for_the_scanner_and_is_published_after_it(later: Site, cl
     clamd.start()
     assert run_worker(later.registry, "later scans") is True
     assert sorted(clamd.streams) == sorted([b"clean", picture()])
-    assert count(later, WaitingFile) == 0
+    assert later.count_rows(WaitingFile) == 0
     assert ada.publish(mod)["published"] is True
 
 
@@ -284,7 +279,7 @@ def test_what_is_found_later_has_to_be_replaced(later: Site, clamd: FakeClamd) -
     ada.upload(mod, b"clean", kind="code?version=2")
     ada.publish(mod)
     assert run_worker(later.registry, "later scans") is True
-    assert count(later, WaitingFile) == 0
+    assert later.count_rows(WaitingFile) == 0
 
 
 def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later: Site, clamd: FakeClamd) -> None:
@@ -299,7 +294,7 @@ def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later: Site,
     row = {"id": mod}
     hide_mod(later, row)
     assert ada.upload(mod, kind="code?version=2", status=503).json["error"] == "busy"
-    assert (count(later, WaitingFile), count(later, StoredBlob)) == (0, 1)
+    assert (later.count_rows(WaitingFile), later.count_rows(StoredBlob)) == (0, 1)
     restore_mod(later, row)
     clamd.start()
     ada.upload(mod, kind="code?version=2")
@@ -325,7 +320,7 @@ def test_pictures_of_profiles_do_not_wait(later: Site, clamd: FakeClamd) -> None
     form["file"] = Upload("me.png", picture())
     clamd.close()
     form.submit(status=503)
-    assert count(later, StoredBlob) == 0
+    assert later.count_rows(StoredBlob) == 0
 
 
 @pytest.mark.postgres
@@ -337,7 +332,7 @@ def test_a_deleted_mod_and_account_leave_a_hit_without_them(later: Site, clamd: 
     clamd.close()
     ada.upload(other)
     ada.call("delete", f"/api/modhub/{other}", status=204)
-    assert count(later, WaitingFile) == 0
+    assert later.count_rows(WaitingFile) == 0
     assert hits(later) == [(ada.id, mod, RULE, 1)]
     ada.call("delete", f"/api/modhub/{mod}", status=204)
     assert hits(later) == [(ada.id, None, RULE, 1)]

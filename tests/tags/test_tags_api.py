@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
 
 from modhub.db.changes import ChangeReader
 from modhub_auth.publisher_keys import create_key
@@ -14,11 +13,6 @@ from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, r
 from .conftest import SHIPPED, tag
 
 NAMES = [["HUD"], ["map", ""], ["map", "a b"], ["map\0"], ["x" * 33], ["nothing-like-it"], ["\ud800"]]
-
-
-def rows(site: Site) -> int:
-    with site.databases.readonly_session() as session:
-        return session.scalar(select(func.count()).select_from(ModTag)) or 0
 
 
 def test_everybody_reads_the_list(site: Site) -> None:
@@ -85,7 +79,7 @@ def test_strangers_are_refused_as_by_all_calls_of_owners(site: Site) -> None:
     anonymous = [site.put_json(address, body, status=401) for address in addresses]
     assert {answer.body for answer in [*refused, *anonymous]} == {refused[0].body}
     assert refused[0].headers["WWW-Authenticate"].startswith("Bearer")
-    assert rows(site) == 0
+    assert site.count_rows(ModTag) == 0
 
 
 def test_a_publisher_key_tags_its_mod_and_no_other(start: Start) -> None:
@@ -141,5 +135,5 @@ def test_tags_go_with_their_mod(site: Site) -> None:
     for tagged in (mod, kept):
         tag(site, tagged, "map", "timer")
     site.as_account(7).delete(mod_address(mod), status=204)
-    assert rows(site) == 2
+    assert site.count_rows(ModTag) == 2
     site.get(mod_address(mod, "tags"), status=404)
