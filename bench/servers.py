@@ -153,15 +153,12 @@ def let_workers_finish(folder: Path, database: str, url: str) -> None:
 
 
 @contextmanager
-def constant(
-    folder: Path, body: bytes, server: str = "modhub", core: int | None = SERVERS
-) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+def constant(folder: Path, body: bytes, server: str) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
     """(a bare Pyramid view that returns ``body``, its port), on modhub's server or stock waitress."""
     file, port = folder / f"{server}-{len(body)}", free_port()
     file.write_bytes(body)
     command = [sys.executable, "-m", "bench.constant", str(file), str(port), server]
-    command = command if core is None else pinned(command, core)
-    with running(command, port, folder / f"{file.name}.log") as process:
+    with running(pinned(command, SERVERS), port, folder / f"{file.name}.log") as process:
         yield process, port
 
 

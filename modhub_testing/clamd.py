@@ -18,9 +18,8 @@ class FakeClamd:
     ``close`` ends its threads; ``start`` begins again at the same address.
     """
 
-    def __init__(self, marker: bytes, *, most: int = 1 << 30) -> None:
+    def __init__(self, marker: bytes) -> None:
         self.marker = marker
-        self.most = most
         self.reply: str | None = None
         self.streams: list[bytes] = []
         self.answers = threading.Event()
@@ -63,8 +62,6 @@ class FakeClamd:
         content = b""
         while size := _LENGTH.unpack(read(4))[0]:
             content += read(size)
-            if len(content) > self.most:
-                return "INSTREAM size limit exceeded. ERROR"
         self.streams.append(content)
         self.answers.wait()
         if self.reply is not None:

@@ -44,9 +44,9 @@ def modules(package: ModuleType) -> list[ModuleType]:
     return [importlib.import_module(f"{package.__name__}.{name}") for name in sorted(names)]
 
 
-def relied_on(server: ModuleType = modhub.server) -> dict[str, str]:
-    """Each name of waitress that ``server`` relies on, with a hash of its source or value."""
-    ours = [server, *modules(server)]
+def relied_on() -> dict[str, str]:
+    """Each name of waitress that `modhub.server` relies on, with a hash of its source or value."""
+    ours = [modhub.server, *modules(modhub.server)]
     waitress = modules(importlib.import_module("waitress"))
     entries = {**dict(_overridden(ours)), **dict(_private(ours, waitress)), **dict(_imported(ours))}
     return {name: fingerprint(entries[name]) for name in sorted(entries)}

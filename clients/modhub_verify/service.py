@@ -92,10 +92,10 @@ class VerifiedService:
         """``HEAD``, with headers as in `get`."""
         return self.call("HEAD", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
 
-    def post_json(self, path: str, value: Any, headers: Mapping[str, str] | None = None, method: str = "POST") -> Reply:
-        """Send JSON. A question that may be asked again: what changes something is sent by `call`."""
+    def post_json(self, path: str, value: Any, headers: Mapping[str, str] | None = None) -> Reply:
+        """``POST`` JSON. A question that may be asked again: what changes something is sent by `call`."""
         sent = {"Content-Type": "application/json", **(headers or {})}
-        return self.call(method, path, json.dumps(value).encode(), sent, repeatable=True)
+        return self.call("POST", path, json.dumps(value).encode(), sent, repeatable=True)
 
     def call(
         self,

@@ -35,13 +35,13 @@ class Showcase:
 
 
 @contextmanager
-def serve_showcase(folder: Path, features: str = FEATURES) -> Iterator[Showcase]:
+def serve_showcase(folder: Path) -> Iterator[Showcase]:
     """Serve it on a loopback port until the block ends."""
     folder.mkdir(parents=True, exist_ok=True)
     url = f"sqlite:///{folder}/modhub.sqlite"
     port = free_port()
     settings = {"ApiPrivateKeys": f"{KEY} Modhub:app Modhub:wiki", "modhub.base_url": f"http://127.0.0.1:{port}"}
-    installation = Installation(folder, url, features, settings=settings)
+    installation = Installation(folder, url, FEATURES, settings=settings)
     for command in ("migrate", "demo"):
         done = installation.admin(command)
         assert done.returncode == 0, done.stderr
