@@ -295,9 +295,7 @@ def test_a_reset_does_not_skip_the_second_factor(app: Any, person: Person, mail:
     assert answer.json["twoFactorRequired"] is True
 
 
-def test_confirming_an_address(
-    person: Person, tmp_path: Any, mail: Any, app: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_confirming_an_address(person: Person, mail: Any, app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(app.registry.settings, "modhub_auth.require_verified", True)
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/login", person, status=403)

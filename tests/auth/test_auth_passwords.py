@@ -243,7 +243,7 @@ def test_without_threads_it_is_busy_says_so_once_and_recovers_by_itself(
     assert passwords.verify(known, "correct horse")
 
 
-def test_without_memory_a_right_password_is_not_a_wrong_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_memory_a_right_password_is_not_a_wrong_one() -> None:
     passwords = cheap()
 
     class Poor:

@@ -254,7 +254,7 @@ def test_a_folder_remembers_its_service(fake: Any, run: Run, folder: Path, monke
     assert main(["check"]) == 0
 
 
-def test_without_the_service(fake: Any, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_service(fake: Any, run: Run, folder: Path) -> None:
     mod = fake.add(1)
     run(0, "install", mod.guid)
     before = files(folder)

@@ -146,7 +146,7 @@ def test_outdated(fake: Any, run: Run, lines: Callable[..., list[str]]) -> None:
     ]
 
 
-def test_show(fake: Any, run: Run, lines: Callable[..., list[str]], tmp_path: Path) -> None:
+def test_show(fake: Any, run: Run, lines: Callable[..., list[str]]) -> None:
     mod = fake.add(12, title="Rally", requires=[1])
     fake.add(1)
     run(0, "install", "1")

@@ -128,7 +128,7 @@ def test_everything_else_is_asked_once(build, status, body, code, capsys):
     assert KEY not in printed.err
 
 
-def test_an_answer_before_the_body_was_taken_is_read(tmp_path, capsys):
+def test_an_answer_before_the_body_was_taken_is_read(tmp_path):
     large = tmp_path / "large.bin"
     large.write_bytes(bytes(30_000_000))
     with scripted((401, {"error": "unknown_api_key"}, "unread")) as server:
@@ -331,7 +331,7 @@ def test_a_page_that_is_refused_ends_the_run(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["two words.md", ".hidden.md", "ü.md", "-x.md", "a/.b/c.md", f"{'d/' * 100}e.md"])
-def test_a_page_that_can_have_no_path_stops_all(tmp_path, name, capsys):
+def test_a_page_that_can_have_no_path_stops_all(tmp_path, name):
     (tmp_path / "good.md").write_text("# Good")
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text("# Bad")

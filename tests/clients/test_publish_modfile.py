@@ -149,7 +149,7 @@ def test_the_code_file_may_follow_options(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["mod 12 code more", "mod 12 --no code", "mod mod.toml --imag x", "key more", "mod"])
-def test_unknown_arguments_are_refused(line: str, capsys: Any) -> None:
+def test_unknown_arguments_are_refused(line: str) -> None:
     with pytest.raises(SystemExit) as ended:
         command.parse_console_arguments(line.split())
     assert ended.value.code == publish.USAGE_ERROR

@@ -205,7 +205,7 @@ def test_a_file_that_cannot_be_opened(store, monkeypatch, caplog, code):
     assert "secret" not in caplog.text
 
 
-def test_a_file_that_cannot_be_read_is_closed(store, root, monkeypatch, caplog):
+def test_a_file_that_cannot_be_read_is_closed(store, root, monkeypatch):
     blob = published(store)
     before = count_open_files(root)
     with monkeypatch.context() as patch:

@@ -93,7 +93,7 @@ def test_a_database_that_cannot_be_had_is_503(start: Start, caplog: pytest.LogCa
     assert "Traceback" not in caplog.text
 
 
-def test_our_own_mistakes_are_not_called_busy(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_our_own_mistakes_are_not_called_busy(site: Site) -> None:
     with site.databases.write_engine.connect() as connection:
         for statement in ("SELECT nonsense", "SELECT * FROM nothing", "SELEC"):
             with pytest.raises(Exception) as problem:  # noqa: PT011 - whatever the driver calls it

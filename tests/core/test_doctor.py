@@ -70,7 +70,7 @@ def served(start: Start, includes: str = "", **settings: str) -> Iterator[Site]:
         yield site
 
 
-def test_all_is_ok(start: Start, examine: Any, tmp_path: Path) -> None:
+def test_all_is_ok(start: Start, examine: Any) -> None:
     # C-RUN-19
     with served(start) as site:
         files = stored_files(site)

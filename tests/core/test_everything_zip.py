@@ -110,7 +110,7 @@ def test_head_and_the_tag_of_what_is_locked(site: Site) -> None:
     assert changed.headers["ETag"] != etag
 
 
-def test_from_a_hundred_mods_on_names_have_three_digits(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_a_hundred_mods_on_names_have_three_digits(site: Site) -> None:
     # C-PAGE-61, C-PAGE-63
     mods = chain(site, b"a", b"b")
     archive = site.find_service(ArchiveReader).archive(mods[-1]["id"])

@@ -26,7 +26,7 @@ def test_a_folder_has_the_free_bytes_of_its_disk(tmp_path: Path) -> None:
     assert measured["storage"] == pytest.approx(free(tmp_path), rel=0.1)
 
 
-def test_a_temporary_folder_on_another_disk_is_measured_too(tmp_path: Path) -> None:
+def test_a_temporary_folder_on_another_disk_is_measured_too() -> None:
     # C-RUN-46
     assert free_bytes({"modhub.storage": "file:///proc"}).keys() == {"storage", "temporary"}
 

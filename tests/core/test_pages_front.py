@@ -110,7 +110,7 @@ def test_few_mods_are_a_list(site: Site, count: int) -> None:
 
 
 @pytest.mark.postgres
-def test_nothing_is_on_the_front_that_not_everybody_sees(site: Site, mods: list[Any], tmp_path: Path) -> None:
+def test_nothing_is_on_the_front_that_not_everybody_sees(site: Site, mods: list[Any]) -> None:
     # C-FRONT-4
     add_game(Admin(site.config), "Portal", None, None)
     draft, hidden, deleted = new_mod(site, title="Canary", games=["Portal"]), mods[3], mods[5]

@@ -206,7 +206,7 @@ def test_a_killed_worker_is_succeeded(site: Site, monkeypatch: pytest.MonkeyPatc
     assert site.count_rows(PictureSet) == 1
 
 
-def test_an_image_that_ends_its_process_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_that_ends_its_process_is_given_up(site: Site) -> None:
     # C-PIC-6
     add_image(site, published_mod(site))
     with site.databases.write_session.begin() as session:

@@ -363,7 +363,7 @@ def test_a_server_that_cannot_be_ends_pserve_with_one_line_and_a_code(tmp_path, 
     assert ("Starting server" in ended.stderr) is (name in LATE)
 
 
-def test_a_hang_up_that_nohup_keeps_away_stays_away(tmp_path):
+def test_a_hang_up_that_nohup_keeps_away_stays_away():
     heard = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with pytest.MonkeyPatch.context() as patch:

@@ -132,7 +132,7 @@ def test_another_implementation_is_judged_by_the_interface(verified: Any, verify
     assert report["counts"]["passed"] > 30
 
 
-def test_a_report_for_build_pipelines(empty: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_for_build_pipelines(empty: Any, tmp_path: Path) -> None:
     url, faulty = empty
     faulty.faults = [document(at(LIST), lambda listed: listed.update(count="\x00\ud800"))]
     file = tmp_path / "report.xml"
@@ -176,7 +176,7 @@ def test_a_wrong_call(words: list[str], capsys: pytest.CaptureFixture[str]) -> N
     assert "secret" not in output.err
 
 
-def test_unknown_arguments_are_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_arguments_are_a_usage_error() -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--password", "x"])
     assert ended.value.code == 2
