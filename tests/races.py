@@ -8,7 +8,7 @@ from typing import Any
 
 from modhub_testing.caller import patiently
 
-WAIT = 120.0
+READY_SECONDS = 120.0
 
 
 def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -16,11 +16,11 @@ def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     barrier = Barrier(len(calls))
 
     def wait_and_call(call: Callable[[], Any]) -> Any:
-        barrier.wait(WAIT)
+        barrier.wait(READY_SECONDS)
         return call()
 
     with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(wait_and_call, calls, timeout=WAIT))
+        return list(pool.map(wait_and_call, calls))
 
 
 def patiently_at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
