@@ -24,12 +24,14 @@ from modhub_testing.workers import find_worker
 pytestmark = pytest.mark.postgres
 
 FEATURES = f"{TEST_ACCOUNTS} modhub_downloads"
-TODAY = day_of(datetime.now(UTC))
 
 
 def count(site: Site, mod_id: int, *rows: tuple[int, int]) -> None:
     """Rows of (days ago, downloads)."""
-    values = [{"mod_id": mod_id, "version": "1", "day": TODAY - ago, "downloads": number} for ago, number in rows]
+    values = [
+        {"mod_id": mod_id, "version": "1", "day": day_of(datetime.now(UTC)) - ago, "downloads": number}
+        for ago, number in rows
+    ]
     with site.databases.write_session.begin() as session:
         session.execute(insert(DailyDownloads).values(values))
 
