@@ -181,7 +181,7 @@ def _read_successes(registry: Any) -> dict[Any, float]:
 
 
 def _states(registry: Any) -> list[tuple[str, WorkerState]]:
-    """A copy: the first round of a worker adds its state, whoever reads them just then."""
+    """A copy: the first round of a worker adds its state while another thread reads them."""
     return list(find_service(registry, Workers).states.items())
 
 
