@@ -122,6 +122,23 @@ def add_dry_run_option(parser: ArgumentParser, help_text: str = "say what would 
     parser.add_argument("--dry-run", action="store_true", help=help_text)
 
 
+def add_yes_option(parser: ArgumentParser) -> None:
+    """Add ``--yes`` and ``--dry-run`` to a command that cannot be undone; see :func:`is_rehearsal`."""
+    parser.add_argument("--yes", action="store_true", help="do it; without it: say what would go, and exit 1")
+    add_dry_run_option(parser)
+
+
+def is_rehearsal(arguments: Namespace) -> bool:
+    """Whether the command only says what it would do: with ``--dry-run``, or without a ``--yes`` that it asks for."""
+    return arguments.dry_run or not getattr(arguments, "yes", True)
+
+
+def end_rehearsal(admin: Any, arguments: Namespace) -> int:
+    """Say that nothing was changed; the exit code, 1 where ``--yes`` is missing."""
+    admin.say("Nothing was changed." if arguments.dry_run else "Nothing was changed. Add --yes to do it.")
+    return 0 if arguments.dry_run else 1
+
+
 def add_ids_option(parser: ArgumentParser) -> None:
     """Add ``--ids`` to a command that lists something: its output is what :func:`read_names` takes for ``-``."""
     parser.add_argument("--ids", action="store_true", help="only the ids, one per line: input for an action on -")

@@ -11,7 +11,15 @@ from sqlalchemy.orm import Session
 from modhub.audit import record
 from modhub.base.settings import StartRefused
 from modhub.db import iso
-from modhub.declarations import AdminCommand, add_batch_option, add_dry_run_option, add_json_option
+from modhub.declarations import (
+    AdminCommand,
+    add_batch_option,
+    add_dry_run_option,
+    add_json_option,
+    add_yes_option,
+    end_rehearsal,
+    is_rehearsal,
+)
 from modhub.interfaces import AccountUse
 from modhub.ui.i18n import Catalogs
 from modhub.web.traversal import parse_id
@@ -44,7 +52,7 @@ account keys 7                               the publisher keys of account 7
 account revoke-key 7 41                      revokes one of them
 account export 7 --to ada.zip                what is stored about them, with their files, for them
 account delete 7 --dry-run                   says what would be deleted
-account delete 7                             deletes it with its mods, votes and files"""
+account delete 7 --yes                       deletes it with its mods, votes and files"""
 
 
 def find_account(session: Session, name: str) -> Account:
@@ -159,12 +167,13 @@ def run_account(admin: Any, arguments: argparse.Namespace) -> int:
             arguments.complain("name an account")
         return BATCH_ACTIONS[arguments.action][1](admin, arguments)
     is_change = arguments.action not in READING
-    options = {name: value for name, value in vars(arguments).items() if name in {"key", "json", "dry_run"}}
-    with admin.writing(dry_run=not is_change or arguments.dry_run) as (session, _):
+    options = {name: value for name, value in vars(arguments).items() if name in {"key", "json"}}
+    rehearses = is_change and is_rehearsal(arguments)
+    if is_change:
+        options["dry_run"] = rehearses
+    with admin.writing(dry_run=not is_change or rehearses) as (session, _):
         ACCOUNT_ACTIONS[arguments.action][1](admin, session, find_account(session, arguments.account), **options)
-    if is_change and arguments.dry_run:
-        admin.say("Nothing was changed.")
-    return 0
+    return end_rehearsal(admin, arguments) if rehearses else 0
 
 
 def account_arguments(parser: argparse.ArgumentParser) -> None:
@@ -179,6 +188,8 @@ def account_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("key", help="its number, which account keys lists")
         if name in READING:
             add_json_option(action)
+        elif name == "delete":
+            add_yes_option(action)
         else:
             add_dry_run_option(action)
     parsers = {name: actions.add_parser(name, help=meaning) for name, (meaning, _) in BATCH_ACTIONS.items()}

@@ -11,7 +11,14 @@ from sqlalchemy.orm import Session
 
 from modhub.blobs import stage
 from modhub.db import iso
-from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option, parse_count
+from modhub.declarations import (
+    AdminCommand,
+    add_json_option,
+    add_yes_option,
+    end_rehearsal,
+    is_rehearsal,
+    parse_count,
+)
 from modhub_builds import limits, services
 from modhub_builds.models import Build
 from modhub_builds.read_service import BuildReader, Release
@@ -19,7 +26,7 @@ from modhub_builds.read_service import BuildReader, Release
 _EXAMPLES: Final = """\
 build list --json                    the stored builds, one JSON object per line
 build remove linux 3 --dry-run       says which build that is
-build remove linux 3                 removes it permanently"""
+build remove linux 3 --yes           removes it permanently"""
 DEMO_BUILDS: Final = (("linux", "0.9"), ("windows", "0.9"), ("linux", "1.0"), ("windows", "1.0"), ("macos", "1.0"))
 DEMO_SECTIONS: Final = (
     "0.9\n- First build that anybody could download.\n- Reads the capture card at 60 frames a second.",
@@ -31,19 +38,17 @@ def run_build(admin: Any, arguments: argparse.Namespace) -> int:
     """``build list|remove``"""
     if arguments.action == "list":
         return list_builds(admin, as_json=arguments.json)
-    if arguments.dry_run:
-        with admin.reading() as session:
-            removed = services.find_build(session, arguments.os, arguments.id)
-    else:
-        with admin.writing() as (session, _):
-            removed = services.remove_build(session, arguments.os, arguments.id)
-    if removed is None:
+    rehearses = is_rehearsal(arguments)
+    with admin.writing(dry_run=rehearses) as (session, _):
+        build = services.remove_build(session, arguments.os, arguments.id)
+        name = None if build is None else build.name
+    if name is None:
         admin.say_problem("There is no such build.")
         return 1
-    if arguments.dry_run:
-        admin.say(f"Would remove build {arguments.id} for {arguments.os}: {removed.name}. Nothing was removed.")
-    else:
-        admin.say(f"Removed build {arguments.id} for {arguments.os}. The next sweep deletes its file.")
+    if rehearses:
+        admin.say(f"Build {arguments.id} for {arguments.os} ({name}) would be removed permanently.")
+        return end_rehearsal(admin, arguments)
+    admin.say(f"Removed build {arguments.id} for {arguments.os}. The next sweep deletes its file.")
     return 0
 
 
@@ -81,7 +86,7 @@ def build_arguments(parser: argparse.ArgumentParser) -> None:
     remove = actions.add_parser("remove", help="remove one build permanently; the next sweep deletes its file")
     remove.add_argument("os", metavar="OS")
     remove.add_argument("id", metavar="ID", type=parse_count)
-    add_dry_run_option(remove, "say what would be removed, remove nothing")
+    add_yes_option(remove)
 
 
 def fill_demo_builds(admin: Any) -> None:

@@ -68,15 +68,10 @@ def add_build(session: Session, upload: BuildUpload) -> Build:
     return build
 
 
-def find_build(session: Session, os: str, build_id: int) -> Build | None:
-    """Return a stored build."""
-    query = select(Build).where(Build.os == os, Build.id == build_id).options(joinedload(Build.blob))
-    return session.scalars(query).one_or_none()
-
-
 def remove_build(session: Session, os: str, build_id: int) -> Build | None:
     """Remove a build for the operator (no API call does). Its id is not reused; the next sweep deletes its file."""
-    build = find_build(session, os, build_id)
+    query = select(Build).where(Build.os == os, Build.id == build_id).options(joinedload(Build.blob))
+    build = session.scalars(query).one_or_none()
     if build is not None:
         trash_blob(session, [build.blob_id])
         session.delete(build)

@@ -28,11 +28,13 @@ from modhub.declarations import (
     add_dry_run_option,
     add_ids_option,
     add_json_option,
+    add_yes_option,
+    end_rehearsal,
+    is_rehearsal,
     parse_count,
     read_names,
 )
 
-NOT_DELETED: Final = "Nothing was deleted. Add --yes to delete it."
 MODS_PER_PAGE: Final = 50
 """Default page size of ``mod list``."""
 _EXAMPLES: Final = """\
@@ -60,15 +62,13 @@ CommandResult = tuple[int, list[str]]
 def run_delete(session: Session, mod: Mod, arguments: argparse.Namespace) -> CommandResult:
     """Permanently delete a mod with ``--yes``; without it, say what would be deleted."""
     title, summary = describe_title(mod), deletion_summary(session, mod)
-    if not arguments.yes or arguments.dry_run:
+    if is_rehearsal(arguments):
         warning = f"{title} of account {mod.owner} would be permanently deleted, with {summary}."
-        lines = [warning, users_of(session, mod), "" if arguments.dry_run else NOT_DELETED]
-        return 0 if arguments.dry_run else 1, [line for line in lines if line]
+        return 0, [line for line in (warning, users_of(session, mod)) if line]
     moderation.remove_mod(session, mod)
     return 0, [f"{title} was deleted, with {summary}. A sweep removes the files after an hour."]
 
 
-MOD_CHANGES: Final = ("hide", "restore", "delete")
 HELP: Final = {
     "show": (
         "show everything about mods",
@@ -83,7 +83,7 @@ HELP: Final = {
     "delete": (
         "permanently delete mods",
         "Permanently delete mods, with their files, changelogs and votes. "
-        "Without --yes: say what would be deleted, and exit 1.",
+        "Without --yes: say what would go, and exit 1.",
     ),
 }
 
@@ -91,7 +91,7 @@ HELP: Final = {
 def delete_named(admin: Any, name: str, arguments: argparse.Namespace) -> int:
     """Delete one mod in its own transaction; the exit code."""
     code, lines = 1, list[str]()
-    with admin.writing(dry_run=arguments.dry_run) as (session, _):
+    with admin.writing(dry_run=is_rehearsal(arguments)) as (session, _):
         mod = moderation.find_mod(session, name)
         if mod is not None:
             code, lines = run_delete(session, mod, arguments)
@@ -155,9 +155,7 @@ def run_mod(admin: Any, arguments: argparse.Namespace) -> int:
         code = run_restore(admin, names, arguments)
     else:
         code = max([delete_named(admin, name, arguments) for name in names], default=0)
-    if arguments.dry_run:
-        admin.say("Nothing was changed.")
-    return code
+    return max(code, end_rehearsal(admin, arguments)) if is_rehearsal(arguments) else code
 
 
 def _digest(value: str) -> str:
@@ -195,11 +193,11 @@ def mod_arguments(parser: argparse.ArgumentParser) -> None:
             "mod", nargs="*", metavar="MOD", help="its number or GUID; -: read them from standard input"
         )
     parsers["hide"].add_argument("--reason", type=_reason, help="why; shown to the owner on the mod's workshop page")
-    parsers["delete"].add_argument("--yes", action="store_true", help="delete; without it nothing is deleted")
     parsers["hide"].add_argument("--owner", type=parse_count, metavar="ACCOUNT", help="all mods of this account")
     add_batch_option(parsers["restore"])
-    for name in MOD_CHANGES:
+    for name in ("hide", "restore"):
         add_dry_run_option(parsers[name], "say what would happen, change nothing, and exit 0")
+    add_yes_option(parsers["delete"])
     add_json_option(lister)
     add_ids_option(lister)
     add_json_option(parsers["show"])

@@ -8,7 +8,14 @@ from pyramid.config import Configurator
 
 from modhub.base.errors import ApiError
 from modhub.base.settings import StartRefused
-from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
+from modhub.declarations import (
+    AdminCommand,
+    add_dry_run_option,
+    add_json_option,
+    add_yes_option,
+    end_rehearsal,
+    is_rehearsal,
+)
 from modhub.interfaces import IFileDigests, IMods
 from modhub_moderation.advisories import services
 from modhub_moderation.advisories.limits import ADVICE, ADVISORY_REASON, AdvisoryKind, clean_sha256
@@ -18,7 +25,7 @@ _SAMPLE: Final = "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a1908172635
 _EXAMPLES: Final = f"""\
 advisory list
 advisory add {_SAMPLE} --kind malware --reason "It sends saved passwords." --advice "Delete it." --dry-run
-advisory withdraw {_SAMPLE}
+advisory withdraw {_SAMPLE} --yes
 
 An advisory is for everybody who has exactly this file, and hides nothing. add says where the file is here."""
 
@@ -31,7 +38,8 @@ def run_advisory(admin: Any, arguments: argparse.Namespace) -> int:
     if sha256 is None:
         raise StartRefused("a SHA-256 has 64 hexadecimal digits")
     act = {"add": _add, "withdraw": _withdraw}[arguments.action]
-    with admin.writing(dry_run=arguments.dry_run) as (session, _):
+    rehearses = is_rehearsal(arguments)
+    with admin.writing(dry_run=rehearses) as (session, _):
         places = _places(admin, session, sha256)
         done = act(session, sha256, arguments)
     if not done:
@@ -40,9 +48,8 @@ def run_advisory(admin: Any, arguments: argparse.Namespace) -> int:
         return 1
     for place in places if arguments.action == "add" else ():
         admin.say(f"The file is here: {place}")
-    would, remark = ("would be", " Nothing was changed.") if arguments.dry_run else ("was", "")
-    admin.say(f"The advisory for {sha256} {would} {done}.{remark}")
-    return 0
+    admin.say(f"The advisory for {sha256} {'would be' if rehearses else 'was'} {done}.")
+    return end_rehearsal(admin, arguments) if rehearses else 0
 
 
 def _add(session: Any, sha256: str, arguments: argparse.Namespace) -> str:
@@ -97,7 +104,8 @@ def advisory_arguments(parser: argparse.ArgumentParser) -> None:
     withdraw = actions.add_parser("withdraw", help="withdraw an advisory", description=about_withdraw)
     for action in (add, withdraw):
         action.add_argument("sha256", metavar="SHA256", help="the digest of the file, 64 hexadecimal digits")
-        add_dry_run_option(action)
+    add_dry_run_option(add)
+    add_yes_option(withdraw)
     kinds = [kind.value for kind in AdvisoryKind]
     add.add_argument("--kind", metavar="KIND", choices=kinds, required=True, help=", ".join(kinds))
     add.add_argument(

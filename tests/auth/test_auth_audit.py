@@ -57,7 +57,7 @@ def test_a_deleted_account_takes_its_address_along(auth: Any, person: Person, mo
     number = app.post_json("/api/auth/register", person).json["accountId"]
     other = app.post_json("/api/auth/register", {**person, "email": "other@example.org"}).json["accountId"]
     assert owners_of_personal_parts(app) == {number, other}
-    run_command(app.config, ["-c", "x.ini", "account", "delete", str(number)])
+    run_command(app.config, ["-c", "x.ini", "account", "delete", str(number), "--yes"])
     assert entries(app)[-1] == ("operator", "account deleted", f"account {number}")
     assert owners_of_personal_parts(app) == {other, None}
     with app.databases.readonly_session() as session:

@@ -98,7 +98,7 @@ def test_an_account_is_deleted_with_everything_it_owned(app: Any, person: Person
         mods.append(mod["id"])
     app.put_json(f"/api/modhub/{mods[1]}/vote", {"value": 1}, headers=bearer(ada), status=200)
     app.put_json(f"/api/modhub/{mods[0]}/vote", {"value": -1}, headers=bearer(eve), status=200)
-    assert admin("account", "delete", "ada@example.org")[0] == 0
+    assert admin("account", "delete", "ada@example.org", "--yes")[0] == 0
     assert [mod["id"] for mod in app.get("/api/modhub").json["mods"]] == [mods[1]]
     app.get(f"/api/modhub/{mods[0]}", status=404)
     assert app.get(f"/api/modhub/{mods[1]}/vote").json == {"ups": 0, "downs": 0}

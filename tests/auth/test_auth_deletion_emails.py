@@ -32,7 +32,7 @@ def test_a_deleted_account_leaves_no_address_in_the_outbox(app: Any, person: Per
     assert len(recipients(app)) == 3
     run(app, "letters", "send")
     app.post_json("/api/auth/forgot", {"email": "spam0@example.org"}, status=204)
-    run(app, "account", "delete", "spam0@example.org")
+    run(app, "account", "delete", "spam0@example.org", "--yes")
     assert recipients(app) == ["spam1@example.org", "spam2@example.org"]
 
 
@@ -42,7 +42,7 @@ def test_the_last_email_is_sent_and_forgets_its_address(app: Any, person: Person
     with app.databases.write_session.begin() as session:
         outbox = app.find_service(AuthServices).outbox
         outbox.queue(session, "account deleted", person["email"], outbox.compose("en", "Gone", []))
-    run(app, "account", "delete", person["email"])
+    run(app, "account", "delete", person["email"], "--yes")
     assert recipients(app) == [person["email"]]
     assert [message["Subject"] for message in mail.read()] == ["Gone"]
     assert recipients(app) == [""]

@@ -26,7 +26,7 @@ def test_each_publication_and_removal_is_a_change(agent):
     assert kinds(agent.site) == [("build", "published"), ("app_changelog", "deleted")]
     agent.upload(query="?version=1", content_type="multipart/form-data", status=400)
     agent.pop(status=404)
-    admin.run_command(agent.site.config, ["-c", "x", "build", "remove", "windows", build])
+    admin.run_command(agent.site.config, ["-c", "x", "build", "remove", "windows", build, "--yes"])
     assert kinds(agent.site) == [("app_changelog", "deleted"), ("build", "deleted")]
 
 

@@ -102,9 +102,9 @@ def test_the_operator_lists_and_removes_builds(agent):
         f"{kept['url']}: 10, modhub-linux.zip, 10 bytes",
     ]
     number = removed["url"].rpartition("/")[2]
-    assert run(admin, "build", "remove", "windows", number) == 1
-    assert run(admin, "build", "remove", "linux", number) == 0
-    assert run(admin, "build", "remove", "linux", number) == 1
+    assert run(admin, "build", "remove", "windows", number, "--yes") == 1
+    assert run(admin, "build", "remove", "linux", number, "--yes") == 0
+    assert run(admin, "build", "remove", "linux", number, "--yes") == 1
     assert agent.site.get("/Modhub/app/linux").body == b"x" * 10
     agent.site.get(removed["url"], status=404)
     assert agent.list()["builds"][0]["version"] == "10"

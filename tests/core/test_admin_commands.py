@@ -64,8 +64,8 @@ EXAMPLES: dict[str, list[str]] = {
     "pictures rebuild": [],
     "snapshot": [],
     "rebuild": [],
-    "build remove": ["linux", "1"],
-    "account delete": ["ada@example.org"],
+    "build remove": ["linux", "1", "--yes"],
+    "account delete": ["ada@example.org", "--yes"],
     "sweep": ["--older-than", "0"],
     "move-storage": ["{storage}", "file://{folder}/moved"],
     "backup": ["{folder}/backup"],
@@ -151,6 +151,8 @@ def test_every_command_that_changes_something_has_a_dry_run(everything: Site) ->
     with_dry_run = {name for name, parser in commands.items() if has_option(parser, "--dry-run")}
     assert commands.keys() - with_dry_run == READING
     assert with_dry_run == EXAMPLES.keys() | REHEARSED_ELSEWHERE
+    asking = {name for name, parser in commands.items() if has_option(parser, "--yes")}
+    assert asking == {"account delete", "advisory withdraw", "build remove", "mod delete"}
 
 
 def operator_entries(site: Site) -> int:
@@ -180,6 +182,8 @@ def test_a_dry_run_changes_nothing(
         with caplog.at_level(logging.INFO, "modhub"):
             code, output = run(*words, "--dry-run")
         assert code == 0, words
+        if "--yes" in words:  # what cannot be undone asks for it
+            assert run(*words[:-1]) == (1, output.replace("changed.", "changed. Add --yes to do it."))
         assert caplog.messages == [], words
         assert re.search(r"(?i)\bwould\b", output), words
         assert contents(everything, metadata) == before, words

@@ -281,7 +281,7 @@ def test_deleting_asks_for_yes_and_leaves_nothing(site: Site, run: Run) -> None:
         [
             f"Mod {number} (Bad) of account 7 would be permanently deleted, with {goes}.",
             f"1 published mod requires it: {user['id']} User, published.",
-            "Nothing was deleted. Add --yes to delete it.",
+            "Nothing was changed. Add --yes to do it.",
         ],
     )
     assert site.as_account(OWNER).get("/api/modhub/mine").json["count"] == 1

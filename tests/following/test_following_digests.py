@@ -354,7 +354,7 @@ def test_a_digest_ends_with_the_account(site: Site, ada: Person, follower: Perso
     # C-FOL-6
     ada.publish("Tool")
     make(site)
-    assert admin.run_command(site.config, ["-c", "my.ini", "account", "delete", str(follower.id)]) == 0
+    assert admin.run_command(site.config, ["-c", "my.ini", "account", "delete", str(follower.id), "--yes"]) == 0
     assert follower.digests() == []
 
 

@@ -156,7 +156,7 @@ def test_it_ends_with_the_account_and_rests_while_that_is_blocked(site: Site, fo
     new_visitor(site).get(atom, status=404)
     block(None)
     assert titles(site, atom) == ["Tool 1"]
-    assert admin.run_command(site.config, ["-c", "my.ini", "account", "delete", str(follower.id)]) == 0
+    assert admin.run_command(site.config, ["-c", "my.ini", "account", "delete", str(follower.id), "--yes"]) == 0
     new_visitor(site).get(atom, status=404)
 
 

@@ -226,10 +226,10 @@ def test_following_ends_with_the_mod_and_with_the_account(site: Site, ada: Perso
     eve.press("/Modhub?game=portal", "/Modhub/following/game?game=portal")
     ada.site.delete(f"/api/modhub/{mod['id']}", headers={"Authorization": f"Bearer {ada.token}"}, status=204)
     assert listed(bob) == ["Ada"]
-    run(site, "account", "delete", str(ada.id))
+    run(site, "account", "delete", str(ada.id), "--yes")
     assert listed(bob) == []
     assert site.count_rows(Follow) == 1
-    run(site, "account", "delete", str(eve.id))
+    run(site, "account", "delete", str(eve.id), "--yes")
     assert (site.count_rows(Follow), site.count_rows(Reader)) == (0, 1)
 
 

@@ -37,7 +37,7 @@ def test_two_processes_record_and_seal(service: Installation) -> None:
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(work, range(30)))
-    assert service.admin("account", "delete", "ada@example.org").returncode == 0
+    assert service.admin("account", "delete", "ada@example.org", "--yes").returncode == 0
     wait_until_sealed(service)
     actions = [row[0] for row in service.rows("SELECT action FROM core_audit_entry ORDER BY number")]
     assert actions.count("registered") == actions.count("signed in") == 3

@@ -53,16 +53,17 @@ def test_the_operator_adds_and_withdraws(site: Site, owner: Site, capsys: pytest
     assert run(site, capsys, "list") == (0, "No advisories.\n")
     place = f'The file is here: code hud.zip of mod {mod["id"]} "Rally HUD", account'
     code, dry = run(site, capsys, "add", DIGEST.upper(), *WORDS, "--dry-run")
-    assert (code, dry.startswith(place), dry.endswith("would be added. Nothing was changed.\n")) == (0, True, True)
+    assert (code, dry.startswith(place), dry.endswith("would be added.\nNothing was changed.\n")) == (0, True, True)
     assert listed(site) == []
     assert run(site, capsys, "add", DIGEST.upper(), *WORDS)[0] == 0
     assert listed(site)[0]["reason"] == TEXTS["reason"]
     code, printed = run(site, capsys, "add", DIGEST, *WORDS)
     assert (code, printed) == (1, "For this file there is one already: withdraw it first.\n")
-    assert run(site, capsys, "withdraw", "0" * 64) == (1, "For this file there is none that stands.\n")
-    assert run(site, capsys, "withdraw", DIGEST, "--dry-run")[0] == 0
+    assert run(site, capsys, "withdraw", "0" * 64, "--yes") == (1, "For this file there is none that stands.\n")
+    would = f"The advisory for {DIGEST} would be withdrawn.\nNothing was changed. Add --yes to do it.\n"
+    assert run(site, capsys, "withdraw", DIGEST) == (1, would)
     assert listed(site)[0]["withdrawnAt"] is None
-    assert run(site, capsys, "withdraw", DIGEST) == (0, f"The advisory for {DIGEST} was withdrawn.\n")
+    assert run(site, capsys, "withdraw", DIGEST, "--yes") == (0, f"The advisory for {DIGEST} was withdrawn.\n")
     assert [json.loads(line) for line in run(site, capsys, "list", "--json")[1].splitlines()] == listed(site)
     assert ", withdrawn 2" in run(site, capsys, "list")[1]
     deeds = [json.loads(line) for line in reversed(audit(site, capsys))]

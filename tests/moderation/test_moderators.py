@@ -95,5 +95,5 @@ def test_a_blocked_moderator_is_none(site: Site, mo: Person) -> None:
 @pytest.mark.postgres
 def test_a_deleted_account_is_no_moderator(site: Site, mo: Person, admin: Any) -> None:
     assert site.find_service(IProfiles).get_profiles({mo.id})
-    admin("account", "delete", str(mo.id))
+    admin("account", "delete", str(mo.id), "--yes")
     assert admin("moderator", "list") == (0, "No moderators.\n")

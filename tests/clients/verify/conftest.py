@@ -105,7 +105,7 @@ def fill(site: Site) -> None:
     for sha256, kind in ((digest, "malware"), (digest[:5] + 59 * "0", "other"), (64 * "a", "vulnerable")):
         words = ["--kind", kind, "--reason", f"It is {kind}.", "--advice", "Delete it."]
         run_command(site.config, ["-c", "tests.ini", "advisory", "add", sha256, *words])
-    run_command(site.config, ["-c", "tests.ini", "advisory", "withdraw", 64 * "a"])
+    run_command(site.config, ["-c", "tests.ini", "advisory", "withdraw", 64 * "a", "--yes"])
     run_command(site.config, ["-c", "tests.ini", "snapshot"])
 
 
