@@ -18,7 +18,6 @@ from modhub.admin.command_help import as_sentence, complete_help
 from modhub.audit import act_for_operator, record_nothing
 from modhub.base.errors import ApiError
 from modhub.base.ini_file import application_settings, set_up_logging
-from modhub.base.security_log import log as security_log
 from modhub.base.service_registry import Service, find_optional_service, find_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
@@ -197,11 +196,20 @@ def run_arguments(arguments: Sequence[str]) -> int:
         settings = application_settings(ini)
         set_up_logging(ini)
         if sys.stderr.isatty():
-            # The operator reads what the command says, and the audit trail has the rest: 1,200 lines of a wave of spam.
-            security_log.setLevel(logging.WARNING)
+            log_for_people()
     except StartRefused as error:
         return print_error(error, 2)
     return run_reporting_errors(settings, arguments, ini)
+
+
+def log_for_people() -> None:
+    """Log warnings alone, as text, whatever the ini says: the operator reads what the command says.
+
+    The audit trail has the rest, such as 1,200 lines of a wave of spam.
+    """
+    logging.getLogger("modhub").setLevel(logging.WARNING)
+    for handler in logging.root.handlers:
+        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
 
 
 def print_usage(*, help_wanted: bool) -> int:

@@ -1,5 +1,6 @@
 """``modhub-admin``: verify, sweep, keys, the curated games, usage errors."""
 
+import io
 import json
 import logging
 import os
@@ -18,6 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 import modhub
 from modhub.admin import program as admin
 from modhub.admin.program import build_admin_parser
+from modhub.base.json_lines import JsonLineFormatter
 from modhub.blobs import maintenance
 from modhub.blobs.disk_errors import write_errors
 from modhub.catalogue.models import PublicCounter, PublicText
@@ -180,15 +182,20 @@ def test_an_invalid_icon_is_one_line_and_stores_nothing(site: Site, run: Run, tm
     assert stored_files(site) == []
 
 
-def test_a_terminal_shows_what_the_command_says_without_the_security_log(
+def test_a_terminal_shows_sentences_and_no_json(
     run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, "modhub.security"):
+    shown = io.StringIO()
+    handler = logging.StreamHandler(shown)
+    handler.setFormatter(JsonLineFormatter())
+    monkeypatch.setattr(logging.root, "handlers", [handler])
+    with caplog.at_level(logging.INFO, "modhub"):  # as production.ini
         run("game", "add", "Portal")
-        (logged,) = [record for record in caplog.records if record.name == "modhub.security"]
+        assert json.loads(shown.getvalue())["event"] == "curated game changed"
         monkeypatch.setattr("sys.stderr.isatty", lambda: True)
         run("game", "add", "Hades")
-        assert [record for record in caplog.records if record.name == "modhub.security"] == [logged]
+        logging.getLogger("modhub").warning("the key is weak.")
+    assert shown.getvalue().splitlines()[1:] == ["WARNING: the key is weak."]
 
 
 def test_a_new_key_is_long_and_each_another(run: Run) -> None:
