@@ -41,8 +41,8 @@ def service(services: Any) -> Installation:
 
 def blocks_of(text: str) -> list[str]:
     """The blocks of commands of a document, in order."""
-    found = re.findall(r"^```(\w+\n[^`]*?)^```$|\n\n((?:    .*\n)+)", text, re.MULTILINE)
-    blocks = [fenced or re.sub(r"(?m)^    ", "", indented) for fenced, indented in found]
+    matches = re.findall(r"^```(\w+\n[^`]*?)^```$|\n\n((?:    .*\n)+)", text, re.MULTILINE)
+    blocks = [fenced or re.sub(r"(?m)^    ", "", indented) for fenced, indented in matches]
     commands = [block.removeprefix("sh\n") for block in blocks if block.startswith(COMMANDS)]
     return [block for block in commands if not block.startswith("apt install")]
 
