@@ -18,6 +18,7 @@ from modhub.admin.command_help import as_sentence, complete_help
 from modhub.audit import act_for_operator, record_nothing
 from modhub.base.errors import ApiError
 from modhub.base.ini_file import application_settings, set_up_logging
+from modhub.base.optional_calls import hide_process
 from modhub.base.service_registry import Service, find_optional_service, find_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
@@ -195,6 +196,7 @@ def run_arguments(arguments: Sequence[str]) -> int:
     try:
         settings = application_settings(ini)
         set_up_logging(ini)
+        hide_process()
         if sys.stderr.isatty():
             log_for_people()
     except StartRefused as error:

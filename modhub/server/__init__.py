@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from modhub.base.ini_file import refuse_unreadable
+from modhub.base.optional_calls import hide_process
 from modhub.base.settings import StartRefused
 from modhub.events import ApplicationStopped
 from modhub.server.loop import Server
@@ -92,6 +93,7 @@ def _serve(app: Any, settings: Mapping[str, Any]) -> int:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
     previous = {}
+    hide_process()
     if threading.current_thread() is threading.main_thread():
         if not faulthandler.is_enabled():
             faulthandler.enable()  # a crash in a library written in C leaves its stack in the log

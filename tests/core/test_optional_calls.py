@@ -5,6 +5,8 @@ import fcntl
 import os
 import resource
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,3 +124,36 @@ def test_what_the_decoder_could_not_have(messages: list[str]) -> None:
         "the system refuses setrlimit to the decoder (reported by the decoder): "
         "decoding an image may take as much memory as it likes",
     ]
+
+
+SAME_USER = """
+import ctypes, os, pathlib, sys
+from modhub.base.optional_calls import hide_process
+
+def can_be_read():
+    parent = os.getpid()
+    if (child := os.fork()) == 0:
+        try:
+            pathlib.Path(f"/proc/{parent}/environ").read_bytes()
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+# As a program is that was started by this user.
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
+before = can_be_read()
+hide_process()
+print(before, can_be_read())
+"""
+
+
+@pytest.mark.process
+def test_other_processes_of_the_same_user_cannot_read_the_secrets() -> None:
+    # T-A10b
+    done = subprocess.run([sys.executable, "-c", SAME_USER], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]

@@ -1,7 +1,9 @@
 """The child program that decodes images: what it makes of odd, broken and hostile files, and its limits."""
 
+import ctypes
 import io
 import json
+import socket
 import struct
 import zlib
 from pathlib import Path
@@ -19,6 +21,7 @@ from modhub.catalogue.pictures.child import (
     DecodingFailed,
     check_output,
 )
+from modhub.catalogue.pictures.decoder import FORMATS
 
 pytestmark = pytest.mark.slow
 
@@ -212,6 +215,103 @@ pathlib.Path({str(report)!r}).write_text(repr((sorted(os.environ), len(opened), 
     assert [name for name in names if name != "LC_CTYPE"] == []
     # The listing itself.
     assert (opened, folder) == (1, "/")
+
+
+TAKEN_OVER = f"""
+import ctypes, json, os, pathlib, runpy, socket, subprocess, sys
+folder, parent = pathlib.Path({{folder!r}}), os.getppid()
+system = ctypes.CDLL(None)
+
+class Part(ctypes.Structure):
+    _fields_ = [("address", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+def read_memory():
+    copied = ctypes.create_string_buffer(4)
+    here, there = Part(ctypes.addressof(copied), 4), Part({{address}}, 4)
+    assert system.process_vm_readv(parent, ctypes.byref(here), 1, ctypes.byref(there), 1, 0) == 4
+
+def attach():
+    assert system.ptrace(16, parent, 0, 0) == 0  # PTRACE_ATTACH
+    os.waitpid(parent, 0x40000000)
+    system.ptrace(17, parent, 0, 0)
+
+def send(family, kind, address):
+    with socket.socket(family, kind) as opened:
+        opened.connect(address)
+        opened.send(b"x")
+
+ATTEMPTS = dict(
+    file=lambda: (folder / "database").read_bytes(),
+    new_file=lambda: (folder / "written").write_bytes(b"x"),
+    listing=lambda: os.listdir(folder),
+    environment=lambda: pathlib.Path(f"/proc/{{{{parent}}}}/environ").read_bytes(),
+    unix_socket=lambda: send(socket.AF_UNIX, socket.SOCK_STREAM, str(folder / "socket")),
+    udp=lambda: send(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 9)),
+    tcp=lambda: send(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", {{port}})),
+    pipe=os.pipe,
+    program=lambda: subprocess.run(["/bin/true"], check=True),
+    removal=lambda: (folder / "written").unlink(),
+    memory=read_memory,
+    ptrace=attach,
+)
+
+def reached():
+    names = []
+    for name, attempt in ATTEMPTS.items():
+        try:
+            attempt()
+        except Exception:
+            continue
+        names.append(name)
+    return names
+
+before = reached()
+missed = runpy.run_path({str(PROGRAM)!r})["set_limits"]()
+print(json.dumps([before, reached(), missed]))
+"""
+
+
+@pytest.mark.process
+def test_an_image_that_takes_the_decoder_over_reaches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # T-A10b
+    written = list[bytes]()
+    monkeypatch.setattr(child, "check_output", written.append)
+    (tmp_path / "database").write_bytes(b"x")
+    kept = ctypes.create_string_buffer(b"kept")
+    with socket.socket(socket.AF_UNIX) as local, socket.create_server(("127.0.0.1", 0)) as listener:
+        local.bind(str(tmp_path / "socket"))
+        local.listen()
+        port = listener.getsockname()[1]
+        source = TAKEN_OVER.format(folder=str(tmp_path), address=ctypes.addressof(kept), port=port)
+        Decoder(program(tmp_path, source)).decode(io.BytesIO(b"x"), print)
+    before, after, missed = json.loads(written[0])
+    # Where the kernel gives nobody the memory of a parent, or has no Landlock (which is then said), these two show nothing.
+    by_kernel = {"memory", "ptrace"}
+    assert set(before) | by_kernel == {
+        *("file", "new_file", "listing", "environment", "unix_socket", "udp", "tcp", "pipe", "program", "removal"),
+        *by_kernel,
+    }
+    assert set(after) - (by_kernel if "landlock" in missed else set()) == set()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_is_decoded_by_a_program_that_can_open_nothing(kind: str) -> None:
+    # T-A10b
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    more = {} if kind in {"GIF", "BMP"} else {"exif": exif}
+    made = Decoder().decode(io.BytesIO(encoded(halves((400, 200)), kind, **more)), print)
+    assert (made.width, made.height) == ((200, 400) if more else (400, 200))
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("content", [b"no image", b"P6 1 1 255 xxx", b"II*\0" + b"\0" * 20])
+def test_what_no_browser_shows_is_told_by_a_program_that_can_open_nothing(content: bytes) -> None:
+    # T-A10b
+    with pytest.raises(DecodingFailed) as caught:
+        Decoder().decode(io.BytesIO(content), print)
+    assert caught.value.problem == "not_an_image"
 
 
 LIMITED = f"""

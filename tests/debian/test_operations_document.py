@@ -95,7 +95,10 @@ def test_the_document_leads_to_a_service(operator: Operator) -> None:
     assert run(ready).stdout.count('{"status":"ok","database":"ok","storage":"ok","passwords":"ok","freeBytes":{') == 2
     assert problems(operator) == []
     pids = run("systemctl show --property=MainPID --value modhub@6543 modhub@6544").stdout.split()
-    assert run(f"stat --format=%U /proc/{pids[0]} /proc/{pids[1]}").stdout.split() == ["modhub", "modhub"]
+    uids = run(f"awk '/^Uid:/ {{print $2}}' /proc/{pids[0]}/status /proc/{pids[1]}/status").stdout.split()
+    assert uids == [run("id --user modhub").stdout.strip()] * 2
+    # T-A10b
+    assert all(run(f"runuser -u modhub -- cat /proc/{pid}/environ", check=False).returncode == 1 for pid in pids)
     assert run("systemctl list-units --failed --plain --no-legend").stdout == ""
     assert "audit verify --expect " in run("journalctl --quiet --output=cat --unit=modhub-audit").stdout
     assert run("find /var/backups/modhub -mindepth 1 -maxdepth 1 -type d -name '20*Z'").stdout != ""

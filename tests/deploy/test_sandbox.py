@@ -21,6 +21,8 @@ O_TMPFILE = os.O_TMPFILE
 OPTIONAL = {
     "setpriority": {"setpriority", "nice to the decoder"},
     "prlimit64": {"setrlimit", "setrlimit to the decoder"},
+    "landlock_restrict_self": {"landlock to the decoder"},
+    "prctl:0=4": {"PR_SET_DUMPABLE"},
     "sendfile": {"sendfile"},
     f"openat:2&{O_TMPFILE:#x}={O_TMPFILE:#x}": {"O_TMPFILE"},
     "linkat": {"link of an unnamed file"},

@@ -69,7 +69,12 @@ def test_every_unit_has_the_same_restrictions() -> None:
 def test_no_unit_may_call_more_than_it_needs() -> None:
     allowed = {path.stem: re.findall(r"^SystemCallFilter=(.*)$", path.read_text(), re.MULTILINE) for path in SERVICES}
     usual = ["@system-service", "~@privileged @resources"]
-    assert allowed.pop("modhub@") == [*usual, "setpriority", "prlimit64"]
+    assert allowed.pop("modhub@") == [
+        *usual,
+        "setpriority",
+        "prlimit64",
+        "landlock_create_ruleset landlock_restrict_self",
+    ]
     assert list(allowed.values()) == [usual] * len(allowed)
 
 

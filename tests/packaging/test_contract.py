@@ -12,9 +12,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LAW = ("docs/contract.md", "docs/threats.md")
-CLAUSE = re.compile(r"\b(?:C-[A-Z]+-[0-9]+|T-[A-H][0-9]+)\b")
-DEFINED = re.compile(r"(?m)^(?:- \*\*|\| )(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+)\b")
-RESERVED = re.compile(r"(?m)^- (C-[A-Z]+-[0-9]+|T-[A-H][0-9]+): (?:planned|retired)\.")
+CLAUSE = re.compile(r"\b(?:C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?)\b")
+DEFINED = re.compile(r"(?m)^(?:- \*\*|\| )(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?)\b")
+RESERVED = re.compile(r"(?m)^- (C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?): (?:planned|retired)\.")
 ELSEWHERE = re.compile(
     r"(?i)\b(?:decisions|threats?|architecture|findings?|interface),? (?:[0-9]+(?:\.[0-9]+)?\b|[A-F]-?[0-9]+\b)"
 )

@@ -31,6 +31,7 @@ CONTENT_TYPES: Final = {"webp": "image/webp", "jpg": "image/jpeg"}
 """The encodings of each picture, in the order in which the child returns them."""
 PROBLEMS: Final = frozenset({"not_an_image", "damaged", "too_large"})
 MISSABLE: Final = {
+    "landlock": "an image that takes the decoder over may reach other processes of this user",
     "setrlimit": "decoding an image may take as much memory as it likes",
     "nice": "decoding images slows down requests",
     "oom_score_adj": "if memory runs out, the system may end the service instead of the decoder",

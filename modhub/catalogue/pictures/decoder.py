@@ -2,10 +2,12 @@
 
 It reads the image from standard input, and writes a line of JSON and then the derived pictures to standard output; with
 the argument ``square`` one picture alone, of 256×256 pixels. It imports nothing of modhub, has no environment of the
-service, and sets its own limits before it decodes. The image is hostile input, so whatever this program writes is
-checked again by its parent.
+service, and sets its own limits before it decodes. The image is hostile input, and may take this program over: so it
+can then open nothing, and whatever it writes is checked again by its parent.
 """
 
+import copy
+import ctypes
 import io
 import json
 import os
@@ -16,8 +18,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from PIL import ExifTags, Image, ImageCms, ImageOps, UnidentifiedImageError
+from PIL import (
+    AvifImagePlugin,
+    ExifTags,
+    Image,
+    ImageCms,
+    ImageOps,
+    MpoImagePlugin,
+    TiffImagePlugin,
+    UnidentifiedImageError,
+    WebPImagePlugin,
+)
 
+LATER: Final = (AvifImagePlugin, MpoImagePlugin, TiffImagePlugin, WebPImagePlugin, copy)
+"""Pillow would import these while it decodes, when nothing can be opened: TIFF reads EXIF, MPO is a kind of JPEG."""
 FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF")
 """What browsers display. Pillow's other decoders are never tried."""
 MAX_PIXELS: Final = 40_000_000
@@ -31,6 +45,10 @@ COVERS: Final = ((320, 180), (640, 360))
 WIDE: Final = 1280
 """The width of the picture that is not cropped."""
 TALLEST: Final = 4096
+LANDLOCK_CREATE_RULESET: Final = 444
+LANDLOCK_RESTRICT_SELF: Final = 446
+"""Numbers of system calls, the same on every architecture; libc has no functions for them."""
+PR_SET_NO_NEW_PRIVS: Final = 38
 SQUARE: Final = (256, 256)
 """The size of the picture of a person."""
 ENCODINGS: Final[dict[str, dict[str, Any]]] = {
@@ -44,22 +62,9 @@ BITS_PER_PIXEL: Final = 1.5
 
 
 def set_limits() -> list[str]:
-    """Limit memory, time and output, and return what the system refuses; the other limits hold all the same."""
+    """Limit what this program can reach and take, and return what the system refuses; the rest holds all the same."""
+    Image.preinit()
     missed = list[str]()
-    limits = (
-        (resource.RLIMIT_AS, ADDRESS_SPACE),
-        (resource.RLIMIT_CPU, CPU_SECONDS),
-        (resource.RLIMIT_FSIZE, OUTPUT),
-        (resource.RLIMIT_NOFILE, 16),
-        (resource.RLIMIT_CORE, 0),
-    )
-    for kind, limit in limits:
-        try:
-            hard = resource.getrlimit(kind)[1]
-            lowest = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-            resource.setrlimit(kind, (lowest, lowest))
-        except (ValueError, OSError):
-            missed.append("setrlimit")
     try:
         os.nice(5)
     except OSError:
@@ -69,7 +74,41 @@ def set_limits() -> list[str]:
         Path("/proc/self/oom_score_adj").write_text("1000", "ascii")
     except OSError:
         missed.append("oom_score_adj")
+    if not lock_away():
+        missed.append("landlock")
+    limits = (
+        (resource.RLIMIT_AS, ADDRESS_SPACE),
+        (resource.RLIMIT_CPU, CPU_SECONDS),
+        (resource.RLIMIT_FSIZE, OUTPUT),
+        # No file, no socket: only what is open is read and written.
+        (resource.RLIMIT_NOFILE, 0),
+        (resource.RLIMIT_CORE, 0),
+    )
+    for kind, limit in limits:
+        try:
+            hard = resource.getrlimit(kind)[1]
+            lowest = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+            resource.setrlimit(kind, (lowest, lowest))
+        except (ValueError, OSError):
+            missed.append("setrlimit")
     return missed
+
+
+def lock_away() -> bool:
+    """Whether the kernel (Landlock) now keeps files, other processes, and by its version TCP and signals from us."""
+    system = ctypes.CDLL(None)
+    version = system.syscall(LANDLOCK_CREATE_RULESET, None, 0, 1)
+    if version < 1:
+        return False
+    # Everything that the version knows is handled, and no rule allows any of it.
+    files = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
+    handled = (ctypes.c_uint64 * 3)(files, 0b11 if version >= 4 else 0, 0b11 if version >= 6 else 0)
+    rules = system.syscall(LANDLOCK_CREATE_RULESET, handled, ctypes.sizeof(handled), 0)
+    return (
+        rules >= 0
+        and system.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+        and system.syscall(LANDLOCK_RESTRICT_SELF, rules, 0) == 0
+    )
 
 
 def target_scale(width: int, height: int) -> float:

@@ -15,7 +15,7 @@ from modhub_verify.results import clause_order
 ROOT = Path(__file__).parents[3]
 LAW = ("docs/contract.md", "docs/threats.md")
 HEADING = "## Verified from outside"
-DEFINED = re.compile(r"(?m)^(?:- \*\*|\| )(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+)\b")
+DEFINED = re.compile(r"(?m)^(?:- \*\*|\| )(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?)\b")
 PARTS = [part for part in VERIFIED_PARTS if any(check.part == part for check in CHECKS)]
 
 
