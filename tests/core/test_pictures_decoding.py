@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageCms
 
 from modhub.catalogue.pictures import child, decoder
 from modhub.catalogue.pictures.child import (
@@ -102,6 +102,67 @@ def test_colours_are_kept_whatever_the_encoding(content: bytes, mode: str) -> No
     for picture in pictures:
         assert is_like(picture, (0.2, 0.5), RED)
         assert is_like(picture, (0.8, 0.5), BLUE)
+
+
+def profile_of(*, grey: bool = False) -> bytes:
+    """Of a screen whose red is our blue, or of one that shows grey much darker."""
+    content = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    tags = {bytes(content[at : at + 4]): at for at in range(132, 132 + 12 * content[131], 12)}
+    if grey:
+        content[16:20] = b"GRAY"
+        gamma = struct.pack(">4sIIHH", b"curv", 0, 1, 4 * 256, 0)
+        content[tags[b"rTRC"] : tags[b"rTRC"] + 12] = struct.pack(">4sII", b"kTRC", len(content), 14)
+        content += gamma
+        content[:4] = struct.pack(">I", len(content))
+    else:
+        content[tags[b"rXYZ"] : tags[b"rXYZ"] + 4], content[tags[b"bXYZ"] : tags[b"bXYZ"] + 4] = b"bXYZ", b"rXYZ"
+    return bytes(content)
+
+
+def see_through(mode: str) -> Image.Image:
+    """Red on the left, and nothing to see on the right."""
+    image = Image.new("RGBA", (400, 200), (*RED, 255))
+    image.paste((*BLUE, 0), (200, 0, 400, 200))
+    return image.convert(mode)
+
+
+@pytest.mark.parametrize("derived", [decoder.derive, decoder.derive_square])
+@pytest.mark.parametrize(
+    ("image", "kind", "more"),
+    [
+        (halves((400, 200)), "PNG", {}),
+        (halves((400, 200), "P"), "PNG", {}),
+        (halves((400, 200)), "PNG", {"transparency": BLUE}),
+        (halves((400, 200)).quantize(2), "PNG", {"transparency": b"see"}),
+        (see_through("RGBA"), "PNG", {}),
+        (see_through("RGBA"), "WEBP", {"lossless": True}),
+        (see_through("RGBA"), "AVIF", {"quality": 100}),
+    ],
+    ids=["rgb", "palette", "rgb-trns", "palette-trns", "rgba", "webp", "avif"],
+)
+def test_a_profile_changes_colours_and_keeps_what_is_transparent(
+    image: Image.Image, kind: str, more: dict[str, Any], derived: Any
+) -> None:
+    is_transparent = image.mode == "RGBA" or bool(more)
+    if more.get("transparency") == b"see":
+        index = image.getpixel((300, 100))
+        more = {"transparency": bytes(0 if number == index else 255 for number in range(2))}
+    _, files = decoder.decode_stream(io.BytesIO(encoded(image, kind, icc_profile=profile_of(), **more)), derived)
+    shown = Image.open(io.BytesIO(files[0]))
+    assert is_like(shown, (0.2, 0.5), BLUE)
+    if is_transparent:
+        assert shown.convert("RGBA").getchannel("A").getpixel((shown.width - 9, 9)) == 0
+        assert is_like(Image.open(io.BytesIO(files[1])), (0.8, 0.5), (255, 255, 255))
+    else:
+        assert is_like(shown, (0.8, 0.5), RED)
+
+
+@pytest.mark.parametrize("mode", ["L", "LA"])
+def test_a_profile_of_grey_changes_grey_with_and_without_transparency(mode: str) -> None:
+    grey = Image.new(mode, (400, 200), (128, 200)[: len(mode)] if mode == "LA" else 128)
+    _, (picture, *_) = decoded(encoded(grey, "PNG", icc_profile=profile_of(grey=True)))
+    assert is_like(picture, (0.5, 0.5), (71, 71, 71), 10)
+    assert picture.convert("RGBA").getchannel("A").getextrema() == ((200, 200) if mode == "LA" else (255, 255))
 
 
 def test_a_camera_on_its_side_is_upright_and_says_nothing_of_its_place() -> None:

@@ -117,19 +117,31 @@ def target_scale(width: int, height: int) -> float:
     return min(1.0, max(WIDE / width, cover_width / width, cover_height / height))
 
 
-def to_rgb(image: Image.Image) -> Image.Image:
-    """In sRGB, with transparency only if the image has some."""
-    profile = image.info.get("icc_profile")
+def to_scalable(image: Image.Image) -> Image.Image:
+    """In a mode that can be scaled and that profiles know, with an alpha channel only if something is transparent."""
     if image.mode.startswith(("I", "F")):
         # 16 bits of grey: a plain conversion would cut them off at 255.
         image = image.point(lambda value: value * (1 / 256)).convert("L")
-    if profile and image.mode in {"RGB", "CMYK", "L"}:
+    if image.has_transparency_data:
+        return image.convert("LA" if image.mode in {"1", "L", "LA"} else "RGBA")
+    return image if image.mode in {"RGB", "CMYK", "L"} else image.convert("RGB")
+
+
+def to_srgb(image: Image.Image) -> Image.Image:
+    """By the image's profile, if it has one that fits."""
+    image = to_scalable(image)
+    converted = image.convert("RGBA" if image.mode in {"LA", "RGBA"} else "RGB")
+    if profile := image.info.get("icc_profile"):
         with suppress(ImageCms.PyCMSError, OSError, ValueError):
             source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-            converted = ImageCms.profileToProfile(image, source, ImageCms.createProfile("sRGB"), outputMode="RGB")
-            if converted is not None:
-                return converted
-    return image.convert("RGBA" if image.has_transparency_data else "RGB")
+            # Profiles say nothing of transparency.
+            colours = image.convert(image.mode.removesuffix("A"))
+            in_srgb = ImageCms.profileToProfile(colours, source, ImageCms.createProfile("sRGB"), outputMode="RGB")
+            if in_srgb is not None:
+                if converted.mode == "RGBA":
+                    in_srgb.putalpha(converted.getchannel("A"))
+                return in_srgb
+    return converted
 
 
 def oriented_size(image: Image.Image) -> tuple[int, int]:
@@ -149,12 +161,12 @@ def read_image(image: Image.Image) -> Image.Image:
     small: Image.Image = image
     if image.mode in {"P", "PA", "1", "I;16"} or "transparency" in image.info:
         # A palette cannot be scaled smoothly, nor one colour that stands for transparency; 16 bits not in two steps.
-        small = to_rgb(image)
+        small = to_scalable(image)
     if target_size != small.size:
         small = small.resize(target_size, Image.Resampling.LANCZOS, reducing_gap=2.0)
     # After scaling, since both cost time for each pixel.
     upright = ImageOps.exif_transpose(small)
-    small = to_rgb(upright)
+    small = to_srgb(upright)
     small.info = {}
     return small
 
