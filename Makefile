@@ -177,10 +177,12 @@ swift: venv
 release-tools: venv
 	$(call install-apart,release)
 
-release: install release-tools ## build the wheels of the commit, their digests and an SBOM into dist/ (publishes nothing)
+# Where the internet cannot be reached (2), the audit says so.
+release: install release-tools ## audit, then build the wheels of the commit, their digests and an SBOM into dist/ (publishes nothing)
+	@$(BIN)/python tools/audit_dependencies.py || test $$? = 2
 	@$(BIN)/python tools/build_release.py
 
-audit: install release-tools ## look for known vulnerabilities of all dependencies (needs the internet)
+audit: install release-tools ## look for known vulnerabilities and newer versions of all dependencies (needs the internet)
 	@$(BIN)/python tools/audit_dependencies.py
 
 test-deploy: lint-tools nginx promtool clamav swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)

@@ -1,10 +1,12 @@
-"""``make audit``: known vulnerabilities of everything in requirements/*.txt, by pip-audit. Needs the internet.
+"""``make audit``: known vulnerabilities and newer versions of everything in requirements/*.txt. Needs the internet.
 
-Exit codes: 0 none but the exceptions in requirements/audit.toml, 1 there are some, 2 it could not be told.
+Vulnerabilities are told by pip-audit, versions by pip. Exit codes: 0 no vulnerability but the exceptions in
+requirements/audit.toml, 1 there are some, 2 one of the two could not be told. A newer version alone is no failure.
 """
 
 import datetime
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -14,6 +16,9 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 PIP_AUDIT: Final = Path(sys.prefix) / "release" / "bin" / "pip-audit"
 """Of requirements/release.txt, in an environment of its own (``make release-tools``)."""
+PIP: Final = (sys.executable, "-m", "pip")
+LOCKED: Final = re.compile(r"(?m)^([\w.-]+)(?:\[.*\])?==(\S+)( ; .*?)? \\$")
+"""A line of a lock file: name, version, and for which machines."""
 
 
 def exceptions(root: Path) -> list[dict[str, Any]]:
@@ -53,12 +58,43 @@ def vulnerabilities(program: Path, lock: Path, ignored: list[str]) -> list[str]:
     ]
 
 
-def main(root: Path = ROOT, program: Path = PIP_AUDIT) -> int:
+def newer_versions(pip: tuple[str, ...], locks: list[Path]) -> list[str]:
+    """One line for each package that is locked at an older version. Ends with 2 if the index cannot be asked."""
+    locked = [(lock.name, *line) for lock in reversed(locks) for line in LOCKED.findall(lock.read_text("utf-8"))]
+    wanted = sorted({f"{name}{machines}" for _, name, _, machines in locked})
+    options = (
+        "--dry-run",
+        "--ignore-installed",
+        "--no-deps",
+        "--disable-pip-version-check",
+        "--quiet",
+        "--report",
+        "-",
+    )
+    done = subprocess.run([*pip, "install", *options, *wanted], capture_output=True, text=True, check=False)  # noqa: S603
+    try:
+        packages = [package["metadata"] for package in json.loads(done.stdout)["install"]]
+    except (ValueError, KeyError):
+        sys.stderr.write(
+            f"{done.stderr}modhub: newer versions were not looked for: the package index cannot be reached.\n"
+        )
+        sys.exit(2)
+    newest = {package["name"].lower().replace("_", "-"): package["version"] for package in packages}
+    # A package may be locked twice, for older versions of Python too.
+    current = {name for _, name, version, _ in locked if newest.get(name, version) == version}
+    found = {name: (lock, version) for lock, name, version, _ in locked if name not in current}
+    return [f"{lock}: {name} {version}: {newest[name]} is out" for name, (lock, version) in sorted(found.items())]
+
+
+def main(root: Path = ROOT, program: Path = PIP_AUDIT, pip: tuple[str, ...] = PIP) -> int:
     """Audit all lock files; those of what runs first."""
     allowed = exceptions(root)
     late = [entry for entry in allowed if entry["until"] < datetime.datetime.now(datetime.UTC).date()]
     ignored = [entry["advisory"] for entry in allowed if "advisory" in entry and entry not in late]
     locks = sorted((root / "requirements").glob("*.txt"), key=lambda path: (path.stem != "run", path.stem))
+    newer = newer_versions(pip, locks)
+    for line in newer:
+        sys.stdout.write(f"{line}\n")
     lines = [line for lock in locks for line in vulnerabilities(program, lock, ignored)]
     for entry in allowed:
         what = entry.get("advisory", "end of life")
@@ -67,7 +103,9 @@ def main(root: Path = ROOT, program: Path = PIP_AUDIT) -> int:
         sys.stdout.write(f"{line}\n")
     if late:
         sys.stdout.write("modhub: an exception in requirements/audit.toml is over: decide again.\n")
-    sys.stdout.write(f"modhub: {len(lines)} known vulnerabilities in {len(locks)} lock files.\n")
+    sys.stdout.write(
+        f"modhub: {len(lines)} known vulnerabilities in {len(locks)} lock files, {len(newer)} newer versions.\n"
+    )
     return 1 if lines or late else 0
 
 

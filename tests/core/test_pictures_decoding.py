@@ -346,7 +346,7 @@ def test_an_image_that_takes_the_decoder_over_reaches_nothing(tmp_path: Path, mo
         source = TAKEN_OVER.format(folder=str(tmp_path), address=ctypes.addressof(kept), port=port)
         Decoder(program(tmp_path, source)).decode(io.BytesIO(b"x"), print)
     before, after, missed = json.loads(written[0])
-    # Where the kernel gives nobody the memory of a parent, or has no Landlock (which is then said), these two show nothing.
+    # These two may be refused at first too, and without Landlock, which is then said, nothing refuses them to root.
     by_kernel = {"memory", "ptrace"}
     assert set(before) | by_kernel == {
         *("file", "new_file", "listing", "environment", "unix_socket", "udp", "tcp", "pipe", "program", "removal"),

@@ -38,17 +38,25 @@ class Project:
     """A folder with lock files and exceptions, and a pip-audit that answers as it is told."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.program = root, root / "pip-audit"
+        self.root, self.program, self.pip = root, root / "pip-audit", root / "pip"
         (root / "requirements").mkdir()
         self.allow("")
         for name in ("lint", "run", "browser"):
             (root / "requirements" / f"{name}.txt").write_text("")
+        self.index_has()
 
     def allow(self, advisory: str, until: datetime.date = LATER) -> None:
         what = f'advisory = "{advisory}"' if advisory else "end_of_life = true"
         text = f'[[exception]]\npackage = "waitress"\n{what}\nreason = "We do not call it."\nuntil = {until}\n'
         (self.root / "requirements" / "audit.toml").write_text(text)
         assert tomllib.loads(text)
+
+    def index_has(self, **versions: str) -> None:
+        install = [{"metadata": {"name": name, "version": version}} for name, version in versions.items()]
+        self.pip.write_text(
+            f"#!/bin/sh\necho \"$@\" > {self.root}/wanted\necho '{json.dumps({'install': install})}'\n", "utf-8"
+        )
+        self.pip.chmod(0o755)
 
     def answers(self, output: str, code: int) -> None:
         # Like pip-audit, it leaves out what it is told to ignore.
@@ -64,7 +72,7 @@ exit {code}
         self.program.chmod(0o755)
 
     def run(self) -> int:
-        return int(audit["main"](self.root, self.program))
+        return int(audit["main"](self.root, self.program, (str(self.pip),)))
 
 
 @pytest.fixture
@@ -121,3 +129,26 @@ def test_advisories_that_cannot_be_reached_are_one_sentence(
     what = "1 packages of run.txt were" if "skip_reason" in output else "run.txt was"
     assert f"{what} not checked: the database of advisories cannot be reached" in told.err
     assert "0 known" not in told.out
+
+
+def test_what_is_locked_at_an_older_version_is_told_and_is_no_failure(project: Project, capfd: Any) -> None:
+    lock = "soupsieve==2.10 ; python_full_version < '3.11.5' \\\nsoupsieve==4.1 ; python_full_version >= '3.11.5' \\\n"
+    lock += "typing-extensions==4.1 \\\n    --hash=sha256:00\nwebob==1.8.11 ; sys_platform == 'linux' \\\n"
+    (project.root / "requirements" / "run.txt").write_text(lock)
+    project.answers(json.dumps({"dependencies": [CLEAN]}), 0)
+    project.index_has(soupsieve="4.1", typing_extensions="4.2", WebOb="1.8.11")
+    assert project.run() == 0
+    assert "run.txt: typing-extensions 4.1: 4.2 is out\n" in (told := capfd.readouterr().out)
+    assert "3 lock files, 1 newer versions." in told
+    asked = (project.root / "wanted").read_text()
+    assert asked.endswith("typing-extensions webob ; sys_platform == 'linux'\n")
+
+
+def test_an_index_that_cannot_be_reached_is_one_sentence(project: Project, capfd: Any) -> None:
+    project.pip.write_text("#!/bin/sh\necho 'cannot connect' >&2\nexit 1\n")
+    with pytest.raises(SystemExit) as ended:
+        project.run()
+    assert ended.value.code == 2
+    told = capfd.readouterr()
+    assert "modhub: newer versions were not looked for: the package index cannot be reached.\n" in told.err
+    assert told.out == ""
