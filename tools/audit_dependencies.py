@@ -61,7 +61,7 @@ def vulnerabilities(program: Path, lock: Path, ignored: list[str]) -> list[str]:
 def newer_versions(pip: tuple[str, ...], locks: list[Path]) -> list[str]:
     """One line for each package that is locked at an older version. Ends with 2 if the index cannot be asked."""
     locked = [(lock.name, *line) for lock in reversed(locks) for line in LOCKED.findall(lock.read_text("utf-8"))]
-    wanted = sorted({f"{name}{machines}" for _, name, _, machines in locked})
+    requirements = sorted({f"{name}{machines}" for _, name, _, machines in locked})
     options = (
         "--dry-run",
         "--ignore-installed",
@@ -71,7 +71,7 @@ def newer_versions(pip: tuple[str, ...], locks: list[Path]) -> list[str]:
         "--report",
         "-",
     )
-    done = subprocess.run([*pip, "install", *options, *wanted], capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run([*pip, "install", *options, *requirements], capture_output=True, text=True, check=False)  # noqa: S603
     try:
         packages = [package["metadata"] for package in json.loads(done.stdout)["install"]]
     except (ValueError, KeyError):
@@ -82,8 +82,8 @@ def newer_versions(pip: tuple[str, ...], locks: list[Path]) -> list[str]:
     newest = {package["name"].lower().replace("_", "-"): package["version"] for package in packages}
     # A package may be locked twice, for older versions of Python too.
     current = {name for _, name, version, _ in locked if newest.get(name, version) == version}
-    found = {name: (lock, version) for lock, name, version, _ in locked if name not in current}
-    return [f"{lock}: {name} {version}: {newest[name]} is out" for name, (lock, version) in sorted(found.items())]
+    outdated = {name: (lock, version) for lock, name, version, _ in locked if name not in current}
+    return [f"{lock}: {name} {version}: {newest[name]} is out" for name, (lock, version) in sorted(outdated.items())]
 
 
 def main(root: Path = ROOT, program: Path = PIP_AUDIT, pip: tuple[str, ...] = PIP) -> int:
