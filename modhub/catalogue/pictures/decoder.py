@@ -104,11 +104,10 @@ def lock_away() -> bool:
     files = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
     handled = (ctypes.c_uint64 * 3)(files, 0b11 if version >= 4 else 0, 0b11 if version >= 6 else 0)
     rules = system.syscall(LANDLOCK_CREATE_RULESET, handled, ctypes.sizeof(handled), 0)
-    return (
-        rules >= 0
-        and system.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-        and system.syscall(LANDLOCK_RESTRICT_SELF, rules, 0) == 0
-    )
+    if rules < 0 or system.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        return False
+    restricted: int = system.syscall(LANDLOCK_RESTRICT_SELF, rules, 0)
+    return restricted == 0
 
 
 def target_scale(width: int, height: int) -> float:
