@@ -1,7 +1,8 @@
 """Runs :mod:`modhub.catalogue.pictures.decoder` on one image, and checks what it returns.
 
 The image is hostile input for a decoder written in C. So the child gets nothing of the service but the image: no
-environment, no open file, no network address; and its time, memory and output are limited.
+environment, no open file, no network address; before it reads it gives up to open any, and to reach other processes
+(T-A10b); and its time, memory and output are limited.
 """
 
 import hashlib
