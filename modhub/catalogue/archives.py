@@ -1,8 +1,12 @@
-"""Looks at the names in a zip archive, without unpacking anything: its directory stands uncompressed at its end."""
+"""Looks at the names in a zip archive, without unpacking anything: its directory stands uncompressed at its end.
+
+That is done once, while the file is uploaded, and stored with it.
+"""
 
 import re
 import struct
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from typing import Annotated, Final
 
 import msgspec
@@ -11,9 +15,10 @@ from modhub.base.operations import about
 from modhub.content import limits, text
 from modhub.content.limits import KB, MB
 
-ReadRange = Callable[[int, int], bytes]
 MAX_DIRECTORY: Final = 4 * MB
 """Bytes of a directory that is read; about 50,000 files."""
+DIRECTORY_SECONDS: Final = 0.05
+"""Processor time that an archive may take. What was found until then holds."""
 MAX_PROBLEMS: Final = 50
 _FILE_START: Final = b"PK\x03\x04"
 _END: Final = struct.Struct("<4s4H2LH")
@@ -22,6 +27,8 @@ _ENTRY: Final = struct.Struct("<4s6H3L5H2L")
 _ENTRY_SIGNATURE: Final = b"PK\x01\x02"
 _UTF8: Final = 0x800
 _MAX_COMMENT: Final = 64 * KB
+END_BYTES: Final = MAX_DIRECTORY + _END.size + _MAX_COMMENT
+"""Bytes at the end of a file that are looked at."""
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
@@ -38,58 +45,59 @@ class ArchiveProblem(msgspec.Struct):
     ]
 
 
-def find_archive_problems(read: ReadRange, size: int) -> list[ArchiveProblem]:
-    """Return the problems of a file of ``size`` bytes; none if it is not a zip archive.
+def judge_archive(head: bytes, end: bytes) -> list[dict[str, str]] | None:
+    """Return what `find_archive_problems` finds as it is stored; None if that is nothing."""
+    return msgspec.to_builtins(find_archive_problems(head, end)) or None
 
-    ``read`` returns the bytes from one position up to another.
+
+class _DamagedDirectory(ValueError):
+    """The directory of an archive ends early, or is none."""
+
+
+def find_archive_problems(head: bytes, end: bytes) -> list[ArchiveProblem]:
+    """Return the problems of a file; none if it is not a zip archive.
+
+    ``head``: its first bytes. ``end``: its last `END_BYTES`, or all of it.
     """
-    start = max(0, size - _END.size - _MAX_COMMENT)
-    tail = read(start, size)
-    place = tail.rfind(_END_SIGNATURE)
-    if place < 0 or len(tail) - place < _END.size:
-        is_cut = size >= len(_FILE_START) and read(0, len(_FILE_START)) == _FILE_START
-        return [ArchiveProblem("", "unreadable")] if is_cut else []
-    *_, length, _offset, _comment = _END.unpack_from(tail, place)
-    begin = start + place - length
-    if length > MAX_DIRECTORY or begin < 0:
+    place = end.rfind(_END_SIGNATURE, max(0, len(end) - _END.size - _MAX_COMMENT))
+    if place < 0 or len(end) - place < _END.size:
+        return [ArchiveProblem("", "unreadable")] if head.startswith(_FILE_START) else []
+    *_, length, _offset, _comment = _END.unpack_from(end, place)
+    if length > min(MAX_DIRECTORY, place):
         return [ArchiveProblem("", "unreadable")]
-    names = list(_names(read(begin, begin + length)))
-    if None in names:
+    try:
+        return _judge(_names(end[place - length : place]))
+    except _DamagedDirectory:
         return [ArchiveProblem("", "unreadable")]
-    return list(_judge(name for name in names if name is not None))
 
 
-def _names(directory: bytes) -> Iterator[str | None]:
-    """The names in a directory; None if it is damaged."""
-    place = 0
-    while place < len(directory):
+def _names(directory: bytes) -> Iterator[str]:
+    """The names in a directory, as long as there is time."""
+    place, latest = 0, time.thread_time() + DIRECTORY_SECONDS
+    while place < len(directory) and time.thread_time() < latest:
         if len(directory) - place < _ENTRY.size:
-            yield None
-            return
+            raise _DamagedDirectory
         fields = _ENTRY.unpack_from(directory, place)
         signature, flags, name_length, extra, comment = fields[0], fields[3], *fields[10:13]
         name = directory[place + _ENTRY.size : place + _ENTRY.size + name_length]
         if signature != _ENTRY_SIGNATURE or len(name) < name_length:
-            yield None
-            return
+            raise _DamagedDirectory
         yield name.decode("utf-8" if flags & _UTF8 else "cp437", "replace")
         place += _ENTRY.size + name_length + extra + comment
 
 
-def _judge(names: Iterator[str]) -> Iterator[ArchiveProblem]:
+def _judge(names: Iterator[str]) -> list[ArchiveProblem]:
+    problems: list[ArchiveProblem] = []
     seen: set[str] = set()
-    count = 0
     for name in names:
         path = name.replace("\\", "/")
         # Windows and macOS do not tell capitals apart.
         folded = path.casefold()
         problem = _problem_of(path) or ("duplicate" if folded in seen else "")
         seen.add(folded)
-        if problem:
-            yield ArchiveProblem(text.line(name, limits.FILE_NAME), problem)
-            count += 1
-            if count == MAX_PROBLEMS:
-                return
+        if problem and len(problems) < MAX_PROBLEMS:
+            problems.append(ArchiveProblem(text.line(name[: 2 * limits.FILE_NAME], limits.FILE_NAME), problem))
+    return problems
 
 
 def _problem_of(path: str) -> str:

@@ -55,6 +55,7 @@ class Asset(Base):
     """A file of a mod. A new code or css upload keeps the row and replaces the blob (C-FILE-1).
 
     ``position``: the place of an image in its owner's order; images without one follow in upload order.
+    ``archive_problems``: of a code file, as :mod:`modhub.catalogue.archives` found them; NULL if it found none.
     """
 
     __tablename__ = "core_asset"
@@ -69,6 +70,7 @@ class Asset(Base):
     stored_at: Mapped[datetime] = mapped_column(Timestamp)
     position: Mapped[int | None]
     caption: Mapped[str | None] = mapped_column(String(CAPTION))
+    archive_problems: Mapped[list[dict[str, str]] | None] = mapped_column(JSON(none_as_null=True), deferred=True)
 
     blob: Mapped[StoredBlob] = relationship(lazy="raise")
 

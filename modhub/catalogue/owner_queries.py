@@ -100,12 +100,6 @@ def read_source(session: Session, mod: Mod) -> tuple[str, str]:
     return written_source(session.get(DescriptionSource, mod.id), mod.description)
 
 
-def code_of(mod: Mod) -> StoredFile | None:
-    """Return the code file of the owner's mod; None if there is none."""
-    code = next((asset for asset in mod.assets if asset.kind == AssetKind.CODE), None)
-    return None if code is None else _private_file(code, inline=False)
-
-
 def read_own_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> StoredFile:
     """Return one image of the owner's mod, not to be cached; 404 if there is no such image."""
     images = select(Asset).where(Asset.mod_id.in_(_is_own(mod_id, owner)), Asset.kind == AssetKind.IMAGE.value)

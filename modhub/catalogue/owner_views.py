@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from modhub.base.errors import ContinueExpected, invalid
 from modhub.base.identity import CorePermission, CredentialKind
 from modhub.catalogue import operations, services, uploads, voting
+from modhub.catalogue.archives import END_BYTES, judge_archive
 from modhub.catalogue.idempotency import RepeatableCall, create_once, describe_call, read_idempotency_key
 from modhub.catalogue.models import AssetKind, Mod
 from modhub.catalogue.owner_queries import read_mods
@@ -166,12 +167,13 @@ def _receive(request: Request, kind: AssetKind, version: str = "") -> AssetUploa
     """Stage the body; if the service then fails, nothing is stored."""
     if "HTTP_IDEMPOTENCY_KEY" not in request.environ:  # A repeated call stores nothing, so no limit is in its way.
         request.registry.notify(UploadStarted(account_id_of(request), request.registry))
-    received = receive_upload(request, LIMITS[kind])
+    received = receive_upload(request, LIMITS[kind], END_BYTES if kind is AssetKind.CODE else 0)
     content_type = request.environ.get("CONTENT_TYPE")
     if kind is AssetKind.IMAGE and not content_type:
         content_type = text.sniff_image(received.head)
     name = text.file_name(query(request, "name"), FALLBACKS[kind])
-    return AssetUpload(kind, name, text.content_type(content_type), received.blob, version)
+    problems = judge_archive(received.head, received.end) if kind is AssetKind.CODE else None
+    return AssetUpload(kind, name, text.content_type(content_type), received.blob, version, problems)
 
 
 @api(context=IAsset, request_method="DELETE", permission=ModPermission.EDIT, operation=operations.DELETE_IMAGE)

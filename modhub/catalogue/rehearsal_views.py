@@ -1,17 +1,16 @@
 """``POST /api/modhub/{id}/rehearsal`` and its page in the workshop."""
 
-from functools import partial
 from typing import Any
 
+import msgspec
 from msgspec.json import decode as decode_json
 
-from modhub.blobs import RemoteFile
 from modhub.catalogue import operations, rehearsal
-from modhub.catalogue.archives import ArchiveProblem, find_archive_problems
+from modhub.catalogue.archives import ArchiveProblem
 from modhub.catalogue.image_metadata import find_telling_images
 from modhub.catalogue.images import images_of
-from modhub.catalogue.models import Mod
-from modhub.catalogue.owner_queries import code_of, read_mod, read_notes
+from modhub.catalogue.models import AssetKind, Mod
+from modhub.catalogue.owner_queries import read_mod, read_notes
 from modhub.catalogue.owner_views import account_id_of, readable_mods
 from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument, RehearsedSuccessor, TellingImage
@@ -30,13 +29,13 @@ def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
         mod, notes = read_mod(session, mod_id, owner), read_notes(session, mod_id, owner)
         own = OwnMods(mod, readable_mods(request, session))
         guid, successor = read_successor(session, mod_id, owner)
+        code = next((asset for asset in mod.assets if asset.kind == AssetKind.CODE), None)
+        archive = msgspec.convert((code and code.archive_problems) or [], list[ArchiveProblem])
     chain = rehearsal.rehearse_chain(request.find_service(IPublicMods), mod, own)
     install, missing, unpublished, conflicts = chain
-    archive = _archive_problems(request, mod)
-    has_code = any(asset.kind == "code" for asset in mod.assets)
     games = [game.name for game in catalogue_reader(request).games()]
     return RehearsalDocument(
-        ready=has_code and not (missing or unpublished or conflicts or archive),
+        ready=code is not None and not (missing or unpublished or conflicts or archive),
         install=install,
         missing=missing,
         unpublished=unpublished,
@@ -50,14 +49,6 @@ def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
     )
 
 
-def _archive_problems(request: Request, mod: Mod) -> list[ArchiveProblem]:
-    file = code_of(mod)
-    if file is None:
-        return []
-    with request.store.open(file.key, file.size, file.sha256) as opened:
-        return find_archive_problems(partial(_read_range, opened), file.size)
-
-
 def _telling_images(request: Request, mod: Mod) -> list[TellingImage]:
     images = images_of(mod)
     if not images:
@@ -68,15 +59,6 @@ def _telling_images(request: Request, mod: Mod) -> list[TellingImage]:
         for image in images
         for problem in problems_by_image.get(image.id, ())
     ]
-
-
-def _read_range(opened: Any, start: int, stop: int) -> bytes:
-    if isinstance(opened, RemoteFile):
-        with opened.fetch(start, stop) as part:
-            return part.read(stop - start)
-    opened.seek(start)
-    content: bytes = opened.read(stop - start)
-    return content
 
 
 @api(

@@ -39,6 +39,8 @@ class AssetUpload:
     content_type: str
     blob: Blob
     version: str = ""
+    archive_problems: list[dict[str, str]] | None = None
+    """Of a code file, as :func:`modhub.catalogue.archives.judge_archive` returns them."""
     is_recognized: bool = True
     """Whether the first bytes are those of an image; only for messages, since a type that was sent counts."""
 
@@ -120,6 +122,7 @@ def _add_or_replace(session: Session, mod: Mod, upload: AssetUpload, before: Ass
     asset.content_type = upload.content_type
     asset.blob = blob
     asset.stored_at = time
+    asset.archive_problems = upload.archive_problems
     return asset
 
 

@@ -1,6 +1,8 @@
 """Stage the body of an upload request: the first step of every upload view."""
 
 import io
+import os
+from collections import deque
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,10 +25,11 @@ SNIFF_BYTES: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class ReceivedUpload:
-    """A staged upload and its first bytes."""
+    """A staged upload, its first bytes, and as many of its last as were asked for."""
 
     blob: Blob
     head: bytes
+    end: bytes
 
 
 class _PrefixedStream:
@@ -58,6 +61,42 @@ class _SeenStream:
             for inspection in self._inspections:
                 inspection.see(chunk)
         return chunk
+
+
+class _KeptEnd:
+    """A stream that keeps the last bytes of what is read."""
+
+    def __init__(self, source: Readable, size: int) -> None:
+        self._source = source
+        self._size = size
+        self._length = 0
+        self._chunks = deque[bytes]()
+
+    def read(self, size: int, /) -> bytes:
+        """Read, and keep it; what comes too long before the end is dropped."""
+        chunk = self._source.read(size)
+        self._chunks.append(chunk)
+        self._length += len(chunk)
+        while self._length - len(self._chunks[0]) >= self._size:
+            self._length -= len(self._chunks.popleft())
+        return chunk
+
+    def end(self) -> bytes:
+        """Return at most ``size`` bytes."""
+        return b"".join(self._chunks)[-self._size :]
+
+
+def stage_with_end(request: Any, source: Readable, limit: int, size: int) -> tuple[Blob, bytes]:
+    """Stage a file as :func:`stage_upload`; return its last ``size`` bytes too, which are not read again."""
+    if not size:
+        return stage_upload(request, source, limit), b""
+    if isinstance(source, SpooledFile):
+        source.file.seek(max(0, source.file.seek(0, os.SEEK_END) - size))
+        end = source.file.read()
+        source.file.seek(0)
+        return stage_upload(request, source, limit), end
+    kept = _KeptEnd(source, size)
+    return stage_upload(request, kept, limit), kept.end()
 
 
 def stage_upload(request: Any, source: Readable, limit: int) -> Blob:
@@ -94,8 +133,8 @@ def _watch(source: Readable, inspections: Sequence[Any]) -> Readable:
     return source
 
 
-def receive_upload(request: Any, limit: int) -> ReceivedUpload:
-    """Stage the request body by :func:`stage_upload`. 413 above ``limit`` bytes, 400 if empty or a form."""
+def receive_upload(request: Any, limit: int, end: int = 0) -> ReceivedUpload:
+    """Stage the request body by :func:`stage_with_end`. 413 above ``limit`` bytes, 400 if empty or a form."""
     if request.environ.get(FAILED) and (times := find_optional_service(request.registry, StoreTimes)) is not None:
         times.add_failure("stage")
     try:
@@ -110,4 +149,5 @@ def receive_upload(request: Any, limit: int) -> ReceivedUpload:
     if request.environ.get(FILE) is stream:
         stream.seek(0)
         source = SpooledFile(stream)
-    return ReceivedUpload(stage_upload(request, source, limit), head)
+    blob, last = stage_with_end(request, source, limit, end)
+    return ReceivedUpload(blob, head, last)

@@ -76,9 +76,9 @@ def test_what_was_allowed_before_the_block_is_not_stored_after_it(
     # C-QUE-8
     mod, received = add_mod(app, ada), owner_views.receive_upload
 
-    def receive_and_block(request: Any, limit: int) -> Any:
+    def receive_and_block(request: Any, *sizes: int) -> Any:
         """The file takes its time; meanwhile a moderator decides."""
-        upload = received(request, limit)
+        upload = received(request, *sizes)
         with blocking(app) as (service, session):
             service.block(session, ada["accountId"], "Malware", hide_mods=False)
         return upload

@@ -298,7 +298,7 @@ def test_what_search_used_goes_in_the_second_run(site: Site, before: str) -> Non
     assert left_of_old_searches(site) == set()
     with site.databases.write_engine.begin() as connection:
         command.downgrade(migrate._config(package, connection), before)
-    steps: dict[str, set[str]] = {"core_0022": old, "core_0023": set()}
+    steps: dict[str, set[str]] = {"core_0024": old, "core_0023": set()}
     for number, (revision, left) in enumerate(steps.items(), 1):
         assert migrate.upgrade(site.databases, [package]) == ["modhub"]
         with site.databases.readonly_engine.connect() as connection:

@@ -2,6 +2,7 @@
 
 import io
 import struct
+import time
 import uuid
 import zipfile
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from modhub.catalogue.archives import find_archive_problems
+from modhub.blobs import BlobStore
+from modhub.catalogue.archives import DIRECTORY_SECONDS, END_BYTES, find_archive_problems
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, new_visitor
@@ -135,7 +137,7 @@ def test_headings_may_begin_as_in_markdown(site: Site, levels: str, expected: li
 
 
 def problems(content: bytes) -> list[str]:
-    return [finding.problem for finding in find_archive_problems(lambda start, stop: content[start:stop], len(content))]
+    return [finding.problem for finding in find_archive_problems(content[:4], content[-END_BYTES:])]
 
 
 def test_hostile_archives_are_unreadable_at_worst() -> None:
@@ -153,3 +155,26 @@ def test_hostile_archives_are_unreadable_at_worst() -> None:
     long_name = whole[: directory + 28] + b"\xff\xff" + whole[directory + 30 :]
     assert problems(long_name) == ["unreadable"]
     assert len(problems(archive(*(f"../{number}" for number in range(200))))) == 50
+
+
+@pytest.mark.parametrize("names", [[f"assets/{number:05}.lua" for number in range(40_000)], ["/" * 60_000 + "é"] * 60])
+def test_a_huge_directory_takes_bounded_work(names: list[str]) -> None:
+    # C-OWN-17, T-A8
+    content = archive(*names)
+    began = time.thread_time()
+    find_archive_problems(content[:4], content[-END_BYTES:])
+    assert time.thread_time() - began < 4 * DIRECTORY_SECONDS
+
+
+@pytest.mark.parametrize("is_small", [True, False])
+def test_an_archive_is_judged_when_it_is_stored(site: Site, monkeypatch: pytest.MonkeyPatch, *, is_small: bool) -> None:
+    # C-OWN-17
+    mod = new_mod(site)
+    filler = "" if is_small else "x" * 6_000_000
+    upload_asset(site, mod, "code", filler.encode() + archive("../a.txt"), version="1")
+    monkeypatch.setattr(site.find_service(BlobStore), "open", None)
+    assert [entry["problem"] for entry in rehearse(site, mod)["archive"]] == ["parent_folder"]
+    upload_asset(site, mod, "code", archive("a.txt"), version="2")
+    report = rehearse(site, mod)
+    assert report["archive"] == []
+    assert report["ready"]

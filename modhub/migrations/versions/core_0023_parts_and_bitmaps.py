@@ -9,7 +9,7 @@ from sqlalchemy import inspect
 from modhub.migrations.versions import core_0012_parts, core_0013_bitmaps
 
 revision = "core_0023"
-down_revision = "core_0022"
+down_revision = "core_0024"
 branch_labels = None
 depends_on = None
 compatible_with = "core_0020"

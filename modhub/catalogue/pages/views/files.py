@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from modhub.base.errors import ApiError, invalid
 from modhub.catalogue import services, uploads
+from modhub.catalogue.archives import END_BYTES, judge_archive
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.form_errors import field_message, field_of
@@ -22,7 +23,7 @@ from modhub.content import limits, text
 from modhub.content.limits import IMAGES
 from modhub.content.text import N_
 from modhub.http.request import Request
-from modhub.http.uploads import stage_upload
+from modhub.http.uploads import stage_with_end
 from modhub.interfaces import IImages, IOwnMod
 from modhub.ui import forms
 from modhub.ui.form_recovery import json_for_script, wants_json
@@ -137,5 +138,7 @@ def _stage_file(request: Request, kind: AssetKind, upload_form: UploadForm, vers
         content_type = recognized or content_type
     # Read the name and type before the content: they are no longer available after it.
     name = text.file_name(upload_form.file_name, FALLBACKS[kind])
-    blob = stage_upload(request, upload_form, LIMITS[kind])
-    return AssetUpload(kind, name, text.content_type(content_type), blob, version, recognized is not None)
+    head, kept = upload_form.head, END_BYTES if kind is AssetKind.CODE else 0
+    blob, end = stage_with_end(request, upload_form, LIMITS[kind], kept)
+    problems = judge_archive(head, end) if kind is AssetKind.CODE else None
+    return AssetUpload(kind, name, text.content_type(content_type), blob, version, problems, recognized is not None)
