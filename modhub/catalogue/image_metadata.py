@@ -4,7 +4,6 @@ Images are stored as they are sent. So their owner is told what is in them, and 
 """
 
 import re
-from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from sqlalchemy import select
@@ -16,11 +15,11 @@ from modhub.blobs.models import create_blob_row
 from modhub.blobs.store import COPY_BYTES
 from modhub.catalogue.copy_changes import mark_changelog_edited
 from modhub.catalogue.images import find_image, images_of, place_images
+from modhub.catalogue.mod_events import ask_to_store
 from modhub.catalogue.models import Asset, DescriptionSource, Mod, Note
-from modhub.catalogue.pictures.metadata import PersonalData, find_personal_data
 from modhub.catalogue.pictures.services import queue_pictures
 from modhub.catalogue.services import own_mod, record_change
-from modhub.catalogue.uploads import drop_image
+from modhub.catalogue.uploads import check_room, drop_image
 from modhub.catalogue.written_texts import digest_of
 from modhub.db import now
 
@@ -39,14 +38,6 @@ def _read_all(file: BinaryIO) -> bytes:
     return b"".join(iter(lambda: file.read(COPY_BYTES), b""))
 
 
-def find_telling_images(store: BlobStore, images: Iterable[Asset]) -> Iterator[tuple[int, list[PersonalData]]]:
-    """Yield (asset id, what its metadata tells) for the images whose metadata tells something."""
-    for image in images:
-        told = find_personal_data(read_stored(store, image.blob.key, image.blob.size, image.blob.sha256))
-        if told:
-            yield image.id, told
-
-
 def replace_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int, blob: Blob) -> Asset:
     """Put a copy of an image in its place, with its name, caption and mentions in the texts; delete the image.
 
@@ -55,6 +46,8 @@ def replace_image(session: Session, mod_id: int | None, asset_id: int | None, ow
     mod = own_mod(session, mod_id, owner)
     images = images_of(mod)
     old = find_image(images, asset_id)
+    check_room(mod, blob.size - old.blob.size)
+    ask_to_store(session, owner, mod.id, blob.size, old.blob.size)
     new = Asset(
         kind=old.kind,
         name=old.name,

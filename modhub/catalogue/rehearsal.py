@@ -4,7 +4,7 @@ It knows published mods and those of the caller. Somebody else's draft is like a
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Final
 
@@ -12,8 +12,8 @@ import msgspec
 
 from modhub.base.operations import about, documented_as
 from modhub.catalogue.archives import ArchiveProblem
-from modhub.catalogue.models import AssetKind, Mod
-from modhub.catalogue.pictures.metadata import PersonalData
+from modhub.catalogue.models import Asset, AssetKind, Mod
+from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import NoteDocument, mod_document
 from modhub.content import limits
@@ -53,16 +53,16 @@ class TextProblem(msgspec.Struct):
     ]
 
 
-class TellingImage(msgspec.Struct, rename="camel"):
-    """An image whose metadata tells something: ``problem`` is ``location`` or ``names``."""
+class ImageProblem(msgspec.Struct, rename="camel"):
+    """What the author of an image should know: ``problem`` is ``location``, ``names`` or ``pending``."""
 
     asset_id: Annotated[int, about("The number of the image in addresses", 58)]
     name: Annotated[str, about("Its name", "photo.jpg")]
     problem: Annotated[
-        PersonalData,
+        str,
         about(
-            "`location` (where it was taken) or `names` (a person, a copyright notice or the serial number "
-            "of a device)",
+            "`location` (where it was taken), `names` (a person, a copyright notice or the serial number "
+            "of a device) or `pending` (nobody has looked at it yet: it takes some seconds)",
             "location",
         ),
     ]
@@ -100,10 +100,10 @@ class RehearsalDocument(msgspec.Struct, rename="camel"):
     games: Annotated[list[str], about("Games that are not in [the list](#list-games)", [])]
     texts: Annotated[list[TextProblem], about("What makes texts hard to use")]
     images: Annotated[
-        list[TellingImage],
+        list[ImageProblem],
         about(
-            "Images that tell more than they show. JPEG, PNG, WebP and GIF are looked at. Files are stored "
-            "as they are sent, so send a copy without this data if it should not be public",
+            "Images that tell more than they show. Files are stored as they are sent, so send a copy without "
+            "this data if it should not be public",
         ),
     ]
     superseded_by: Annotated[RehearsedSuccessor | None, about("The mod that the owner says takes its place")]
@@ -168,6 +168,17 @@ def _add_own(
             requires[guid], conflicts[guid] = mod.requires, mod.conflicts
             stack.extend(map(fold_guid, mod.requires))
     return others - requires.keys()
+
+
+def find_image_problems(images: Iterable[Asset], pictures: Mapping[int, PictureSet]) -> Iterator[ImageProblem]:
+    """Yield what was found in the images, in their order; once for those that nobody has looked at yet."""
+    for image in images:
+        verdict = pictures.get(image.id)
+        if verdict is None:
+            yield ImageProblem(image.id, image.name, "pending")
+            continue
+        for kind in (verdict.told or "").split():
+            yield ImageProblem(image.id, image.name, kind)
 
 
 def find_text_problems(mod: Mod, notes: Sequence[NoteDocument]) -> list[TextProblem]:

@@ -7,13 +7,12 @@ from msgspec.json import decode as decode_json
 
 from modhub.catalogue import operations, rehearsal
 from modhub.catalogue.archives import ArchiveProblem
-from modhub.catalogue.image_metadata import find_telling_images
 from modhub.catalogue.images import images_of
-from modhub.catalogue.models import AssetKind, Mod
-from modhub.catalogue.owner_queries import read_mod, read_notes
+from modhub.catalogue.models import AssetKind
+from modhub.catalogue.owner_queries import read_mod, read_notes, read_pictures
 from modhub.catalogue.owner_views import account_id_of, readable_mods
 from modhub.catalogue.public_views import catalogue_reader
-from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument, RehearsedSuccessor, TellingImage
+from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument, RehearsedSuccessor
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.response_schemas import ModDocument
 from modhub.catalogue.successors import read_successor
@@ -29,6 +28,7 @@ def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
         mod, notes = read_mod(session, mod_id, owner), read_notes(session, mod_id, owner)
         own = OwnMods(mod, readable_mods(request, session))
         guid, successor = read_successor(session, mod_id, owner)
+        images = list(rehearsal.find_image_problems(images_of(mod), read_pictures(session, [mod])))
         code = next((asset for asset in mod.assets if asset.kind == AssetKind.CODE), None)
         archive = msgspec.convert((code and code.archive_problems) or [], list[ArchiveProblem])
     chain = rehearsal.rehearse_chain(request.find_service(IPublicMods), mod, own)
@@ -44,21 +44,9 @@ def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
         archive=archive,
         games=rehearsal.unlisted_games(mod, games),
         texts=rehearsal.find_text_problems(mod, notes),
-        images=_telling_images(request, mod),
+        images=images,
         superseded_by=RehearsedSuccessor(guid, successor is not None) if guid else None,
     )
-
-
-def _telling_images(request: Request, mod: Mod) -> list[TellingImage]:
-    images = images_of(mod)
-    if not images:
-        return []
-    problems_by_image = dict(find_telling_images(request.store, images))
-    return [
-        TellingImage(image.id, image.name, problem)
-        for image in images
-        for problem in problems_by_image.get(image.id, ())
-    ]
 
 
 @api(

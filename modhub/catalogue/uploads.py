@@ -51,9 +51,7 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
     if upload.kind is AssetKind.CODE:
         check_version(session, mod.id, upload.version)
     if upload.kind is AssetKind.IMAGE:
-        used = sum(asset.blob.size for asset in mod.assets if asset.kind == AssetKind.IMAGE)
-        if used + upload.blob.size > IMAGES:
-            raise too_large(IMAGES, IMAGES_TOO_LARGE)
+        check_room(mod, upload.blob.size)
     before = _replaced_asset(mod, upload)
     ask_to_store(session, owner, mod.id, upload.blob.size, before.blob.size if before is not None else 0)
     if upload.kind is AssetKind.CODE:
@@ -68,6 +66,12 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
     if upload.kind is AssetKind.IMAGE:
         queue_pictures(session, asset)
     return mod
+
+
+def check_room(mod: Mod, more: int) -> None:
+    """Raise 413 if all images of the mod and ``more`` bytes would exceed 10 MB."""
+    if sum(asset.blob.size for asset in mod.assets if asset.kind == AssetKind.IMAGE) + more > IMAGES:
+        raise too_large(IMAGES, IMAGES_TOO_LARGE)
 
 
 def check_version(session: Session, mod_id: int | None, version: str) -> None:

@@ -231,13 +231,26 @@ def test_what_follows_an_image_is_left_out() -> None:
         (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "not_an_image"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not_an_image"),
         (encoded(halves((700, 400)), "TIFF"), "not_an_image"),
-        (encoded(halves((700, 400)), "JPEG")[:900], "damaged"),
+        (encoded(halves((700, 400)), "JPEG")[:900], "cut"),
+        (encoded(halves((700, 400)), "JPEG").partition(b"\xff\xda")[0], "damaged"),
         (encoded(halves((700, 400)))[:900], "damaged"),
         (png_of(60_000, 60_000), "too_large"),
         (png_of(7_000, 7_000), "too_large"),
         (png_of(6_000, 6_000), "damaged"),
     ],
-    ids=["text", "empty", "svg", "eps", "tiff", "cut jpeg", "cut png", "bomb", "large", "short of pixels"],
+    ids=[
+        "text",
+        "empty",
+        "svg",
+        "eps",
+        "tiff",
+        "cut jpeg",
+        "head of a jpeg",
+        "cut png",
+        "bomb",
+        "large",
+        "short of pixels",
+    ],
 )
 def test_what_cannot_be_decoded_has_a_reason(content: bytes, problem: str) -> None:
     # T-A10

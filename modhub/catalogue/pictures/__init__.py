@@ -14,8 +14,9 @@ from modhub.interfaces import ISquarePictures
 
 def includeme(config: Configurator) -> None:
     """Declare the workers and the service, and let ``modhub-admin verify`` check the rows."""
-    workers = PictureWorkers()
-    config.add_service(ISquarePictures, SquarePictures())
+    workers, squares = PictureWorkers(), SquarePictures()
+    config.add_service(ISquarePictures, squares)
+    config.add_service(SquarePictures, squares)
     config.add_worker("pictures", workers.make_all, PICTURE_SECONDS)
     config.add_worker("missing pictures", workers.clean_up, MISSING_PICTURE_SECONDS)
     config.add_maintenance("pictures", services.picture_damage)

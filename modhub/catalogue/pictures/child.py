@@ -19,6 +19,8 @@ from typing import BinaryIO, Final
 import msgspec
 
 from modhub.base.optional_calls import report_missed
+from modhub.catalogue.pictures.models import PersonalData
+from modhub.content import text
 from modhub.content.limits import MB
 
 PROGRAM: Final = Path(__file__).with_name("decoder.py")
@@ -27,10 +29,14 @@ SECONDS: Final = 20.0
 BEAT_SECONDS: Final = 1.0
 MAX_OUTPUT: Final = 8 * MB
 MAX_HEAD: Final = 1000
+HEAD: Final = 1024
+"""Bytes at the beginning of an image by which its type is known."""
 MAX_SIDE: Final = 4096
 CONTENT_TYPES: Final = {"webp": "image/webp", "jpg": "image/jpeg"}
 """The encodings of each picture, in the order in which the child returns them."""
-PROBLEMS: Final = frozenset({"not_an_image", "damaged", "too_large"})
+PROBLEMS: Final = frozenset({"not_an_image", "damaged", "cut", "too_large", "not_copied"})
+SVG: Final = "svg"
+"""The problem of an image that browsers show, and Pillow does not know."""
 MISSABLE: Final = {
     "landlock": "an image that takes the decoder over may reach other processes of this user",
     "setrlimit": "decoding an image may take as much memory as it likes",
@@ -44,11 +50,15 @@ _SIGNATURES: Final = {"webp": (b"RIFF", b"WEBP"), "jpg": (b"\xff\xd8\xff", b"")}
 
 
 class DecodingFailed(Exception):
-    """There are no pictures of this image; ``problem`` is one of `PROBLEMS` or `CHILD_FAILED`."""
+    """There are no pictures of this image; ``problem`` is one of `PROBLEMS`, `SVG` or `CHILD_FAILED`.
 
-    def __init__(self, problem: str) -> None:
+    ``told``: what its metadata tells all the same.
+    """
+
+    def __init__(self, problem: str, told: str = "") -> None:
         super().__init__(problem)
         self.problem = problem
+        self.told = told
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +72,13 @@ class DerivedFile:
 
 @dataclass(frozen=True, slots=True)
 class DerivedPictures:
-    """The pictures of an image, and the size of the image as shown."""
+    """The pictures of an image, the size of the image as shown, and what its metadata tells."""
 
     width: int
     height: int
     sizes: list[tuple[int, int]]
     files: list[DerivedFile]
+    told: str = ""
 
     @property
     def digest(self) -> str:
@@ -84,6 +95,7 @@ class _Head(msgspec.Struct):
     sizes: list[tuple[int, int]] = []
     lengths: list[int] = []
     missed: list[str] = []
+    told: list[PersonalData] = []
 
 
 class Decoder:
@@ -99,13 +111,32 @@ class Decoder:
 
         ``beat`` is called every second while the child runs, and ends it by raising.
         """
+        head, output = self._answer(source, beat)
+        try:
+            return check_output(output)
+        except DecodingFailed as error:
+            if error.problem == "not_an_image" and text.sniff_image(head) == "image/svg+xml":
+                raise DecodingFailed(SVG) from None
+            raise
+
+    def copy(self, source: BinaryIO) -> bytes:
+        """Return the image as the program has written it anew, of the same type; raises `DecodingFailed`."""
+        first, output = self._answer(source, bool)
+        head, content = parse_output(output)
+        if head.lengths != [len(content)] or text.sniff_image(content[:HEAD]) != text.sniff_image(first):
+            raise DecodingFailed(CHILD_FAILED)
+        return content
+
+    def _answer(self, source: BinaryIO, beat: Callable[[], object]) -> tuple[bytes, bytes]:
+        """Return (the beginning of the image, what the program writes)."""
         with tempfile.TemporaryFile() as image_file, tempfile.TemporaryFile() as answer_file:
             for chunk in iter(lambda: source.read(MB), b""):
                 image_file.write(chunk)
             image_file.seek(0)
             self._run(image_file, answer_file, beat)
+            image_file.seek(0)
             answer_file.seek(0)
-            return check_output(answer_file.read(MAX_OUTPUT + 1))
+            return image_file.read(HEAD), answer_file.read(MAX_OUTPUT + 1)
 
     def _run(self, image_file: BinaryIO, answer_file: BinaryIO, beat: Callable[[], object]) -> None:
         child = subprocess.Popen(  # noqa: S603 - our own program
@@ -128,8 +159,8 @@ class Decoder:
         raise DecodingFailed(CHILD_FAILED)
 
 
-def check_output(output: bytes) -> DerivedPictures:
-    """Parse the output of the child, which may be under an attacker's control; raises `DecodingFailed`."""
+def parse_output(output: bytes) -> tuple[_Head, bytes]:
+    """Return (the line of JSON, what follows it); raises `DecodingFailed`, also for a problem that the line names."""
     line, _, content = output.partition(b"\n")
     if len(output) > MAX_OUTPUT or len(line) > MAX_HEAD:
         raise DecodingFailed(CHILD_FAILED)
@@ -140,7 +171,13 @@ def check_output(output: bytes) -> DerivedPictures:
     for call in sorted(MISSABLE.keys() & set(head.missed)):
         report_missed(f"{call} to the decoder", MISSABLE[call], "reported by the decoder")
     if head.problem is not None:
-        raise DecodingFailed(head.problem if head.problem in PROBLEMS else CHILD_FAILED)
+        raise DecodingFailed(head.problem if head.problem in PROBLEMS else CHILD_FAILED, " ".join(head.told))
+    return head, content
+
+
+def check_output(output: bytes) -> DerivedPictures:
+    """Parse the output of the child, which may be under an attacker's control; raises `DecodingFailed`."""
+    head, content = parse_output(output)
     widths = [width for width, _ in head.sizes]
     sides = [*head.size, *(side for size in head.sizes for side in size)]
     are_sizes_valid = widths == sorted(set(widths)) and 1 <= len(widths) <= 3 and min(sides) >= 1
@@ -155,7 +192,7 @@ def check_output(output: bytes) -> DerivedPictures:
         start += length
     if not all(_is_encoded(file) for file in files):
         raise DecodingFailed(CHILD_FAILED)
-    return DerivedPictures(*head.size, head.sizes, files)
+    return DerivedPictures(*head.size, head.sizes, files, " ".join(head.told))
 
 
 def _is_encoded(file: DerivedFile) -> bool:

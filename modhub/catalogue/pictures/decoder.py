@@ -1,9 +1,10 @@
 """The child program that decodes one image: it is run as a file, by :mod:`modhub.catalogue.pictures.child`.
 
 It reads the image from standard input, and writes a line of JSON and then the derived pictures to standard output; with
-the argument ``square`` one picture alone, of 256×256 pixels. It imports nothing of modhub, has no environment of the
-service, and sets its own limits before it decodes. The image is hostile input, and may take this program over: so it
-can then open nothing, and whatever it writes is checked again by its parent.
+the argument ``square`` one picture alone, of 256×256 pixels, with ``copy`` the image without its metadata. It imports
+nothing of modhub, has no environment of the service, and sets its own limits before it decodes. The image is hostile
+input, and may take this program over: so it can then open nothing, and whatever it writes is checked again by its
+parent.
 """
 
 import copy
@@ -11,20 +12,29 @@ import ctypes
 import io
 import json
 import os
+import re
 import resource
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from xml.parsers import expat
 
 from PIL import (
     AvifImagePlugin,
     ExifTags,
     Image,
+    ImageChops,
     ImageCms,
+    ImageFile,
     ImageOps,
+    ImageStat,
+    JpegImagePlugin,
     MpoImagePlugin,
+    PngImagePlugin,
     TiffImagePlugin,
     UnidentifiedImageError,
     WebPImagePlugin,
@@ -56,6 +66,27 @@ ENCODINGS: Final[dict[str, dict[str, Any]]] = {
     "jpg": {"format": "JPEG", "quality": 78, "optimize": True, "progressive": True},
 }
 """By the extension of the file's name."""
+JUDGE_SECONDS: Final = 0.05
+"""Processor time to read what stands before the pixels, and again to look for personal data."""
+EXIF_NAMES: Final = (0x013B, 0x8298, 0x9C9D, 0xC62F, 0xA430, 0xA431, 0xA435)
+"""Artist, Copyright, XPAuthor, CameraSerialNumber; CameraOwnerName, BodySerialNumber, LensSerialNumber."""
+XMP_LOCATION: Final = frozenset({"GPSLatitude", "GPSLongitude", "City", "Location", "Sublocation"})
+XMP_NAMES: Final = frozenset({"creator", "rights", "Artist", "Author", "CameraOwnerName", "OwnerName"}) | {
+    f"{of}SerialNumber" for of in ("", "Body", "Lens")
+}
+MAX_XMP: Final = 1024**2
+MAX_XMP_DEPTH: Final = 20
+IPTC_LOCATION: Final = re.compile(rb"\x1c\x02[\x1a\x1b\x5a\x5c](?!\0\0)")
+IPTC_NAMES: Final = re.compile(rb"\x1c\x02[\x50\x74\x76\x7a](?!\0\0)")
+"""By-line, copyright notice, contact, writer."""
+PNG_NAMES: Final = frozenset({"author", "artist", "copyright", "creator"})
+COLOR_CHUNKS: Final = frozenset({b"cHRM", b"cICP", b"gAMA", b"sRGB"})
+KEPT_INFO: Final = frozenset({"transparency", "background"})
+"""What a copy needs of what Pillow has read beside the pixels."""
+LOSSY_DIFFERENCE: Final = 8.0
+"""Of 255: what is encoded anew differs by less than one, noise by up to seven."""
+STRIP_LINES: Final = 256
+"""Lines that are compared at a time, for the sake of memory."""
 LOWEST_QUALITY: Final = 40
 BITS_PER_PIXEL: Final = 1.5
 """A picture with more is stored at a lower quality, so that twenty cards weigh less than a megabyte, noise or not."""
@@ -146,8 +177,13 @@ def to_srgb(image: Image.Image) -> Image.Image:
 def oriented_size(image: Image.Image) -> tuple[int, int]:
     """Width and height as shown: a camera's image may be stored on its side."""
     width, height = image.size
-    is_sideways = image.getexif().get(ExifTags.Base.Orientation, 1) in {5, 6, 7, 8}
-    return (height, width) if is_sideways else (width, height)
+    return (height, width) if orientation_of(image) >= 5 else (width, height)
+
+
+def orientation_of(image: Image.Image) -> int:
+    """From 1, upright, to 8."""
+    orientation = image.getexif().get(ExifTags.Base.Orientation)
+    return orientation if isinstance(orientation, int) and 2 <= orientation <= 8 else 1
 
 
 def read_image(image: Image.Image) -> Image.Image:
@@ -214,31 +250,248 @@ def _save_picture(picture: Image.Image, encoding: dict[str, Any]) -> bytes:
     return file.getvalue()
 
 
-def decode_stream(
-    source: Any, derived: Callable[[Image.Image], list[Image.Image]] = derive
-) -> tuple[dict[str, Any], list[bytes]]:
-    """The line of JSON and the files; ``problem`` if there are none."""
+Derive = Callable[[Image.Image], list[Image.Image]]
+HeadAndFiles = tuple[dict[str, Any], list[bytes]]
+"""The line of JSON and the files."""
+ToldPair = tuple[Any, Any]
+"""Whether it says where the image was taken, and names."""
+
+
+class OutOfTimeError(BaseException):
+    """What Pillow reads before the pixels takes too long; no handler of `Exception` may keep it."""
+
+
+@contextmanager
+def limited_time() -> Iterator[None]:
+    """Raise `OutOfTimeError` after `JUDGE_SECONDS` of processor time."""
+
+    def end(*_: object) -> None:
+        raise OutOfTimeError
+
+    signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, JUDGE_SECONDS)
     try:
-        with Image.open(source, formats=FORMATS) as image:
-            if image.width * image.height > MAX_PIXELS:
-                return {"problem": "too_large"}, []
-            width, height = oriented_size(image)
-            pictures = derived(read_image(image))
-            files = [encode_picture(picture, extension) for picture in pictures for extension in ENCODINGS]
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def find_personal_data(image: Image.Image, content: bytes) -> list[str]:
+    """What the metadata says: ``location``, ``names``. What was found when the time is up holds."""
+    told = set[str]()
+    with suppress(OutOfTimeError), limited_time():
+        for judge in (judge_exif, judge_xmp, judge_iptc, judge_texts):
+            with suppress(Exception):
+                said = judge(image, content)
+                told.update(kind for kind, is_told in zip(("location", "names"), said, strict=True) if is_told)
+    return sorted(told)
+
+
+def is_filled(value: Any) -> bool:
+    """Whether a field of EXIF says something."""
+    if isinstance(value, bytes | str):
+        return bool(str(value, "latin-1").strip("\0 ") if isinstance(value, bytes) else value.strip("\0 "))
+    # Phones that may not tell where they are write zeros.
+    return any(getattr(part, "numerator", part) for part in value) if isinstance(value, tuple) else bool(value)
+
+
+def judge_exif(image: Image.Image, _content: bytes) -> ToldPair:
+    """Pillow knows EXIF of every format; of PNG also what ImageMagick keeps as text."""
+    exif = Image.Image.getexif(image)  # a PNG's own would decode the image
+    place, more = exif.get_ifd(ExifTags.IFD.GPSInfo), exif.get_ifd(ExifTags.IFD.Exif)
+    are_named = any(is_filled(exif.get(tag)) or is_filled(more.get(tag)) for tag in EXIF_NAMES)
+    return any(is_filled(place.get(tag)) for tag in (2, 4)), are_named  # latitude, longitude
+
+
+def raw_profile(image: Image.Image, name: str) -> bytes:
+    """Data of another format that ImageMagick keeps in a text of a PNG: after three lines, as hexadecimal digits."""
+    lines = str(image.info.get(f"Raw profile type {name}", "")).split("\n", 3)
+    return bytes.fromhex(lines[3]) if len(lines) == 4 else b""
+
+
+def judge_xmp(image: Image.Image, content: bytes) -> ToldPair:
+    """Read by expat, since Pillow returns XMP as it is, and of a GIF only its place."""
+    block, place = image.info.get("extension", (b"", 0))
+    texts = str(image.info.get("XML:com.adobe.xmp", "")).encode()
+    xmp = image.info.get("xmp") or texts or raw_profile(image, "xmp")
+    if block == b"XMP DataXMP":
+        xmp = content[place:]
+    said = properties_of(xmp[:MAX_XMP])
+    return said & XMP_LOCATION, said & XMP_NAMES
+
+
+def properties_of(xmp: bytes) -> set[str]:
+    """The names of the properties with a value, without their prefixes, up to where the XML is damaged."""
+    opened, said = list[str](), set[str]()
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        opened.append(name.rpartition(":")[2])
+        said.update(key.rpartition(":")[2] for key, value in attributes.items() if value.strip())
+
+    def add_text(text: str) -> None:
+        if text.strip():
+            said.update(opened[-MAX_XMP_DEPTH:])
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.CharacterDataHandler = start, add_text
+    parser.EndElementHandler = lambda _name: opened.pop()
+    with suppress(expat.ExpatError, OutOfTimeError):
+        parser.Parse(xmp, True)
+    return said
+
+
+def judge_iptc(image: Image.Image, _content: bytes) -> ToldPair:
+    """Pillow returns the part of a JPEG with the IPTC; its datasets are found by how they begin."""
+    datasets = image.info.get("photoshop", {}).get(0x0404) or raw_profile(image, "iptc") or raw_profile(image, "8bim")
+    return IPTC_LOCATION.search(datasets), IPTC_NAMES.search(datasets)
+
+
+def judge_texts(image: Image.Image, _content: bytes) -> ToldPair:
+    """Texts of a PNG; nothing else that Pillow returns has these names."""
+    return None, any(str(key).lower() in PNG_NAMES and is_filled(value) for key, value in image.info.items())
+
+
+class NotDecoded(Exception):
+    """There is nothing to return; says why, as ``problem`` in the line of JSON."""
+
+
+def open_image(content: bytes) -> Image.Image:
+    """Read what stands before the pixels; raises `NotDecoded`."""
+    try:
+        with limited_time():
+            return Image.open(io.BytesIO(content), formats=FORMATS)
     except UnidentifiedImageError:
-        return {"problem": "not_an_image"}, []
+        raise NotDecoded("not_an_image") from None
+    except OutOfTimeError:
+        raise NotDecoded("failed") from None
     except (MemoryError, Image.DecompressionBombError):
-        return {"problem": "too_large"}, []
+        raise NotDecoded("too_large") from None
     except Exception:  # noqa: BLE001 - Pillow's decoders raise almost anything for a broken file
-        return {"problem": "damaged"}, []
+        raise NotDecoded("damaged") from None
+
+
+def decode_image(image: Image.Image, content: bytes, derived: Derive) -> HeadAndFiles:
+    """The line of JSON and the files; raises `NotDecoded`."""
+    try:
+        size = oriented_size(image)
+        pictures = derived(read_image(image))
+        files = [encode_picture(picture, extension) for picture in pictures for extension in ENCODINGS]
+    except (MemoryError, Image.DecompressionBombError):
+        raise NotDecoded("too_large") from None
+    except Exception:  # noqa: BLE001 - as above
+        raise NotDecoded("cut" if shows_a_part(content) else "damaged") from None
     sizes = [picture.size for picture in pictures]
-    return {"size": [width, height], "sizes": sizes, "lengths": [len(file) for file in files]}, files
+    return {"size": list(size), "sizes": sizes, "lengths": [len(file) for file in files]}, files
+
+
+def shows_a_part(content: bytes) -> bool:
+    """Whether it is a JPEG that browsers show as far as it goes: not all of what can be decoded is one colour."""
+    ImageFile.LOAD_TRUNCATED_IMAGES = True
+    try:
+        with Image.open(io.BytesIO(content), formats=["JPEG"]) as image:
+            image.draft("L", (64, 64))
+            return len(set(image.convert("L").getextrema())) > 1
+    except Exception:  # noqa: BLE001 - as above
+        return False
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = False
+
+
+def copy_image(image: Image.Image, content: bytes) -> HeadAndFiles:
+    """The line of JSON, and the image without its metadata; raises `NotDecoded` where the copy would look different."""
+    kind = "JPEG" if image.format == "MPO" else image.format or ""
+    is_animated = getattr(image, "is_animated", False) and image.format != "MPO"  # of which one image is shown
+    try:
+        image.load()
+        options, difference = copy_options(image, kind, content)
+        options["icc_profile"], orientation = image.info.get("icc_profile"), orientation_of(image)
+        if orientation > 1:
+            options["exif"] = Image.Exif()
+            options["exif"][ExifTags.Base.Orientation] = orientation
+        image.info = {key: value for key, value in image.info.items() if key in KEPT_INFO}
+        file = _save_picture(image, {"format": kind, **options})
+        with Image.open(io.BytesIO(file), formats=[kind]) as made:
+            is_same = (orientation, options["icc_profile"]) == (orientation_of(made), made.info.get("icc_profile"))
+            if is_animated or not is_same or not is_like(image, made, difference):
+                raise NotDecoded("not_copied")
+    except MemoryError:
+        raise NotDecoded("too_large") from None
+    except Exception:  # noqa: BLE001 - as above
+        raise NotDecoded("not_copied") from None
+    return {"size": image.size, "lengths": [len(file)]}, [file]
+
+
+def copy_options(image: Image.Image, kind: str, content: bytes) -> tuple[dict[str, Any], float]:
+    """How an image is saved as it was, and how much a channel may then differ on average; `KeyError` for the others."""
+    if kind == "JPEG":
+        sampling: Any = JpegImagePlugin.get_sampling(image)
+        is_progressive = bool({"progressive", "progression"} & image.info.keys())
+        # What ``quality="keep"`` means, which is refused for an MPO and guesses a sampling that it does not know.
+        tables = {"qtables": image.quantization, "subsampling": max(sampling, 0)}  # type: ignore[attr-defined]
+        return {**tables, "optimize": True, "progressive": is_progressive}, LOSSY_DIFFERENCE
+    if kind == "PNG" and content[24] < 16:  # bits; Pillow keeps eight
+        return {"pnginfo": color_chunks(content)}, 0
+    if kind == "WEBP" and b"VP8L" not in content:
+        return {"quality": 95, "method": 4}, LOSSY_DIFFERENCE
+    return {"WEBP": {"lossless": True, "exact": True}, "GIF": {}}[kind], 0
+
+
+def color_chunks(png: bytes) -> PngImagePlugin.PngInfo:
+    """What Pillow does not write by itself of what the colours of a PNG depend on."""
+    kept, place = PngImagePlugin.PngInfo(), 8
+    while (name := png[place + 4 : place + 8]) not in {b"IDAT", b""}:
+        length = int.from_bytes(png[place : place + 4], "big")
+        if name in COLOR_CHUNKS:
+            kept.add(name, png[place + 8 : place + 8 + length])
+        place += 12 + length
+    return kept
+
+
+def is_like(image: Image.Image, copied: Image.Image, most: float) -> bool:
+    """Whether no strip of the copy differs by more than ``most`` in a channel, on average."""
+    if image.size != copied.size or image.has_transparency_data != copied.has_transparency_data:
+        return False
+    mode = "RGBA" if image.has_transparency_data else "RGB"
+    for top in range(0, image.height, STRIP_LINES):
+        box = (0, top, image.width, min(top + STRIP_LINES, image.height))
+        difference = ImageChops.difference(*(picture.crop(box).convert(mode) for picture in (image, copied)))
+        if max(ImageStat.Stat(difference).mean) > most:
+            return False
+    return True
+
+
+def answer(source: Any, act: Callable[[Image.Image, bytes], HeadAndFiles]) -> HeadAndFiles:
+    """What ``act`` returns for an image, and what its metadata says; ``problem`` where there is nothing to return."""
+    content, told = source.read(), list[str]()
+    try:
+        with open_image(content) as image:
+            try:
+                if image.width * image.height > MAX_PIXELS:
+                    raise NotDecoded("too_large")
+                head, files = act(image, content)
+            finally:
+                told = find_personal_data(image, content)
+    except NotDecoded as refusal:
+        head, files = {"problem": str(refusal)}, []
+    return head | ({"told": told} if told else {}), files
+
+
+def decode_stream(source: Any, derived: Derive = derive) -> HeadAndFiles:
+    """The line of JSON and the files; ``problem`` if there are none."""
+    return answer(source, partial(decode_image, derived=derived))
+
+
+def copy_stream(source: Any) -> HeadAndFiles:
+    """As `decode_stream`, with `copy_image`."""
+    return answer(source, copy_image)
 
 
 def main() -> None:
     """Decode standard input."""
     missed = set_limits()
-    head, files = decode_stream(sys.stdin.buffer, derive_square if "square" in sys.argv[1:] else derive)
+    acts: dict[str, Callable[[Any], HeadAndFiles]]
+    acts = {"copy": copy_stream, "square": partial(decode_stream, derived=derive_square)}
+    head, files = acts.get(sys.argv[-1], decode_stream)(sys.stdin.buffer)
     sys.stdout.buffer.write(json.dumps(head | {"missed": missed}).encode("ascii") + b"\n" + b"".join(files))
 
 

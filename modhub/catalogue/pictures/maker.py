@@ -83,7 +83,7 @@ class PictureMaker:
                 self._postpone(task, timedelta(0))
             elif error.problem != CHILD_FAILED or task.attempts >= MAX_ATTEMPTS:
                 log.info("no pictures of image %d: %s", task.asset_id, error.problem)
-                self._write_result(task, error.problem)
+                self._write_result(task, error.problem, error.told)
             else:
                 self._postpone(task, timedelta(0), attempts=task.attempts)
         except Exception:
@@ -138,11 +138,11 @@ class PictureMaker:
         except _ImageDeleted:
             self._write_result(task, None)
 
-    def _write_result(self, task: ClaimedTask, problem: str | None) -> None:
+    def _write_result(self, task: ClaimedTask, problem: str | None, told: str = "") -> None:
         """End the task without pictures; None for an image that was deleted."""
         with self._databases.write_session.begin() as session:
             if problem is not None:
-                services.store_problem(session, task.asset_id, problem)
+                services.store_problem(session, task.asset_id, problem, told)
             bulk.execute_bulk(session, delete(PictureTask).where(PictureTask.asset_id == task.asset_id))
 
     def _postpone(self, task: ClaimedTask, pause: timedelta, attempts: int | None = None) -> None:

@@ -5,11 +5,20 @@ leaves behind is removed by :func:`modhub.catalogue.pictures.services.forget_del
 """
 
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from modhub.db import Base, Id, Timestamp
+
+
+class PersonalData(StrEnum):
+    """What an image tells beside what it shows."""
+
+    LOCATION = "location"
+    NAMES = "names"
+    """A name, a copyright notice, or the serial number of a device."""
 
 
 class PictureTask(Base):
@@ -26,7 +35,8 @@ class PictureSet(Base):
     """What became of an image: its pictures, or the reason why there are none.
 
     ``width`` and ``height`` are those of the image as shown. ``digest`` identifies this set of pictures in their
-    addresses. ``sizes`` are those of the pictures, smallest first: ``320x180 640x360 1280x720``.
+    addresses. ``sizes`` are those of the pictures, smallest first: ``320x180 640x360 1280x720``. ``told`` is what its
+    metadata tells, `PersonalData` separated by spaces.
     """
 
     __tablename__ = "core_picture_set"
@@ -38,6 +48,7 @@ class PictureSet(Base):
     sizes: Mapped[str | None] = mapped_column(String(100))
     problem: Mapped[str | None] = mapped_column(String(20))
     made_at: Mapped[datetime] = mapped_column(Timestamp)
+    told: Mapped[str | None] = mapped_column(String(40))
 
 
 class PictureFile(Base):

@@ -66,7 +66,13 @@ def store_pictures(session: Session, asset_id: int, derived: DerivedPictures, bl
     sizes = " ".join(f"{width}x{height}" for width, height in derived.sizes)
     session.add(
         PictureSet(
-            asset_id=asset_id, width=derived.width, height=derived.height, digest=digest, sizes=sizes, made_at=time
+            asset_id=asset_id,
+            width=derived.width,
+            height=derived.height,
+            digest=digest,
+            sizes=sizes,
+            made_at=time,
+            told=derived.told,
         )
     )
     rows = [create_blob_row(session, blob) for blob in blobs]
@@ -85,10 +91,10 @@ def store_pictures(session: Session, asset_id: int, derived: DerivedPictures, bl
     return True
 
 
-def store_problem(session: Session, asset_id: int, problem: str) -> None:
-    """Record that an image has no pictures, and why."""
+def store_problem(session: Session, asset_id: int, problem: str, told: str) -> None:
+    """Record that an image has no pictures, and why; and what its metadata tells."""
     if _finish(session, asset_id):
-        session.add(PictureSet(asset_id=asset_id, problem=problem, made_at=now()))
+        session.add(PictureSet(asset_id=asset_id, problem=problem, made_at=now(), told=told))
         session.flush()
 
 

@@ -1,4 +1,4 @@
-"""What a file was found to be when it was stored. It stands before core_0023, since a run never drops before it adds."""
+"""What a file was found to be. It stands before core_0023, since a run never drops before it adds."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,10 +11,12 @@ expands = True
 
 
 def upgrade() -> None:
-    """A column, empty for the files that are there."""
+    """Columns, empty for the files that are there."""
     op.add_column("core_asset", sa.Column("archive_problems", sa.JSON(), nullable=True))
+    op.add_column("core_picture_set", sa.Column("told", sa.String(length=40), nullable=True))
 
 
 def downgrade() -> None:
-    """Remove it."""
+    """Remove them."""
+    op.drop_column("core_picture_set", "told")
     op.drop_column("core_asset", "archive_problems")

@@ -28,6 +28,8 @@ class OwnImage:
         self.is_broken = problem in NOT_SHOWN
         """Whether it could not be decoded, although its type says that it is an image."""
         self.is_too_large = problem == "too_large"
+        self.told = ((pictures and pictures.told) or "").split()
+        """What its metadata tells (`PersonalData`)."""
 
 
 class OwnModPresenter(ModPresenter):

@@ -13,8 +13,7 @@ from modhub.catalogue.owner_queries import read_own_image
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.truncation import is_line_truncated
 from modhub.catalogue.pages.views.workshop import form, workshop_done
-from modhub.catalogue.pictures.containers import BrokenImage
-from modhub.catalogue.pictures.metadata import strip_metadata
+from modhub.catalogue.pictures.squares import SquarePictures
 from modhub.catalogue.resources import ImageResource, ModPermission, ModResource
 from modhub.content.limits import IMAGE
 from modhub.http.downloads import file_response
@@ -48,10 +47,7 @@ def clean_image_page(context: ImageResource, request: Request) -> Response:
     with request.databases.readonly_session() as session:
         file = read_own_image(session, context.mod.id, context.id, owner)
     content = read_stored(request.store, file.key, file.size, file.sha256)
-    try:
-        stripped = strip_metadata(content)
-    except BrokenImage as error:
-        raise invalid("This file is damaged, so nothing can be removed from it. Upload another image.") from error
+    stripped = request.find_service(SquarePictures).copy(io.BytesIO(content))
     # Staged before the first statement: no lock may wait for a slow disk.
     blob = stage_upload(request, io.BytesIO(stripped), IMAGE)
     image = replace_image(request.dbsession, context.mod.id, context.id, owner, blob)

@@ -4,7 +4,6 @@ The views use the same service functions as the API. Errors are shown beside the
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
@@ -14,9 +13,6 @@ from markupsafe import Markup
 
 from modhub.base.errors import ApiError, invalid
 from modhub.catalogue import services
-from modhub.catalogue.image_metadata import find_telling_images
-from modhub.catalogue.images import images_of
-from modhub.catalogue.models import Mod
 from modhub.catalogue.owner_queries import (
     WORKSHOP_PAGE_SIZE,
     read_mod,
@@ -38,7 +34,6 @@ from modhub.catalogue.pages.queries.card_queries import MAX_DEPENDENTS_COUNTED
 from modhub.catalogue.pages.typed_details import reference_lines
 from modhub.catalogue.pages.views.browse import page_numbers, page_reader
 from modhub.catalogue.pages.views.mod import shift_headings
-from modhub.catalogue.pictures.metadata import PersonalData
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.resources import ModPermission, ModResource
@@ -107,7 +102,6 @@ def edit_page_context(request: Request, mod_id: int | None, part: str = "", **mo
     return {
         "part": chosen_part(part or query(request, "part") or "", steps, is_published=mod.published),
         "draft": draft,
-        "telling": _telling_images(request, stored),
         "mod": mod,
         "seen": details_fingerprint(mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with),
         "notes": notes,
@@ -132,14 +126,6 @@ def edit_page_context(request: Request, mod_id: int | None, part: str = "", **mo
         "trimmed": (query(request, "trimmed") or "").split(),
         **more,
     }
-
-
-def _telling_images(request: Request, mod: Mod) -> dict[int, list[PersonalData]]:
-    """Return what the metadata of images tells, by asset id; without the store the page says nothing of it."""
-    images = images_of(mod)
-    with suppress(ApiError):
-        return dict(find_telling_images(request.store, images)) if images else {}
-    return {}
 
 
 def _public_titles(request: Request, guids: Sequence[str]) -> dict[str, str]:
