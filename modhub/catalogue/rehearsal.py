@@ -13,7 +13,7 @@ import msgspec
 from modhub.base.operations import about, documented_as
 from modhub.catalogue.archives import ArchiveProblem
 from modhub.catalogue.models import Asset, AssetKind, Mod
-from modhub.catalogue.pictures.models import PictureSet
+from modhub.catalogue.pictures.models import PictureSet, is_shown
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import NoteDocument, mod_document
 from modhub.content import limits
@@ -54,13 +54,17 @@ class TextProblem(msgspec.Struct):
 
 
 class ImageProblem(msgspec.Struct, rename="camel"):
-    """What the author of an image should know: ``problem`` is ``location``, ``names`` or ``pending``."""
+    """What the author of an image should know.
+
+    ``problem`` is ``not_shown``, ``cut``, ``location``, ``names`` or ``pending``.
+    """
 
     asset_id: Annotated[int, about("The number of the image in addresses", 58)]
     name: Annotated[str, about("Its name", "photo.jpg")]
     problem: Annotated[
         str,
         about(
+            "`not_shown` (no browser shows it, so pages have it as a file), `cut` (only a part is shown), "
             "`location` (where it was taken), `names` (a person, a copyright notice or the serial number "
             "of a device) or `pending` (nobody has looked at it yet: it takes some seconds)",
             "location",
@@ -102,8 +106,8 @@ class RehearsalDocument(msgspec.Struct, rename="camel"):
     images: Annotated[
         list[ImageProblem],
         about(
-            "Images that tell more than they show. Files are stored as they are sent, so send a copy without "
-            "this data if it should not be public",
+            "Images that are not shown, or that tell more than they show. Files are stored as they are "
+            "sent, so send a copy without this data if it should not be public",
         ),
     ]
     superseded_by: Annotated[RehearsedSuccessor | None, about("The mod that the owner says takes its place")]
@@ -177,6 +181,10 @@ def find_image_problems(images: Iterable[Asset], pictures: Mapping[int, PictureS
         if verdict is None:
             yield ImageProblem(image.id, image.name, "pending")
             continue
+        if not is_shown(image.content_type, verdict.problem, has_pictures=verdict.problem is None):
+            yield ImageProblem(image.id, image.name, "not_shown")
+        if verdict.problem == "cut":
+            yield ImageProblem(image.id, image.name, "cut")
         for kind in (verdict.told or "").split():
             yield ImageProblem(image.id, image.name, kind)
 

@@ -136,21 +136,58 @@ def test_pictures_answer_as_their_image_does(site: Site) -> None:
     assert stored_files(site) == []
 
 
+def card_source(site: Site) -> str | None:
+    """The address that the card of the only mod names; None for a tile."""
+    image = site.get("/Modhub").html.select_one(".card .picture > img, .card picture > img")
+    return image and image["src"]
+
+
 @pytest.mark.process
-def test_until_then_the_original_is_shown(site: Site) -> None:
+@pytest.mark.parametrize(
+    ("content", "content_type", "first", "later"),
+    [
+        (PHOTOGRAPH, "image/png", "original", "pictures"),
+        (PHOTOGRAPH, "application/octet-stream", "tile", "pictures"),
+        (PHOTOGRAPH, "image/svg+xml", "original", "pictures"),
+        (PHOTOGRAPH[:-2000], "image/jpeg", "original", "original"),
+        (b"<svg/>", "image/svg+xml", "original", "original"),
+        (b"<svg/>", "image/png", "original", "tile"),
+        (b"Just a text.", "image/png", "original", "tile"),
+        (b"II*\0\x08\0\0\0", "image/tiff", "tile", "tile"),
+        (b"\0\0\0\x18ftypheic", "image/heic", "tile", "tile"),
+        (photograph((64, 36)).replace(b"\xff\xdb", b"\xff\xd8"), "image/jpeg", "original", "tile"),
+    ],
+    ids=["named-png", "unnamed", "named-svg", "cut", "svg", "svg-named-png", "text", "tiff", "heic", "damaged"],
+)
+def test_what_no_browser_shows_is_a_file(site: Site, content: bytes, content_type: str, first: str, later: str) -> None:
     # C-PIC-5
     mod = published_mod(site)
-    broken = add_image(site, mod, b"Just a text.", "image/png")["url"]
-    for expected in (1, 0):
-        page = site.get("/Modhub")
-        assert page.html.select_one(".card img")["src"] == broken
-        assert page.html.select_one(".card picture") is None
-        assert work_off(site) == expected
-    author = new_visitor(site, OWNER)
-    assert len(author.get(f"/Modhub/mine/{mod['id']}").html.select(".gallery li.broken")) == 1
-    vector = add_image(site, published_mod(site), b"<svg/>", "image/svg+xml")
-    assert site.count_rows(PictureTask) == 0
-    assert site.get("/Modhub").html.select_one(".card img")["src"] == vector["url"]
+    url = add_image(site, mod, content, content_type)["url"]
+    author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
+    for expected, count in ((first, 1), (later, 0)):
+        source, page = card_source(site), site.get(mod["url"])
+        shown = source and ("original" if source == url else "pictures")
+        assert (shown or "tile") == expected
+        assert page.html.find("meta", property="og:image")["content"].endswith(url) == (expected == "original")
+        assert bool(page.html.select(".mod-gallery img")) == (expected != "tile")
+        assert ("Other files" in page) == ("Other files" in author.get(here)) == (expected == "tile")
+        assert site.get(url).headers["Content-Type"] == content_type
+        assert work_off(site) == count
+    report = site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json
+    problems = [entry["problem"] for entry in report["images"]]
+    assert problems == {"tile": ["not_shown"], "pictures": []}.get(later, ["cut"] if "jpeg" in content_type else [])
+
+
+@pytest.mark.process
+def test_a_draft_shows_what_its_page_will_show(site: Site) -> None:
+    # C-PIC-2, C-PIC-5
+    mod = new_mod(site)
+    add_image(site, mod, PHOTOGRAPH, "application/octet-stream")
+    add_image(site, mod, b"Just a text.", "image/png")
+    work_off(site)
+    preview = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/preview")
+    assert len(preview.html.select(".mod-gallery img")) == 1
+    assert "/Modhub/picture/" not in preview
 
 
 def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site: Site) -> None:

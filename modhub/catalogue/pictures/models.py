@@ -6,6 +6,7 @@ leaves behind is removed by :func:`modhub.catalogue.pictures.services.forget_del
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from sqlalchemy import ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
@@ -19,6 +20,24 @@ class PersonalData(StrEnum):
     LOCATION = "location"
     NAMES = "names"
     """A name, a copyright notice, or the serial number of a device."""
+
+
+_NOT_SHOWN: Final = frozenset({"not_an_image", "damaged"})
+_SVG: Final = "image/svg+xml"
+_SHOWN_TYPES: Final = frozenset(
+    {"image/apng", "image/avif", "image/bmp", "image/gif", "image/jpeg", "image/jpg", "image/png", "image/webp", _SVG}
+)
+
+
+def is_shown(content_type: str, problem: str | None, *, has_pictures: bool) -> bool:
+    """Whether pages show a file as an image (C-PIC-5): what its bytes are counts, until that is known its type.
+
+    ``problem`` as in `PictureSet`.
+    """
+    if has_pictures or problem in _NOT_SHOWN:
+        return has_pictures
+    media_type = content_type.partition(";")[0].strip().lower()
+    return media_type == _SVG if problem == "svg" else media_type in _SHOWN_TYPES
 
 
 class PictureTask(Base):

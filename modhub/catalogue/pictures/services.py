@@ -14,16 +14,13 @@ from modhub.catalogue.pictures.child import CONTENT_TYPES, DerivedPictures
 from modhub.catalogue.pictures.models import PictureFile, PictureSet, PictureTask
 from modhub.db import bulk, now, to_micros
 
-_SVG: Final = "image/svg+xml"
-_IS_IMAGE: Final = (Asset.kind == AssetKind.IMAGE.value) & func.lower(Asset.content_type).like("image/%")
-_IS_DECODED: Final = _IS_IMAGE & func.lower(Asset.content_type).not_like(f"{_SVG}%")
+_IS_IMAGE: Final = Asset.kind == AssetKind.IMAGE.value
 _NO_IMAGE: Final = ~exists().where(Asset.id == PictureSet.asset_id)
 
 
 def queue_pictures(session: Session, asset: Asset) -> None:
-    """Ask for the pictures of a new image. An SVG needs none: it is shown as it is, at every size."""
-    media_type = asset.content_type.lower()
-    if asset.kind == AssetKind.IMAGE and media_type.startswith("image/") and not media_type.startswith(_SVG):
+    """Ask for the pictures of a new image, whatever its type: that is sent, and its bytes count (C-PIC-5)."""
+    if asset.kind == AssetKind.IMAGE:
         session.add(PictureTask(asset_id=asset.id, due_at=now()))
 
 
@@ -42,7 +39,7 @@ def queue_all(session: Session) -> int:
 
 
 def _queue(session: Session, above: int, is_selected: ColumnElement[bool]) -> int:
-    chosen = select(Asset.id, literal(to_micros(now())), literal(0)).where(Asset.id > above, _IS_DECODED, is_selected)
+    chosen = select(Asset.id, literal(to_micros(now())), literal(0)).where(Asset.id > above, _IS_IMAGE, is_selected)
     insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
     queued = insert(PictureTask).from_select(["asset_id", "due_at", "attempts"], chosen)
     # Several processes start at the same time.
@@ -52,7 +49,7 @@ def _queue(session: Session, above: int, is_selected: ColumnElement[bool]) -> in
 
 def count_images(session: Session) -> int:
     """How many images have pictures, or could have some."""
-    return session.scalar(select(func.count()).select_from(Asset).where(_IS_DECODED)) or 0
+    return session.scalar(select(func.count()).select_from(Asset).where(_IS_IMAGE)) or 0
 
 
 def store_pictures(session: Session, asset_id: int, derived: DerivedPictures, blobs: list[Blob]) -> bool:

@@ -7,11 +7,9 @@ from typing import Final
 from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.pages.presenters.images import encode_facts
 from modhub.catalogue.pages.presenters.mod import ModPresenter
-from modhub.catalogue.pictures.models import PictureSet
-from modhub.catalogue.response_schemas import ModDocument, asset_document, in_order, is_image_type, mod_document
+from modhub.catalogue.pictures.models import PictureSet, is_shown
+from modhub.catalogue.response_schemas import ModDocument, asset_document, in_order, mod_document
 
-NOT_SHOWN: Final = frozenset({"not_an_image", "damaged", "failed"})
-"""Reasons why an image has no pictures that mean: browsers cannot show it either."""
 _IMAGE_SRC: Final = re.compile(r'(?<=src=")/Modhub/file/([0-9]{1,18})(?=")')
 
 
@@ -23,10 +21,11 @@ class OwnImage:
         self.name = asset.name
         self.size = asset.size
         self.caption = asset.caption or ""
-        self.is_image = is_image_type(asset.content_type)
-        problem = pictures and pictures.problem
-        self.is_broken = problem in NOT_SHOWN
-        """Whether it could not be decoded, although its type says that it is an image."""
+        problem = None if pictures is None else pictures.problem
+        has_pictures = pictures is not None and problem is None
+        self.is_image = is_shown(asset.content_type, problem, has_pictures=has_pictures)
+        """Whether pages show it."""
+        self.is_cut = problem == "cut"
         self.is_too_large = problem == "too_large"
         self.told = ((pictures and pictures.told) or "").split()
         """What its metadata tells (`PersonalData`)."""
@@ -45,7 +44,7 @@ class OwnModPresenter(ModPresenter):
         self.public = mod.published and not self.hidden
         """Whether it has a public page."""
         images = [asset for asset in ordered if asset.kind == AssetKind.IMAGE]
-        facts = encode_facts(images, pictures if self.public else {})
+        facts = encode_facts(images, pictures, public=self.public)
         super().__init__(mod_document(mod), facts, owner=mod.owner, votes=(mod.ups, mod.downs))
         self.assets = {asset.id: asset_document(asset) for asset in ordered}
         self.uploaded = [(asset.id, self.assets[asset.id]) for asset in images]

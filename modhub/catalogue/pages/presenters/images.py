@@ -6,36 +6,45 @@ from functools import cached_property
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from modhub.catalogue.models import Asset
-from modhub.catalogue.pictures.models import PictureSet
-from modhub.catalogue.response_schemas import AssetDocument, is_image_type
+from modhub.catalogue.pictures.models import PictureSet, is_shown
+from modhub.catalogue.response_schemas import AssetDocument
 
 CARD_WIDTH: Final = 640
 """The width of the picture for browsers that do not choose one."""
 
 
 class ImageFacts(msgspec.Struct, array_like=True, frozen=True):
-    """What is stored about an image beside its document; ``digest`` and ``sizes`` are None while it has no pictures."""
+    """What is stored about an image beside its document; ``digest`` and ``sizes`` are None while it has no pictures.
+
+    ``problem`` is why, empty for a draft, which has pictures that nobody may see yet.
+    """
 
     asset_id: int
     content_type: str
     caption: str | None = None
     digest: str | None = None
     sizes: str | None = None
+    problem: str | None = None
 
 
 _decode = msgspec.json.Decoder(list[ImageFacts]).decode
 
 
-def encode_facts(images: Iterable[Asset], pictures: Mapping[int, PictureSet]) -> str:
-    """Return the facts of these images as the statements do."""
-    return msgspec.json.encode([_facts_of(image, pictures.get(image.id)) for image in images]).decode()
+def encode_facts(images: Iterable[Asset], pictures: Mapping[int, PictureSet], *, public: bool) -> str:
+    """Return the facts of these images as the statements do; without the pictures of what is not public."""
+    return msgspec.json.encode([_facts_of(image, pictures.get(image.id), public) for image in images]).decode()
 
 
-def _facts_of(image: Asset, pictures: PictureSet | None) -> ImageFacts:
-    sizes = (None, None) if pictures is None else (pictures.digest, pictures.sizes)
-    return ImageFacts(image.id, image.content_type, image.caption, *sizes)
+def _facts_of(image: Asset, pictures: PictureSet | None, public: bool) -> ImageFacts:
+    facts = ImageFacts(image.id, image.content_type, image.caption)
+    if pictures is None:
+        return facts
+    if pictures.problem is None and not public:
+        return replace(facts, problem="")
+    return replace(facts, digest=pictures.digest, sizes=pictures.sizes, problem=pictures.problem)
 
 
 def decode_facts(encoded: str | None) -> dict[int, ImageFacts]:
@@ -72,8 +81,10 @@ class ImagePresenter:
 
     @property
     def is_image(self) -> bool:
-        """Whether its stored type is an image type, so that a browser may show it (C-FILE-4)."""
-        return self.facts is None or is_image_type(self.facts.content_type)
+        """Whether pages show it (C-PIC-5)."""
+        facts = self.facts
+        has_pictures = facts is not None and (facts.digest is not None or facts.problem == "")
+        return facts is None or is_shown(facts.content_type, facts.problem, has_pictures=has_pictures)
 
     @cached_property
     def sizes(self) -> list[tuple[int, int]]:

@@ -78,12 +78,12 @@ class ModPresenter:
 
     @cached_property
     def images(self) -> list[ImagePresenter]:
-        """Files uploaded as images whose stored type is an image type, so that a browser may show them."""
+        """Files uploaded as images that pages show (C-PIC-5)."""
         return [image for image in self._uploaded_images if image.is_image]
 
     @cached_property
     def non_image_files(self) -> list[AssetDocument]:
-        """Files uploaded as images with another type; they are offered as downloads (C-FILE-4)."""
+        """Files uploaded as images that no browser shows; they are offered as downloads (C-PIC-5)."""
         return [image.document for image in self._uploaded_images if not image.is_image]
 
     @property

@@ -80,7 +80,7 @@ def _open_tasks(
     conflicts = tuple(rival.mod.title for _, rival in reader.named(mod.conflicts_with) if rival is not None)
     unlisted = tuple(game for game in mod.games if fold_game(game) not in games)
     silent = tuple(image.name for image in draft.own_images if image.is_image and not image.caption)
-    broken = tuple(image.name for image in draft.own_images if image.is_broken or not image.is_image)
+    broken = tuple(image.name for image in draft.own_images if not image.is_image)
     untold = next((note.title or mod.version for note in notes[:1] if not note.text), "")
     candidates = [
         (not mod.description, Task("details", N_("Write a description."))),

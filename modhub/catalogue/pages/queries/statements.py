@@ -52,7 +52,7 @@ def of_mod(column: Any) -> ColumnElement[Any]:
 
 def image_facts() -> ColumnElement[Any]:
     """What the document does not say about the images: rows of ``ImageFacts``."""
-    columns = (Asset.id, Asset.content_type, Asset.caption, PictureSet.digest, PictureSet.sizes)
+    columns = (Asset.id, Asset.content_type, Asset.caption, PictureSet.digest, PictureSet.sizes, PictureSet.problem)
     facts = select(_JsonRows(*columns)).select_from(Asset).outerjoin(PictureSet, PictureSet.asset_id == Asset.id)
     facts = facts.where(Asset.mod_id == PublicMod.id, Asset.kind == AssetKind.IMAGE.value)
     return facts.correlate(PublicMod).scalar_subquery()
