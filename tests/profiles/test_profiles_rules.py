@@ -5,6 +5,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from license_expression import get_license_index
 
 from modhub.base.errors import ApiError
 from modhub_profiles.licenses import clean_license, other_license, words_of
@@ -110,6 +111,15 @@ def test_no_link_has_more_than_its_host(typed: str) -> None:
             "(gpl-2.0-or-later with classpath-exception-2.0) AND cc0-1.0",
             "GPL-2.0-or-later WITH Classpath-exception-2.0 AND CC0-1.0",
         ),
+        ("apache-2.0+ OR CDDL-1.0+", "Apache-2.0+ OR CDDL-1.0+"),
+        ("lgpl-2.1", "LGPL-2.1-only"),
+        ("bzip2-1.0.5", "bzip2-1.0.5"),
+        ("GPL-2.0-with-classpath-exception", "GPL-2.0-with-classpath-exception"),
+        ("mpl-2.0-no-copyleft-exception", "MPL-2.0-no-copyleft-exception"),
+        ("LGPL-2.1-only WITH Nokia-Qt-exception-1.1", "LGPL-2.1-only WITH Nokia-Qt-exception-1.1"),
+        ("LicenseRef-MIT-Discord", "LicenseRef-MIT-Discord"),
+        ("mit OR (LicenseRef-All-Rights-Reserved)", "MIT OR LicenseRef-All-Rights-Reserved"),
+        ("DocumentRef-a.1:LicenseRef-b", "DocumentRef-a.1:LicenseRef-b"),
         ("other: Ask me  first", "other: Ask me  first"),
         ("OTHER:Ask me first", "other: Ask me first"),
         ("other:", ""),
@@ -132,6 +142,16 @@ def test_a_license_is_an_expression_or_words(typed: str, stored: str) -> None:
         "mit OR nonsense",
         "((",
         "MIT WITH MIT",
+        "MIT WITH eCos-2.0",
+        "MIT WITH LicenseRef-mine",
+        "GPL-2.0-only WITH Assembly-exception",
+        "Classpath-exception-2.0",
+        "GPL",
+        "GPL 2.0",
+        "GPL-3.0-only+",
+        "All Rights Reserved",
+        "LicenseRef-all_rights",
+        "LicenseRef-",
         "\uff2d\uff29\uff34",
         "<b>MIT</b>",
         "+",
@@ -148,6 +168,23 @@ def test_what_is_no_license_is_refused(typed: str) -> None:
     with pytest.raises(ApiError) as refused:
         clean_license(typed)
     assert (refused.value.status, refused.value.values["field"]) == (400, "license")
+    assert "at most" in refused.value.message or "or “other: ” and your words" in refused.value.message
+
+
+def test_no_license_becomes_another_one() -> None:
+    # C-PRF-3: of all names that license_expression knows, ScanCode's and SPDX's, old and new
+    rows = get_license_index()
+    names = {name for row in rows for name in (row["license_key"], row["spdx_license_key"]) if name}
+    names.update(name for row in rows for name in row["other_spdx_license_keys"])
+    changed = {}
+    for name in names:
+        with suppress(ApiError):
+            stored = clean_license(name)
+            if stored.lower() != name.lower():
+                changed[name.lower()] = stored.lower()
+    assert len(changed) == 22
+    for name, stored in changed.items():
+        assert stored == (f"{name[:-1]}-or-later" if name.endswith("+") else f"{name}-only")
 
 
 WORDS = st.sampled_from(["mit", "AND", "or", "with", "(", ")", "+", ",", "gpl-2.0", "not", "&", "|"])
