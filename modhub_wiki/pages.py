@@ -1,4 +1,4 @@
-"""The wiki's HTML pages: pages, history, diff of two revisions, search (C-WIKI-8).
+"""The wiki's HTML pages: pages, history, revisions, search (C-WIKI-8).
 
 History and revisions are in the query, not in the path: any path may be a page.
 """
@@ -22,7 +22,6 @@ from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.ui.xml_responses import Redirect
 from modhub.web.views import OPEN, page
 from modhub_wiki import feed
-from modhub_wiki.diff import diff_revisions
 from modhub_wiki.interfaces import IWiki, IWikiPage
 from modhub_wiki.links import ROOT
 from modhub_wiki.navigation_tree import INDEX, page_tree
@@ -32,7 +31,7 @@ from modhub_wiki.resources import WikiPageResource
 from modhub_wiki.response_schemas import page_url
 
 TEMPLATES: Final = "modhub_wiki:templates/"
-_REVISION: Final = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
+_REVISION: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 def _page_context(request: Request, **values: Any) -> dict[str, Any]:
@@ -118,8 +117,8 @@ def _redirect_target(context: WikiPageResource, request: Request) -> str | None:
 )
 def show_revision(context: WikiPageResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/Wiki/{path}?revision=N``"""
-    number = _number(request, "revision")
-    revision = wiki_reader(request).page(context.path, number) if number else None
+    number = query(request, "revision") or ""
+    revision = wiki_reader(request).page(context.path, int(number)) if _REVISION.fullmatch(number) else None
     if revision is None:
         raise not_found()
     return _revision_context(request, revision)
@@ -138,31 +137,6 @@ def show_history(context: WikiPageResource, request: Request) -> dict[str, Any]:
     if not changes:
         raise not_found()
     return _page_context(request, changes=changes, newest=changes[0], page_url=page_url(changes[0].path))
-
-
-@page(
-    context=IWikiPage,
-    request_method="GET",
-    request_param=("old", "new"),
-    permission=OPEN,
-    renderer=TEMPLATES + "difference.jinja2",
-)
-def show_difference(context: WikiPageResource, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/Wiki/{path}?old=N&new=M``; in either order: the lower number is the old revision."""
-    first, second = _number(request, "old"), _number(request, "new")
-    if first is None or second is None:
-        raise not_found()
-    revisions = wiki_reader(request).two_revisions(context.path, first, second)
-    if len(revisions) != len({first, second}):
-        raise not_found()
-    (old, before), (new, after) = revisions[0], revisions[-1]
-    diff = diff_revisions(before, after)
-    return _page_context(request, old=old, new=new, diff=diff, page_url=page_url(new.path))
-
-
-def _number(request: Request, name: str) -> int | None:
-    value = query(request, name) or ""
-    return int(value) if _REVISION.fullmatch(value) else None
 
 
 def wiki_in_sitemap(registry: Any, part: int) -> sitemap.SitemapEntries:

@@ -84,8 +84,6 @@ class WikiReader:
         self._source = reader.prepare(source.where(_by_path(), Revision.number == Page.revision))
         self._newest = reader.prepare(_revision_query().where(Revision.number == Page.revision))
         self._numbered = reader.prepare(_revision_query().where(Revision.number == bindparam("number")))
-        two = (Revision.number == bindparam("old")) | (Revision.number == bindparam("new"))
-        self._two = reader.prepare(_change_query(Revision.text).where(_by_path(), two).order_by(Revision.number))
         self._history = reader.prepare(_change_query().where(_by_path()).order_by(Revision.number.desc()))
         self._recent = reader.prepare(
             _change_query().order_by(Revision.created_at.desc(), Revision.id.desc()).limit(FEED_ENTRIES_SHOWN)
@@ -123,11 +121,6 @@ class WikiReader:
     def history(self, path: str | None) -> list[Change]:
         """The revisions of a page, newest first; empty if there is no such page."""
         return [_change_of(row) for row in self.reader.rows(self._history, path=path)] if path else []
-
-    def two_revisions(self, path: str | None, old: int, new: int) -> list[tuple[Change, str]]:
-        """Two revisions of a page with their Markdown, the older first. Missing ones are left out."""
-        rows = self.reader.rows(self._two, path=path, old=old, new=new) if path else []
-        return [(_change_of(row), row[-1]) for row in rows]
 
     def recent(self) -> list[Change]:
         """The newest changes."""
@@ -183,9 +176,9 @@ def _revision_query() -> WikiSelect:
     return revisions.where(_NOT_DELETED, _by_path())
 
 
-def _change_query(*extra_columns: Any) -> WikiSelect:
-    columns: tuple[Any, ...] = (Page.path, Revision.title, Revision.number, Revision.created_at, Revision.author)
-    return select(*columns, *extra_columns).join(Page, Page.id == Revision.page_id).where(_NOT_DELETED)
+def _change_query() -> WikiSelect:
+    columns = (Page.path, Revision.title, Revision.number, Revision.created_at, Revision.author)
+    return select(*columns).join(Page, Page.id == Revision.page_id).where(_NOT_DELETED)
 
 
 def _change_of(row: Row) -> Change:

@@ -139,7 +139,6 @@ PAGES = {
     "wiki": "/Modhub/Wiki",
     "wiki-page": f"/Modhub/Wiki/{WIKI_PATH}",
     "wiki-history": "/Modhub/Wiki/short?history",
-    "wiki-changes": "/Modhub/Wiki/short?old=1&new=2",
     "wiki-search": "/Modhub/Wiki?q=" + quote("W" * 60),
     "wiki-nothing": "/Modhub/Wiki?q=" + quote("q" * 200),
     "absent": "/Modhub/" + "a" * 200,

@@ -1,7 +1,6 @@
-"""The wiki's pages: tree, history, differences, search, feed."""
+"""The wiki's pages: tree, history, revisions, search, feed."""
 
 import re
-import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import modhub_wiki
 from modhub_testing import Site
 from modhub_testing.messages import translated_texts
 from modhub_testing.pages import messages_on
-from modhub_wiki.diff import COMPARED, MAX_DIFF_LINES, LineKind, diff_revisions
 from modhub_wiki.models import PageSearchText
 from modhub_wiki.navigation_tree import page_tree
 from modhub_wiki.response_schemas import PageDocument
@@ -78,7 +76,7 @@ def test_no_page_is_404_in_the_sites_layout(wiki: Site) -> None:
 def test_titles_and_text_are_escaped(wiki: Site, publish: Any) -> None:
     publish("a", "# <script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n## </ul><script>")
     publish("a", '"><script>alert(2)</script>', status=200, title="%3Cscript%3Ealert(3)%3C/script%3E")
-    for address in ("", "?revision=1", "?history", "?old=1&new=2"):
+    for address in ("", "?revision=1", "?history"):
         page = wiki.get(f"/Modhub/Wiki/a{address}").text
         assert "<script>" not in page
         assert "<img" not in page
@@ -103,31 +101,12 @@ def test_old_revisions_stay_readable(wiki: Site, publish: Any) -> None:
         wiki.get(f"/Modhub/Wiki/a?revision={number}", status=404)
 
 
-def test_one_revision_is_compared_with_nothing(wiki: Site, publish: Any) -> None:
-    publish("a", "# A")
-    history = wiki.get("/Modhub/Wiki/a?history")
-    assert history.html.select("article input, form[action$='/a'], input[type=radio]") == []
-    assert "Compare" not in history.html.select_one(".wiki-page").text
-    assert [cell.text for cell in history.html.select("th")] == ["Revision", "Published", "Key", "Title"]
-    publish("a", "# B", status=200)
-    history = wiki.get("/Modhub/Wiki/a?history").html
-    chosen = {radio["name"]: radio["value"] for radio in history.select("input[checked]")}
-    assert chosen == {"old": "1", "new": "2"}
-
-
-def test_history_and_difference(wiki: Site, publish: Any) -> None:
+def test_history_lists_every_revision(wiki: Site, publish: Any) -> None:
     publish("a", "# Title\n\nsame\nold\n")
     publish("a", "# Title\n\nsame\nnew <b>\n", status=200)
-    history = wiki.get("/Modhub/Wiki/a?history").text
-    assert re.findall(r'<a href="/Modhub/Wiki/a\?revision=(\d)">', history) == ["2", "1"]
-    assert history.count(" checked") == 2
-    shown = wiki.get("/Modhub/Wiki/a?old=1&new=2").text
-    assert re.findall(r'<tr class="(\w+)">', shown) == ["same", "same", "same", "gone", "new", "same"]
-    assert "new &lt;b&gt;" in shown
-    assert re.findall(r'<tr class="(\w+)">', wiki.get("/Modhub/Wiki/a?old=2&new=1").text)[3] == "gone"
-    assert messages_on(wiki.get("/Modhub/Wiki/a?old=2&new=2")) == ["no_changes"]
-    for query in ("old=1&new=3", "old=0&new=1", "old=&new=", "old=x&new=1", "old=1&new=" + "9" * 30):
-        wiki.get(f"/Modhub/Wiki/a?{query}", status=404)
+    history = wiki.get("/Modhub/Wiki/a?history")
+    assert re.findall(r'<a href="/Modhub/Wiki/a\?revision=(\d)">', history.text) == ["2", "1"]
+    assert len(history.html.select("tbody time")) == 2
     wiki.get("/Modhub/Wiki/never?history", status=404)
     wiki.get("/Modhub/Wiki/..?history", status=404)
 
@@ -238,46 +217,6 @@ def test_the_tree_is_made_of_paths() -> None:
     assert nodes[0].url == "/Modhub/Wiki"
     guide = nodes[3]
     assert [(node.title, node.url) for node in guide.nodes] == [("a", None), ("GUIDE/B", "/Modhub/Wiki/guide/b")]
-
-
-def kinds(old: str, new: str) -> list[str]:
-    return [f"{line.kind}:{line.text}" for line in diff_revisions(old, new).lines]
-
-
-def test_differences_are_shown_with_what_is_around_them() -> None:
-    assert kinds("a\nb", "a\nb") == []
-    assert kinds("a\nb\nc", "a\nx\nc") == ["same:a", "gone:b", "new:x", "same:c"]
-    assert kinds("", "a") == ["gone:", "new:a"]
-    old = "\n".join(map(str, range(20)))
-    shown = kinds(old, old.replace("\n10\n", "\nten\n"))
-    assert shown == [
-        "skipped:",
-        "same:7",
-        "same:8",
-        "same:9",
-        "gone:10",
-        "new:ten",
-        "same:11",
-        "same:12",
-        "same:13",
-        "skipped:",
-    ]
-    lines = diff_revisions(old, "first\n" + old).lines
-    assert (lines[0].kind, lines[0].old, lines[0].new) == (LineKind.NEW, None, 1)
-    assert (lines[1].old, lines[1].new) == (1, 2)
-
-
-def test_differences_take_bounded_time() -> None:
-    began = time.process_time()
-    few = "ab" * COMPARED
-    diff_revisions("\n".join(few[:COMPARED]), "\n".join(few[1 : COMPARED + 1]))
-    diff_revisions("\n".join("a" * COMPARED), "\n".join("a" * (COMPARED - 1)) + "\nb")
-    lines = [f"line {number % 7}" for number in range(60_000)]
-    many = diff_revisions("\n".join(lines), "\n".join(lines[::-1]))
-    assert (len(many.lines), many.cut) == (MAX_DIFF_LINES, True)
-    wide = diff_revisions("x" * 10**6, "y" * 10**6)
-    assert [len(line.text) for line in wide.lines] == [1000, 1000]
-    assert time.process_time() - began < 20
 
 
 def test_german_is_complete(wiki: Site, publish: Any) -> None:

@@ -89,7 +89,7 @@ def test_a_deleted_page_is_gone_and_numbers_on(wiki: Site, mount: str) -> None:
     assert send(wiki, "DELETE", f"{mount}/a", b"").status_int == 404
     assert wiki.get(f"{mount}/a", status=404).json["error"] == "not_found"
     assert wiki.get(mount).json["count"] == 0
-    for address in ("", "?history", "?revision=1", "?old=1&new=2"):
+    for address in ("", "?history", "?revision=1"):
         wiki.get(f"/Modhub/Wiki/a{address}", status=404)
     assert b"<entry>" not in wiki.get("/Modhub/wiki.atom").body
     again = send(wiki, "PUT", f"{mount}/a")
@@ -317,7 +317,7 @@ def test_statements_do_not_grow_with_the_pages(wiki: Site) -> None:
             send(wiki, "PUT", f"{NEW}/p{at}", b"# A word\n\nword")
         seen = []
         addresses = (NEW, f"{NEW}/p0", "/Modhub/Wiki", "/Modhub/Wiki/p0", "/Modhub/Wiki?q=word", "/Modhub/wiki.atom")
-        for address in (*addresses, "/Modhub/Wiki/p0?history", "/Modhub/Wiki/p0?old=1&new=1"):
+        for address in (*addresses, "/Modhub/Wiki/p0?history", "/Modhub/Wiki/p0?revision=1"):
             with wiki.counted() as statements:
                 wiki.get(address)
             seen.append(len(statements))

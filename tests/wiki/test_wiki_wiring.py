@@ -96,7 +96,6 @@ def test_every_view_is_open_or_has_a_permission(wiki: Site) -> None:
         "show_page": "__no_permission_required__",
         "show_revision": "__no_permission_required__",
         "show_history": "__no_permission_required__",
-        "show_difference": "__no_permission_required__",
         "wiki_feed": "__no_permission_required__",
         "wiki_json_feed": "__no_permission_required__",
         "redirect_lower_case": "__no_permission_required__",
