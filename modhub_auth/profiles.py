@@ -1,5 +1,6 @@
 """The account services that the core uses: public profiles, locks, and owners of the demo data."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from sqlalchemy import bindparam, exists, select
@@ -11,6 +12,7 @@ from modhub.db import Id, from_micros, now
 from modhub.db.raw_queries import RawQueryExecutor
 from modhub.interfaces import Profile, ProfileColumns
 from modhub_auth.models import Account, Login, LoginKind
+from modhub_auth.services import lock_account, share_account
 
 PROFILE_COLUMNS: Final = ProfileColumns(Account.id, Account.display_name, Account.folded_name)
 
@@ -39,13 +41,12 @@ class AccountLocks:
 
     def lock(self, session: Session, account_id: int, *, exclusively: bool = False) -> bool:
         """Take a shared lock: a deletion waits for it, other shared locks do not. For an exclusive one, all wait."""
-        locked_row = select(Account.id).where(Account.id == account_id).with_for_update(read=not exclusively)
-        return session.scalar(locked_row) is not None
+        lock: Callable[[Session, int], object | None] = lock_account if exclusively else share_account
+        return lock(session, account_id) is not None
 
     def lock_active(self, session: Session, account_id: int) -> bool:
         """Take the same lock: blocking waits for it too."""
-        locked_row = select(Account.blocked_at).where(Account.id == account_id).with_for_update(read=True)
-        row = session.execute(locked_row).one_or_none()
+        row = share_account(session, account_id)
         if row is not None and row.blocked_at is not None:
             raise account_blocked()
         return row is not None

@@ -4,9 +4,10 @@ session survives a concurrent reset or deletion. No password is hashed here.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import ARRAY, BigInteger, Row, bindparam, delete, func, select, true, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -19,6 +20,8 @@ from modhub_auth.models import Account, ClientSession, Login, LoginKind, new_ran
 from modhub_auth.signin.access_tokens import REFRESH_LIFE, new_refresh_token, token_digest
 from modhub_auth.signin.totp import has_authenticator
 
+MAX_TURNS: Final = bulk.BATCH
+"""Accounts that are locked in their turn; each takes room in the table of locks of PostgreSQL. Of more, only rows."""
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="modhub"'}
 
 
@@ -91,20 +94,39 @@ def address_taken() -> ApiError:
     return conflict("address_taken", "There is already an account with this email address.")
 
 
+def share_account(session: Session, account_id: int) -> Row[datetime | None] | None:
+    """When the account was blocked, its row kept as it is until the transaction ends; None if it was deleted.
+
+    PostgreSQL lets those who share a row past somebody who waits to change it, and advisory locks in turn (T-E4).
+    """
+    statement = select(Account.blocked_at).where(Account.id == account_id)
+    if _takes_turns(session):
+        turn = func.pg_advisory_xact_lock_shared(account_id).table_valued(name="turn")
+        statement = statement.join(turn, true())
+    return session.execute(statement.with_for_update(read=True, of=Account)).one_or_none()
+
+
 def lock_account(session: Session, account_id: int) -> Account | None:
     """The account, its row locked until the transaction ends; None if it was deleted."""
-    statement = select(Account).where(Account.id == account_id).with_for_update()
-    return session.scalars(statement.execution_options(populate_existing=True)).one_or_none()
+    return lock_accounts(session, [account_id]).get(account_id)
 
 
 def lock_accounts(session: Session, account_ids: Iterable[int]) -> dict[int, Account]:
     """The accounts with these ids, by id, their rows locked in the order of the ids; without those of no account."""
     accounts: dict[int, Account] = {}
-    for batch in bulk.batches(sorted(set(account_ids))):
+    ids = sorted(set(account_ids))
+    if _takes_turns(session) and len(ids) <= MAX_TURNS:
+        session.execute(select(func.pg_advisory_xact_lock(func.unnest(bindparam("ids", ids, ARRAY(BigInteger))))))
+    for batch in bulk.batches(ids):
         locked = select(Account).where(Account.id.in_(batch)).order_by(Account.id).with_for_update()
         rows = session.scalars(locked.execution_options(populate_existing=True))
         accounts |= {account.id: account for account in rows}
     return accounts
+
+
+def _takes_turns(session: Session) -> bool:
+    """SQLite has only one writer anyway."""
+    return session.get_bind().dialect.name == "postgresql"
 
 
 def default_name(account: Account) -> str:

@@ -233,6 +233,34 @@ def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
         assert [link.purpose for link in session.scalars(select(Link))] == [link_tokens.RESET_LINK]
 
 
+def test_who_comes_while_a_deletion_waits_stands_behind_it(app: Any, person: Person) -> None:
+    """Otherwise writers that overlap would hold off their account's deletion, or its block, as long as they like."""
+    # T-E4
+    account_id = post(app, "register", person).json["accountId"]
+    write, accounts = app.databases.write_session, app.find_service(IAccounts)
+
+    def deleted() -> None:
+        with write.begin() as session:
+            account = services.lock_account(session, account_id)
+            assert account is not None
+            delete_account(session, app.registry, account)
+
+    def made() -> bool:
+        with write.begin() as session:
+            return bool(accounts.lock_active(session, account_id))
+
+    with ThreadPoolExecutor(CONTENDERS + 1) as pool:
+        with write.begin() as session:
+            assert accounts.lock_active(session, account_id)
+            deletion = pool.submit(deleted)
+            assert not wait([deletion], timeout=0.5).done
+            later = [pool.submit(made) for _ in range(CONTENDERS)]
+            assert not wait(later, timeout=1.0).done
+        deletion.result(WAIT)
+        # On SQLite they are not served in the order in which they came.
+        assert app.databases.dialect == "sqlite" or [maker.result(WAIT) for maker in later] == [False] * CONTENDERS
+
+
 def test_what_is_made_while_its_maker_is_deleted_is_not_there(
     app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,7 +116,7 @@ def test_accounts_are_locked_before_the_mod(site: Site) -> None:
     with site.counted() as statements:
         report(site, mod, by=rita)
     assert not is_shown(site, mod)
-    locks = re.findall(r"FROM (\w+)[^;]*? FOR (SHARE|UPDATE)\s*(?:;|$)", ";".join(statements))
+    locks = re.findall(r"FROM (\w+)[^;]*? FOR (SHARE|UPDATE)(?: OF \w+)?\s*(?:;|$)", ";".join(statements))
     # The owner, about whom is decided, at once exclusively: two notices that share the row would wait for each other.
     first = ("auth_account", "UPDATE"), ("auth_account", "SHARE"), ("moderation_case", "UPDATE"), ("core_mod", "SHARE")
     assert tuple(locks[:4]) == first
