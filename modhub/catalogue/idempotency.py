@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from pyramid_retry import mark_error_retryable
 from sqlalchemy import delete, select, text
 from sqlalchemy.orm import Session
 
@@ -60,7 +61,7 @@ def create_once(
 ) -> tuple[Mod, bool]:
     """Return (the mod, whether ``create`` was called): an earlier call with this key has created it already.
 
-    409 if that one sent something else, 503 if it ended at this very moment.
+    409 if that one sent something else. If it ended at this very moment, the request is made again and finds it.
     """
     if call is None:
         return create(), True
@@ -75,7 +76,9 @@ def create_once(
     values = {"key": call.key_sha256, "content": call.content_sha256, "mod_id": mod.id, "at": to_micros(now())}
     # PostgreSQL waits here until another call with this key has ended; on SQLite there is none.
     if session.execute(_INSERT, values).rowcount == 0:  # type: ignore[attr-defined]
-        raise busy()
+        ended = busy()
+        mark_error_retryable(ended)
+        raise ended
     return mod, True
 
 
