@@ -31,16 +31,9 @@ _METADATA: Final = frozenset(
     }
 )
 """Cloud metadata services, besides the link-local 169.254.169.254."""
-_METADATA_NAMES: Final = frozenset(
-    {
-        "api.metadata.cloud.ibm.com",
-        "instance-data",
-        "instance-data.ec2.internal",
-        "metadata",
-        "metadata.goog",
-        "metadata.google.internal",
-        "metadata.tencentyun.com",
-    }
+_METADATA_NAMES: Final = re.compile(
+    r"(?:metadata|instance-data)(?:\..+\.internal|\.internal)?"  # metadata.google.internal, metadata.azure.internal
+    r"|metadata\.goog|metadata\.tencentyun\.com|api\.metadata\.cloud\.ibm\.com"
 )
 _EMBEDDING: Final = tuple(
     IPv6Network(network) for network in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48")
@@ -86,7 +79,8 @@ def _normalize_hostname(host: str) -> str:
         address = IPv4Address(host)
         _refuse_special(address)
         return str(address)
-    if len(host) > 253 or labels[-1] == "localhost" or hostname in _METADATA_NAMES or not all(map(_is_label, labels)):
+    is_inside = labels[-1] == "localhost" or _METADATA_NAMES.fullmatch(hostname)
+    if len(host) > 253 or is_inside or not all(map(_is_label, labels)):
         raise ValueError("not a host")
     return host
 

@@ -165,7 +165,7 @@ INSIDE = """
 [::ffff:127.0.0.1]|[::ffff:0:127.0.0.1]|[::127.0.0.1]|[64:ff9b::7f00:1]|[64:ff9b:1::7f00:1]|[2002:7f00:1::]
 [2002:a9fe:a9fe::]|[::ffff:169.254.169.254]|169.254.169.254|[fd00:ec2::254]|[FD00:0EC2:0:0:0:0:0:254]
 100.100.100.200|[::ffff:100.100.100.200]|[2002:6464:64c8::1]|168.63.129.16|192.0.0.192
-metadata.google.internal|METADATA.google.internal.|metadata|instance-data|metadata.goog|a.localhost|localhost.
+metadata.google.internal|METADATA.google.internal.|metadata|instance-data|metadata.goog|metadata.azure.internal|a.localhost|localhost.
 """
 NO_HOSTS = "xn--a|xn--|xn--0|a.xn--a|xn--a.example|xn--zn7c|xn--a-ecp.ru|xn--abc-|xn--example-|xn--ls8h.xn--a"
 # What decodes, and is not what a browser would have encoded: capitals, ligatures, accents apart, nothing to see.
