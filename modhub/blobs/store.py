@@ -40,6 +40,9 @@ class Blob:
 class SizedFile(io.RawIOBase):
     """A file of a known size that the server sends: a subclass reads what is at its ``_position``."""
 
+    needs_rate = False
+    """Whether the server closes a connection that takes less of it than the least rate of a body."""
+
     def __init__(self, size: int) -> None:
         super().__init__()
         self._size = size

@@ -2,10 +2,11 @@
 
 import hashlib
 import io
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
 from threading import Lock
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -16,17 +17,18 @@ from modhub.catalogue.read_service import CatalogueReader, ModFile, mod_file_of
 from modhub.content.limits import MB
 from modhub.content.portable_names import portable_name
 from modhub.content.text import N_
+from modhub.http.downloads import StoredFile
 from modhub.http.payload import encode
-from modhub.http.zip_files import ZipBody, ZipMember, zip_size
+from modhub.http.zip_files import FileOpener, ZipBody, ZipMember, zip_size
 
 MAX_ARCHIVE_MODS: Final = 200
 MAX_ARCHIVE_BYTES: Final = 500 * MB
 """Bytes of the code files of one archive."""
 INDEX_NAME: Final = "index.json"
-MAX_OPEN_FILES: Final = 4_000
-"""Files that all archives of a process hold open: a part of what it may open (``LimitNOFILE``)."""
-MAX_OPENING: Final = 2
-"""Archives whose files are being opened at once: a first open checks all bytes, an object store fetches them."""
+MAX_FETCHED: Final = 4_000
+"""Files of an object store that all archives of a process hold: a part of what it may open (``LimitNOFILE``)."""
+MAX_CHECKING: Final = 2
+"""Archives whose files are being checked at once: the first time reads all bytes, an object store fetches them."""
 BUSY_SECONDS: Final = 10
 
 
@@ -142,48 +144,51 @@ class ArchiveTurns:
     """Who is being given an archive: one at a time for each peer; one per process, for any thread."""
 
     def __init__(self) -> None:
-        self._files_of_peers: dict[str, int] = {}
-        self._opening = 0
+        self._fetched_of_peers: dict[str, int] = {}
+        self._checking = 0
         self._lock = Lock()
 
     def open(self, peer: str, archive: ChainArchive, store: BlobStore) -> ZipBody:
-        """The archive, all of its files open, so that it has the bytes of now however slowly it is read.
+        """The archive. All of its files are checked now; each is opened, and checked again, when its turn comes.
 
-        503 ``busy`` if the peer is being given another one, or the process holds too many files open. Errors of
-        the store as in :meth:`BlobStore.open`.
+        A blob never changes, and is kept for a while when nothing refers to it any more (C-RUN-6): a slow reader gets
+        the bytes of now, or an archive that ends early.
+        503 ``busy`` if the peer is being given another one, or the process checks or holds too many. Errors of the
+        store as in :meth:`BlobStore.open`.
         """
-        self._begin(peer, len(archive.files))
-        members = [ZipMember(INDEX_NAME, len(archive.index), io.BytesIO(archive.index))]
+        self._begin(peer)
         try:
-            for entry, chained in zip(archive.entries, archive.files, strict=True):
-                members.append(ZipMember(entry.name, entry.bytes, _open(store, chained.code)))
-        except BaseException:
-            for member in members:
-                member.file.close()
-            self._end(peer)
-            raise
+            with ExitStack() as held:
+                held.callback(self._end, peer)
+                members = [ZipMember(INDEX_NAME, len(archive.index), partial(io.BytesIO, archive.index))]
+                for entry, chained in zip(archive.entries, archive.files, strict=True):
+                    opener = self._opener(peer, chained.code.file, store, held)
+                    members.append(ZipMember(entry.name, entry.bytes, opener))
+                return ZipBody(members, held.pop_all().close)
         finally:
             with self._lock:
-                self._opening -= 1
-        return ZipBody(members, partial(self._end, peer))
+                self._checking -= 1
 
-    def _begin(self, peer: str, files: int) -> None:
+    def _begin(self, peer: str) -> None:
         with self._lock:
-            held = sum(self._files_of_peers.values())
-            if peer in self._files_of_peers or held + files > MAX_OPEN_FILES or self._opening == MAX_OPENING:
+            if peer in self._fetched_of_peers or self._checking == MAX_CHECKING:
                 raise busy(BUSY_SECONDS)
-            self._files_of_peers[peer] = files
-            self._opening += 1
+            self._fetched_of_peers[peer] = 0
+            self._checking += 1
+
+    def _opener(self, peer: str, file: StoredFile, store: BlobStore, held: ExitStack) -> FileOpener:
+        opener = partial(store.open, file.key, file.size, file.sha256)
+        with opener() as opened:
+            if not isinstance(opened, RemoteFile):
+                return opener
+            with self._lock:
+                if sum(self._fetched_of_peers.values()) >= MAX_FETCHED:
+                    raise busy(BUSY_SECONDS)
+                self._fetched_of_peers[peer] += 1
+            # The server's loop must not wait for another machine.
+            fetched = held.enter_context(opened.fetch(0, file.size))
+        return lambda: fetched
 
     def _end(self, peer: str) -> None:
         with self._lock:
-            self._files_of_peers.pop(peer, None)
-
-
-def _open(store: BlobStore, code: ModFile) -> BinaryIO:
-    stored = code.file
-    opened = store.open(stored.key, stored.size, stored.sha256)
-    if not isinstance(opened, RemoteFile):
-        return opened
-    with opened:  # the server's loop must not wait for another machine
-        return opened.fetch(0, stored.size)
+            self._fetched_of_peers.pop(peer, None)

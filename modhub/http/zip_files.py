@@ -1,8 +1,8 @@
-"""A zip archive of open files as the body of a response, made while the client takes it.
+"""A zip archive of files as the body of a response, made while the client takes it.
 
 The server sends it as it sends any file that is not on the disk: its loop reads a piece whenever the socket has room.
-So a slow reader holds no thread and no connection to the database, only the open files and one piece. Nothing is
-compressed, hence the size is known before.
+So a slow reader holds no thread and no connection to the database, only the file that is being sent and one piece.
+Nothing is compressed, hence the size is known before.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -12,16 +12,17 @@ from zipstream import ZipStream
 
 from modhub.blobs.store import SizedFile
 
+FileOpener = Callable[[], BinaryIO]
 BYTES_AT_ONCE: Final = 65536
 """Bytes read from a file at a time."""
 
 
 class ZipMember(NamedTuple):
-    """A member of an archive: its name, its size in bytes, and where they are read from."""
+    """A member of an archive: its name, its size in bytes, and what opens the file that has them, when it is due."""
 
     name: str
     size: int
-    file: BinaryIO
+    open: FileOpener
 
 
 def zip_size(members: Iterable[tuple[str, int]]) -> int:
@@ -33,19 +34,20 @@ def zip_size(members: Iterable[tuple[str, int]]) -> int:
 
 
 class ZipBody(SizedFile):
-    """The archive as a file, for ``wsgi.file_wrapper``; closing it closes the members.
+    """The archive as a file, for ``wsgi.file_wrapper``; closing it closes the member that is being sent.
 
-    ``on_done`` is called once: when it was read to its end, which closes all members, or when it is closed. A client
+    ``on_done`` is called once: when it was read to its end, or when it is closed. A client
     that has the last byte may ask for the next archive before the server closes this one.
 
     It can be read again from where the last read began, because a socket may take less than was read for it; nothing
-    before that is kept. ``OSError`` if a member cannot be read, or has become shorter: the server ends the connection,
+    before that is kept. An error if a member cannot be opened or read, or has become shorter: the server ends it all,
     and the client misses what ``Content-Length`` has promised.
     """
 
+    needs_rate = True
+
     def __init__(self, members: list[ZipMember], on_done: Callable[[], None]) -> None:
         super().__init__(zip_size((member.name, member.size) for member in members))
-        self._members = members
         self._on_done: Callable[[], None] | None = on_done
         self._pieces = _zip_pieces(members)
         self._kept = bytearray()
@@ -76,13 +78,11 @@ class ZipBody(SizedFile):
         self._kept_from = self._position
 
     def close(self) -> None:
-        """Close the members."""
+        """Close the member that is being sent."""
         if self.closed:
             return
         super().close()
         self._pieces.close()
-        for member in self._members:
-            member.file.close()
         self._finish()
 
     def _finish(self) -> None:
@@ -101,10 +101,10 @@ def _zip_pieces(members: list[ZipMember]) -> Generator[bytes, None, None]:
 
 def _pieces_of(member: ZipMember) -> Iterator[bytes]:
     left = member.size
-    while left:
-        piece = member.file.read(min(BYTES_AT_ONCE, left))
-        if not piece:
-            raise OSError("a stored file has become shorter while it was being sent")
-        left -= len(piece)
-        yield piece
-    member.file.close()
+    with member.open() as file:
+        while left:
+            piece = file.read(min(BYTES_AT_ONCE, left))
+            if not piece:
+                raise OSError("a stored file has become shorter while it was being sent")
+            left -= len(piece)
+            yield piece

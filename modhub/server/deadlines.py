@@ -14,6 +14,10 @@ from modhub.server.protocol_errors import ProtocolError, busy_error, request_tim
 from modhub.server.settings import Settings
 
 
+def _needs_rate(buffer: Any) -> bool:
+    return bool(getattr(getattr(buffer, "file", None), "needs_rate", False))
+
+
 class DeadlineMixin(ABC):
     """The deadlines of a channel, measured with `time.monotonic`, and what happens when one expires."""
 
@@ -125,7 +129,11 @@ class DeadlineMixin(ABC):
         self.taken_bytes = self.sent_bytes - max(queued, 0)
         if self.response_progress is None:
             self.response_progress = TransferProgress(self.sent_at, self.taken_bytes)
-        self.response_progress.mark(now, self.taken_bytes, self.adj.body_min_rate, self.adj.body_grace_seconds)
+        progress, min_rate, grace = self.response_progress, self.adj.body_min_rate, self.adj.body_grace_seconds
+        progress.mark(now, self.taken_bytes, min_rate, grace)
+        is_slow = now - progress.began > grace and progress.rate(now, self.taken_bytes, grace) < min_rate
+        if is_slow and any(map(_needs_rate, list(self.outbufs))):
+            self.handle_close()
 
     def _check_reading(self, now: float) -> None:
         if self.first_byte_at is None:

@@ -5,6 +5,7 @@ from time import monotonic
 
 import pytest
 
+from modhub.blobs.store import SizedFile
 from modhub.server.channel import Channel
 from modhub.server.loop import TcpListener
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
@@ -164,6 +165,42 @@ def test_a_connection_that_takes_nothing_is_closed_and_a_slow_one_is_not(clock):
                 drain(stuck)
             while taken < 30_000_000:
                 piece = slow.socket.recv(1_000_000)
+                assert piece
+                taken += len(piece)
+
+
+class Archive(SizedFile):
+    needs_rate = True
+
+    def read(self, size=-1):
+        size = min(size, self._size - self._position)
+        self._position += size
+        return b"x" * size
+
+
+def test_an_archive_must_be_taken_at_the_least_rate(clock):
+    # T-D21
+    def archive(environ, start_response):
+        start_response("200 OK", [("Content-Length", "30000000")])
+        return environ["wsgi.file_wrapper"](Archive(30_000_000))
+
+    settings = {"body_grace_seconds": 400, "body_min_rate": 100, "write_seconds": 10_000, **OFTEN}
+    with running(archive, threads=2, **settings) as service:
+        with RawClient(service, buffer=65536) as slow, RawClient(service, buffer=65536) as quick:
+            slow.send(GET)
+            quick.send(GET)
+            taken = 0
+            for turn in range(1, 6):
+                slow.socket.recv(1)
+                while taken < turn * 400_000:
+                    taken += len(quick.socket.recv(20_000))
+                wait_until_checked(service)
+                clock.forward(300)
+                wait_until_checked(service)
+            with pytest.raises(ConnectionError):
+                drain(slow)
+            while taken < 30_000_000:
+                piece = quick.socket.recv(1_000_000)
                 assert piece
                 taken += len(piece)
 
