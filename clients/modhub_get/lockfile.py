@@ -49,7 +49,7 @@ def parse_lock(lock: Any) -> list[LockEntry]:
 def read_lock(file: Path) -> list[LockEntry]:
     """The entries of a lock file."""
     try:
-        text = file.read_text("utf-8")
+        text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         raise GetError(ExitCode.WRONG_CALL, f"{file} cannot be read: {problem}.") from None
     try:

@@ -358,11 +358,15 @@ def _print(output: TextIO | None, line: str) -> OSError | None:
 
 def read_key(key_file: Path | None, environ: Mapping[str, str]) -> str:
     """The machine key, from the file if one is given."""
-    key = (environ.get("MODHUB_API_KEY", "") if key_file is None else key_file.read_text("utf-8")).strip()
+    try:
+        key = (environ.get("MODHUB_API_KEY", "") if key_file is None else key_file.read_text("utf-8-sig")).strip()
+    except UnicodeDecodeError:
+        raise Failure(USAGE_ERROR, f"{key_file} is not UTF-8. Save it as UTF-8.") from None
     if not key:
         raise Failure(USAGE_ERROR, "No key given: set MODHUB_API_KEY or use --key-file.")
     if not key.isprintable() or " " in key:
-        raise Failure(USAGE_ERROR, "The key must not contain spaces or control characters.")
+        place = "The key" if key_file is None else f"{key_file} must be UTF-8, and the key in it"
+        raise Failure(USAGE_ERROR, f"{place} must not contain spaces or control characters.")
     return key
 
 

@@ -16,8 +16,8 @@ NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 OCTET_STREAM = "application/octet-stream"
 
-# C0 and C1 except newline and tab; surrogates, which cannot be encoded.
-_UNSTORABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
+# C0 and C1 except newline and tab; surrogates, which cannot be encoded; the byte order mark.
+_UNSTORABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]+")
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 # Embeddings, overrides and isolates; the plain marks LRM, RLM and ALM are part of right-to-left writing.
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]+")
@@ -74,7 +74,7 @@ def block(value: str, limit: int) -> str:
 
 
 def scrub(value: str) -> str:
-    """The text without characters that cannot be stored: controls except newline and tab, lone surrogates."""
+    """The text without what may not be stored: controls except newline and tab, lone surrogates, U+FEFF."""
     return _UNSTORABLE.sub("", value)
 
 

@@ -155,6 +155,20 @@ def test_the_key_comes_from_the_environment_or_a_file(tmp_path, monkeypatch):
         assert_no_key(key, tmp_path, monkeypatch)
 
 
+def test_a_key_file_as_windows_writes_it(tmp_path, capsys):
+    file = tmp_path / "key.txt"
+    file.write_text("from-the-file\r\n", "utf-8-sig")
+    with scripted((200, {"ok": True})) as server:
+        assert publish.main(["--url", server.url, "--key-file", str(file), "key"]) == 0
+    assert server.asked[0][2]["X-Api-Key"] == "from-the-file"
+    for encoding in ("utf-16", "utf-16-be"):
+        file.write_text("from-the-file\r\n", encoding)
+        assert publish.main(["--url", "http://127.0.0.1:9", "--key-file", str(file), "key"]) == publish.USAGE_ERROR
+        said = capsys.readouterr().err
+        assert str(file) in said
+        assert "UTF-8" in said
+
+
 def assert_no_key(key, tmp_path, monkeypatch):
     if "\0" not in key:
         monkeypatch.setenv("MODHUB_API_KEY", key)
