@@ -78,7 +78,7 @@ def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site: Site) -> No
 
 def test_games_may_be_separated_by_commas(site: Site) -> None:
     # C-PAGE-16
-    page = make_mod_by_form(new_visitor(site, OWNER), games="Starfall Rally, Lantern Depths\nPortal 2")
+    page = make_mod_by_form(new_visitor(site, OWNER), games="Starfall Rally, Lantern Depths, Portal 2")
     mod = {"id": int(page.request.path.rpartition("/")[2])}
     assert own(site, mod)["games"] == ["Starfall Rally", "Lantern Depths", "Portal 2"]
     site.as_account(OWNER).put_json(f"/api/modhub/{mod['id']}", {"games": ["Me, Myself"]})
@@ -96,12 +96,19 @@ def test_a_curated_game_is_known_by_the_name_that_pages_show(site: Site) -> None
     assert own(site, mod)["games"] == ["moss and iron", "Portal"]
 
 
-def test_numbers_and_known_names_keep_their_commas() -> None:
-    assert split_games(["Warhammer 40,000: Dawn, Doom,", "Cats, Dogs"], ["cats, dogs"], CuratedGames(())) == [
-        "Warhammer 40,000: Dawn",
-        "Doom",
-        "Cats, Dogs",
-    ]
+@pytest.mark.parametrize(
+    ("lines", "games"),
+    [
+        (["Warhammer 40,000: Dawn, Doom,"], ["Warhammer 40,000: Dawn", "Doom"]),
+        (["Cats, Dogs"], ["Cats, Dogs"]),
+        (["Hello, Neighbor", "Doom,", "Cats, Dogs"], ["Hello, Neighbor", "Doom", "Cats, Dogs"]),
+        ([","], []),
+        ([], []),
+    ],
+)
+def test_only_a_single_line_is_split_at_commas(lines: list[str], games: list[str]) -> None:
+    # C-PAGE-16
+    assert split_games(lines, ["cats, dogs"], CuratedGames(())) == games
 
 
 def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) -> None:

@@ -87,16 +87,15 @@ def reference_lines(guids: Iterable[str], titles: Mapping[str, str]) -> str:
     return "\n".join(f"{title} – {guid}" if title else guid for guid, title in named)
 
 
-def split_games(lines: Iterable[str], kept: Iterable[str], curated: CuratedGames) -> list[str]:
-    """Split lines at commas, except games in ``kept`` or ``curated`` and numbers such as 40,000.
+def split_games(lines: list[str], kept: Iterable[str], curated: CuratedGames) -> list[str]:
+    """The games of these lines: one each; a single line that is no game in ``kept`` or ``curated`` is split at commas.
 
-    A curated game is known by the name that pages show for it too: authors type what they read.
+    Not at those in numbers such as 40,000. A curated game is known by the name that pages show for it too: authors type
+    what they read.
     """
     shown = {fold_game(game.display_name): game.name for game in curated.values()}
     shown = {folded: name for folded, name in shown.items() if folded not in curated}
     known = {*curated, *shown, *map(fold_game, kept)}
-    games: list[str] = []
-    for line in lines:
-        parts = [line] if fold_game(line) in known else map(str.strip, _COMMA.split(line))
-        games += [shown.get(fold_game(part), part) for part in parts if part]
-    return games
+    parts = lines if len(lines) > 1 or fold_game("".join(lines)) in known else _COMMA.split("".join(lines))
+    games = (part if fold_game(part) in known else part.strip(" ,") for part in parts)
+    return [shown.get(fold_game(game), game) for game in games if game]
