@@ -17,7 +17,7 @@ import bleach
 import nh3
 
 from modhub.content import limits, text
-from modhub.content.html_limits import TAG, Truncator
+from modhub.content.html_limits import BREAK, INLINE, TAG, HtmlRewriter
 
 SUMMARY = 160
 """Characters of a summary."""
@@ -31,11 +31,21 @@ def _names(words: str) -> frozenset[str]:
 
 
 # A tag as owners write it. The possessive quantifiers prevent backtracking through quotes that never close.
-_SOURCE_TAG = re.compile(r"""</?([a-z][^\s/<>]*+)(?:[\s/](?:[^<>"']++|"[^"]*+"|'[^']*+')*+)?>""", re.IGNORECASE)
+_SOURCE_TAG = re.compile(
+    r"""</?([a-z][^\s/<>]*+)(?:[\s/](?:[^<>="']++|=\s*+(?:"[^"]*+"|'[^']*+'|[^\s<>"'][^\s<>]*+)?|["'])*+)?>""",
+    re.IGNORECASE,
+)
 _BLOCK_END = re.compile(r"</(blockquote|dd|dt|figcaption|li|p|pre|td|th|tr)>")
 _HEADING = re.compile(r"<h[1-6][ >]")
 _FIRST_HEADINGS = re.compile(r"\A\s*(?:<h([1-6])(?: [^<>]*)?>(?:(?!</h[1-6]>).)*</h\1>\s*)+", re.DOTALL)
-_INLINE = _names("a b code del em i img ins kbd s samp small span strong sub sup u")
+RENAMED = {"h1": "h2", "h5": "h4", "h6": "h4"}
+"""Tags that become others where the allowlist has only these."""
+BLOCKS = _names(
+    "address article aside body button caption center details dialog dir div fieldset figcaption figure footer form "
+    "frameset h1 header hgroup html iframe legend listing main menu nav noframes noscript object optgroup option "
+    "plaintext search section select summary template textarea title xmp"
+)
+"""Unknown tags that begin a line: where one is removed, a line break is left."""
 
 _WEB = re.compile(r"https?://[^\s\\/?#<>\"`{}|^\x00-\x1f][^\s\\<>\"`{}|^]*", re.IGNORECASE)
 _MAIL = re.compile(r"mailto:[^\s\\<>\"`{}|^/][^\s\\<>\"`{}|^]*", re.IGNORECASE)
@@ -137,7 +147,7 @@ def to_text(cleaned: str, limit: int) -> str:
 
     The result is text, not HTML: a template escapes it.
     """
-    flat = TAG.sub(lambda tag: "" if tag[2] in _INLINE else " ", cleaned)
+    flat = TAG.sub(lambda tag: "" if tag[2] in INLINE else " ", cleaned)
     return _shorten(" ".join(html.unescape(flat).split()), limit)
 
 
@@ -179,7 +189,16 @@ def _without_unknown(source: str, allow: Allowlist) -> str:
     (``template``), and its text would be lost or show its tags. The parsers drop what this misses.
     """
     known_tags = allow.tags | allow.dropped_with_content
-    return _SOURCE_TAG.sub(lambda tag: tag[0] if tag[1].lower() in known_tags else "", source)
+
+    def replace(tag: re.Match[str]) -> str:
+        name = tag[1].lower()
+        if name in known_tags:
+            return tag[0]
+        if RENAMED.get(name) in known_tags:
+            return tag[0].replace(tag[1], RENAMED[name], 1)
+        return BREAK if name in BLOCKS else ""
+
+    return _SOURCE_TAG.sub(replace, source)
 
 
 def _settle(source: str, limit: int, allow: Allowlist) -> str | None:
@@ -207,7 +226,7 @@ def _by_nh3(source: str, limit: int, allow: Allowlist) -> str:
         link_rel=allow.rel,
         url_schemes={"http", "https", "mailto"},
     )
-    return Truncator(limit, allow.required).fit(normal)
+    return HtmlRewriter(limit, allow.required).fit(normal)
 
 
 def _by_bleach(source: str, allow: Allowlist) -> str:

@@ -46,7 +46,7 @@ MARKDOWN = "# Laps\n\nCounts **laps**.\n\n- one\n- two\n\n| a | b |\n|---|--:|\n
         ("**a** <b>c</b>", "markdown", "<p><strong>a</strong> <b>c</b></p>"),
         ("# A\n##### B", "markdown", "<h2>A</h2>\n<h4>B</h4>"),
         ("```js\na<b\n```", "markdown", "<pre><code>a&lt;b\n</code></pre>"),
-        ("![i](https://e.org/i.png)[j](javascript:x)", "markdown", "<p>[j](javascript:x)</p>"),
+        ("![i](https://e.org/i.png)[j](javascript:x)", "markdown", "<p>i [j](javascript:x)</p>"),
         ("a <script>x</script>b", "markdown", "<p>a b</p>"),
         ("![i](/Modhub/file/5)", "markdown", '<p><img src="/Modhub/file/5" alt="i"></p>'),
     ],
@@ -153,6 +153,8 @@ def test_the_preview_lists_what_is_removed() -> None:
     cleaned = clean(submitted, limits.DESCRIPTION)
     assert find_removed_markup(submitted, cleaned) == (["img", "form"], ["class", "style", "onload"])
     assert find_removed_markup(cleaned, cleaned) == ([], [])
+    badges = '<h1 id=x>a<a href="https://e.org"><img src="https://e.org/a.png"></a></h1><a href="https://e.org">b</a>'
+    assert find_removed_markup(badges, clean(badges, limits.DESCRIPTION)) == (["a", "img"], ["id"])
     table = render_markdown(MARKDOWN) or ""
     assert find_removed_markup(table, clean(table, limits.DESCRIPTION)) == ([], [])
 

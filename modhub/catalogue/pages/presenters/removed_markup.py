@@ -2,10 +2,13 @@
 
 from collections import Counter
 from html.parser import HTMLParser
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from modhub.content import limits
-from modhub.content.markup import clean
+from modhub.content.markup import RENAMED, clean
+
+_PARTLY_REMOVED: Final = {"img", "a", "h2", "h3", "h4"}
+"""Images of other sites, and what is empty without them, are removed, while others stay."""
 
 
 class RemovedMarkup(NamedTuple):
@@ -26,7 +29,8 @@ class _Markup(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[Any]) -> None:
-        """Note a start tag."""
+        """Note a start tag, by the name under which it is kept."""
+        tag = RENAMED.get(tag, tag)
         self.tags[tag] += 1
         self.attributes |= {(tag, name): None for name, _ in attrs}
 
@@ -34,9 +38,10 @@ class _Markup(HTMLParser):
 def find_removed_markup(submitted: str, cleaned: str) -> RemovedMarkup:
     """Compare what was submitted with what is left of it. Attributes of removed tags are not listed."""
     before, after = _Markup(submitted), _Markup(cleaned)
-    # Images of other sites are removed, while others stay.
     tags = [
-        tag for tag, count in before.tags.items() if not after.tags[tag] or (tag == "img" and after.tags[tag] < count)
+        tag
+        for tag, count in before.tags.items()
+        if not after.tags[tag] or (tag in _PARTLY_REMOVED and after.tags[tag] < count)
     ]
     lost = [name for tag, name in before.attributes if after.tags[tag] and (tag, name) not in after.attributes]
     return RemovedMarkup(tags, list(dict.fromkeys(lost)))
