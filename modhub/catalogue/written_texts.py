@@ -18,18 +18,29 @@ from sqlalchemy.orm import Session
 from modhub.catalogue.markdown import render_markdown
 from modhub.catalogue.models import DescriptionSource, NoteSource
 from modhub.content import text
+from modhub.content.markup import BLOCKS, OWNERS, RENAMED
 
 _PARAGRAPHS: Final = re.compile(r"\n[ \t]*\n\s*")
-_HTML_TAG: Final = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>]*)?/?>")
-_MARKDOWN_SIGN: Final = re.compile(
-    r"""(?mx)
-    ^\#{1,6}[ ]\S                                       # a heading
-    | ^(?:[-*+]|\d{1,3}[.)])[ ]\S.*\n+(?:[-*+]|\d{1,3}[.)])[ ]\S   # a list of two or more
-    | ^```                                              # a block of code
-    | \*\*[^\s*][^*\n]*\*\*                              # strong
-    | \[[^][\n]+\]\([^\s()]+\)                           # a link or an image
+_TAG: Final = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*)(?:\s[^<>]*)?/?>")
+_KNOWN_TAGS: Final = OWNERS.tags | OWNERS.dropped_with_content | RENAMED.keys() | BLOCKS
+_CLOSED_BY_ITSELF: Final = {"br", "hr", "img", "p", "li", "dt", "dd", "tr", "td", "th", "option"}
+_CODE: Final = re.compile(
+    r"""(?mxs)
+    ^[ ]{0,3}(?P<fence>`{3,}|~{3,})[^`\n]*$ .*? (?:^[ ]{0,3}(?P=fence)[`~]*[ \t]*$ | \Z)
+    | (?<!`)(?P<ticks>`{1,3})(?!`) [^\n]*? (?<!`)(?P=ticks)(?!`)
     """
 )
+_HTML_CODE: Final = re.compile(r"(?is)<(pre|code|script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)")
+_MARKDOWN: Final = re.compile(
+    r"""(?mx)
+    ^[ ]{0,3}\#{1,6}[ \t]+\S                             # a heading
+    | ^[ ]{0,3}\|?[ \t]*:?-{3,}:?[ \t]*\|                # the line below the head of a table
+    | ^[ ]{0,3}\[[^][\n]+\]:[ \t]+\S                    # the address of a link
+    | \[[^][\n]+\]\(<?[^\s()<>]+>?(?:\s+"[^"\n]*")?\)  # a link or an image
+    """
+)
+_ITEM: Final = re.compile(r"(?m)^[ ]{0,3}(?:[-*+]|\d{1,3}[.)])[ \t]+\S")
+_STRONG: Final = re.compile(r"\*\*[^\s*][^*\n]*\*\*")
 _KEYS: Final = {DescriptionSource: "mod_id", NoteSource: "note_id"}
 
 
@@ -76,13 +87,28 @@ def write_text(submitted: str, chosen: str, limit: int) -> WrittenText:
 
 
 def _guess_format(source: str) -> TextFormat:
-    if _HTML_TAG.search(source):
-        return TextFormat.HTML
-    if _MARKDOWN_SIGN.search(source):
+    """Markdown, which may contain HTML, is found first: by what else nobody writes, or by two signs against tags.
+
+    What stands in code is neither sign nor tag; the code itself is a sign.
+    """
+    prose, signs = _CODE.subn("", source)
+    has_tags = _has_known_tags(prose)
+    if has_tags:
+        prose = _TAG.sub("", _HTML_CODE.sub("", prose))
+    signs += len(_STRONG.findall(prose))
+    if _MARKDOWN.search(prose) or len(_ITEM.findall(prose)) > 1 or signs > has_tags:
         return TextFormat.MARKDOWN
     # A line with a bare & or < is text: as HTML its author would be shown &amp; or &lt; in the form.
     has_bare_sign = escape(source, quote=False) != source == unescape(source)
-    return TextFormat.TEXT if "\n" in source or has_bare_sign else TextFormat.HTML
+    is_text = not has_tags and ("\n" in source or has_bare_sign)
+    return TextFormat.TEXT if is_text else TextFormat.HTML
+
+
+def _has_known_tags(source: str) -> bool:
+    """Whether a known tag is there that is closed, if it has to be: who may press <S> or <B> writes no HTML."""
+    tags = {(is_end, name.lower()) for is_end, name in _TAG.findall(source)}
+    known = {name for is_end, name in tags if not is_end and name in _KNOWN_TAGS}
+    return any(name in _CLOSED_BY_ITSELF or ("/", name) in tags for name in known)
 
 
 def _paragraphs(source: str) -> str:

@@ -11,8 +11,11 @@ from modhub.content import limits, text
 
 TAG = re.compile(r'<(/?)([a-z][a-z0-9-]*)((?: [^ ="<>]+="[^"]*")*)>')
 """A tag as nh3 writes it: quoted values with every < and > in them escaped."""
-INLINE = frozenset("a b code del em i img ins kbd s samp small span strong sub sup u".split())
-BREAK = "\f"
+INLINE = {
+    *("a", "b", "code", "del", "em", "i", "img", "ins", "kbd", "s", "samp", "small", "span", "strong", "sub", "sup"),
+    "u",
+}
+BLOCK_EDGE = "\f"
 """Stands in a text where the tag of a block was removed; otherwise it is a control character, which vanishes."""
 _ATTRIBUTE = re.compile(r' ([^ ="<>]+)="([^"]*)"')
 _ENTITY_CUT = re.compile(r"&[#0-9A-Za-z]*\Z")
@@ -112,7 +115,7 @@ class HtmlRewriter:
             self._end_line("", in_line=False)
 
     def _text(self, source: str) -> None:
-        for index, part in enumerate(source.split(BREAK)):
+        for index, part in enumerate(source.split(BLOCK_EDGE)):
             self._gap = _LINE_BREAK if index else self._gap
             if part:
                 self._line(part)

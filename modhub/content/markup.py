@@ -17,7 +17,7 @@ import bleach
 import nh3
 
 from modhub.content import limits, text
-from modhub.content.html_limits import BREAK, INLINE, TAG, HtmlRewriter
+from modhub.content.html_limits import BLOCK_EDGE, INLINE, TAG, HtmlRewriter
 
 SUMMARY = 160
 """Characters of a summary."""
@@ -196,7 +196,7 @@ def _without_unknown(source: str, allow: Allowlist) -> str:
             return tag[0]
         if RENAMED.get(name) in known_tags:
             return tag[0].replace(tag[1], RENAMED[name], 1)
-        return BREAK if name in BLOCKS else ""
+        return BLOCK_EDGE if name in BLOCKS else ""
 
     return _SOURCE_TAG.sub(replace, source)
 

@@ -440,7 +440,8 @@ PIECES = st.sampled_from(
     + ["<!--", "-->", "<![CDATA[", "]]>", "<?", "&lt;", "&amp;", "&", "<", ">", '"', "'", "\n", " ", "x", "\u0338"]
     + ["&#x338;", "&#1;", "\ud800", "\x00", "<pre>\n\n", "<b ", "</", "/>", "e&#x301;"]
     + ['<a href="javascript:x" title="<b>">']
-    + ['<a href="https://a.example/?&amp;x">', "<img src=/Modhub/file/7 alt='>'>", "<img src=x>", "<img alt=' x &lt;&#12; '>", "<td colspan=3>"]
+    + ['<a href="https://a.example/?&amp;x">', "<img src=/Modhub/file/7 alt='>'>", "<img src=x>", "<td colspan=3>"]
+    + ["<img alt=' x &lt;&#12; '>"]
 )  # fmt: skip
 SOUP = st.lists(PIECES, max_size=40).map("".join)
 

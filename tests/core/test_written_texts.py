@@ -16,6 +16,7 @@ from modhub_testing.mods import OWNER, mod_address, new_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
 
 MARKDOWN = "# Laps\n\nCounts **laps**.\n\n- one\n- two\n\n| a | b |\n|---|--:|\n| 1 | 2 |"
+LINK = '<a href="https://e.org" rel="nofollow noopener ugc">'
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,26 @@ MARKDOWN = "# Laps\n\nCounts **laps**.\n\n- one\n- two\n\n| a | b |\n|---|--:|\n
         ("2 ** 3 ** 4\n#hash", "", "<p>2 ** 3 ** 4<br>#hash</p>"),
         ("a <b>tag</b> and **stars**", "", "a <b>tag</b> and **stars**"),
         ("a < b\nc > d", "", "<p>a &lt; b<br>c &gt; d</p>"),
+        ("Press <Tab> to open.\nSecond line", "", "<p>Press &lt;Tab&gt; to open.<br>Second line</p>"),
+        ("Press <S> or <A>\nSecond line", "", "<p>Press &lt;S&gt; or &lt;A&gt;<br>Second line</p>"),
+        ("One <br> two", "", "One <br> two"),
+        ("<p>One\ntwo", "", "<p>One\ntwo</p>"),
+        (
+            "# HUD\n\n1. Unzip into `<game folder>/mods`\n2. Start\n\nPress <kbd>F1</kbd>",
+            "",
+            "<h2>HUD</h2>\n<ol>\n<li>Unzip into <code>&lt;game folder&gt;/mods</code></li>\n<li>Start</li>\n</ol>\n"
+            "<p>Press <kbd>F1</kbd></p>",
+        ),
+        ("- fixed `<br>`", "", "<ul>\n<li>fixed <code>&lt;br&gt;</code></li>\n</ul>"),
+        ("A `List<String>` of\n`x`", "", "<p>A <code>List&lt;String&gt;</code> of\n<code>x</code></p>"),
+        ("~~~xml\n<mod/>\n<b>x</b>\n~~~", "", "<pre><code>&lt;mod/&gt;\n&lt;b&gt;x&lt;/b&gt;\n</code></pre>"),
+        ("**a** <b>c</b> [d](https://e.org)", "", f"<p><strong>a</strong> <b>c</b> {LINK}d</a></p>"),
+        ("<pre># no heading\n# **or** `two`</pre>", "", "<pre># no heading\n# **or** `two`</pre>"),
+        (
+            "| a |\n|---|\n| 1<br>2 |",
+            "",
+            "<table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1<br>2</td>\n</tr>\n</tbody>\n</table>",
+        ),
         ("", "text", ""),
         ("**a** <b>c</b>", "markdown", "<p><strong>a</strong> <b>c</b></p>"),
         ("# A\n##### B", "markdown", "<h2>A</h2>\n<h4>B</h4>"),
