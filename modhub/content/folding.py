@@ -4,21 +4,29 @@ Both are applied to stored and to searched values, so that only folded forms are
 neither produces a newline that its input does not have.
 """
 
+import re
 import unicodedata
 
 from modhub.content import limits, text
 
-# Letters that normalisation does not decompose; case folding has already lowered them, and made ß ss.
-_LETTERS = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "þ": "th", "ð": "d"})
+# Letters that normalisation does not decompose (case folding has already lowered them, and made ß ss), signs that
+# keyboards do not have, and what is invisible.
+_LETTERS = {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "þ": "th", "ð": "d"}
+_SIGNS = {"'": "‘’‚‛‹›′‵ʹʻʼʽ׳", '"': "“”„‟«»″‶״", "-": "‐‑‒–—―−", "": "\u00ad\u200b\u200c\u200d\u2060\ufe0f"}
+_TABLE = str.maketrans(_LETTERS | {sign: plain for plain, signs in _SIGNS.items() for sign in signs})
+# Marks that are letters to their readers, no accents: of Thai, Lao and Khmer; the voicing of kana.
+_LETTER_MARK = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3099\u309a]")
+_VOICED_KANA = re.compile("[\u3041-\u30fe][\u3099\u309a]")
 
 
 def fold_search(value: str) -> str:
     """The form in which titles, game names and search words are compared: without case, accents and special letters.
 
-    One code point may become three (Hangul is decomposed, ``㎧`` becomes ``m∕s``); control characters vanish.
+    One code point may become three (Hangul is decomposed, ``㎧`` becomes ``m∕s``); control characters vanish. Voiced
+    kana stay one, so that カ is not found in ガ.
     """
     folded = text.scrub(value)
-    # A second round is needed where decomposition yields a capital (ℌ) or case folding an accent (İ).
+    # A second round is needed where decomposition yields a capital (ℌ) or a sign (﹘), or case folding an accent (İ).
     while (refolded := _search_round(folded)) != folded:
         folded = refolded
     return folded
@@ -62,5 +70,6 @@ def like_patterns(words: list[str]) -> list[str]:
 
 
 def _search_round(value: str) -> str:
-    decomposed = text.normal("NFKD", value.casefold())
-    return "".join(char for char in decomposed if not unicodedata.combining(char)).translate(_LETTERS)
+    decomposed = text.normal("NFKD", value.casefold().translate(_TABLE))
+    kept = "".join(char for char in decomposed if not unicodedata.combining(char) or _LETTER_MARK.match(char))
+    return _VOICED_KANA.sub(lambda kana: unicodedata.normalize("NFC", kana[0]), kept)

@@ -27,12 +27,23 @@ ANY = st.text(st.characters(exclude_categories=[]), max_size=60)
         ("ＦＵＬＬ", "full"),
         ("100%_\\", "100%_\\"),
         ("a\x00b\ud800c", "abc"),
+        ("Don’t “say” «no» ‹x› 6′ 2″ ﹘", 'don\'t "say" "no" \'x\' 6\' 2" -'),
+        ("a‐b‑c‒d–e—f―g−h", "a-b-c-d-e-f-g-h"),
+        ("so\u00adft \u200bze\u200cro\u200d \u2060❤\ufe0f", "soft zero ❤"),
+        ("ガード ポール ｶﾞ ヴ", "ガード ポール ガ ヴ"),
+        ("ม้า น้ำ ກີ້ ខ្មែរ", "ม้า น้\u0e4dา ກີ້ ខ្មែរ"),
         ("", ""),
     ],
 )
 def test_the_search_fold(value: str, folded: str) -> None:
     # C-LIST-5
     assert fold_search(value) == folded
+
+
+@pytest.mark.parametrize(("typed", "other"), [("カ", "ガード"), ("ホール", "ボール"), ("มา", "ม้า")])
+def test_a_letter_is_not_found_in_another(typed: str, other: str) -> None:
+    # C-LIST-5
+    assert fold_search(typed) not in fold_search(other)
 
 
 def test_a_part_of_a_syllable_is_found() -> None:
@@ -113,7 +124,7 @@ def test_every_character_has_a_fixed_fold_without_a_newline() -> None:
 def test_ten_thousand_marks_are_folded_in_time() -> None:
     # T-D6
     began = time.thread_time()
-    marks = "\u0301\u0323" * 5_000 + "\u0f73" * 5_000 + "\uff9e\u0301" * 5_000
+    marks = "\u0301\u0323" * 5_000 + "\u0f73" * 5_000 + "\u0344\u0301" * 5_000
     assert fold_search("a" + marks) == "a"
     assert fold_game("A" + marks).startswith("\u1ea1")
     assert search_words(marks) == []
