@@ -1,6 +1,7 @@
 """What a search on pages finds beside the list: descriptions, authors, and titles that were mistyped."""
 
 import sys
+import unicodedata
 from typing import Any
 
 import pytest
@@ -72,14 +73,57 @@ def test_words_are_found_as_they_are_written(site: Site) -> None:
         assert found(site, f"missing {word}") == [], word
 
 
+JOINED = [
+    "装上以后可以看到生电机器的字幕。",
+    "このMODはゲームの字幕をガードします",
+    "메뉴의 자막을 한국어로 번역합니다",
+    "แสดงคำบรรยายของม้า",
+    "ສະແດງຄຳບັນຍາຍ",
+    "បង្ហាញចំណងជើងរង",
+    "HUD字幕",
+    "𠮷野家𠮷",
+]
+PARTS = {
+    "生电": [0],
+    "字幕": [0, 1, 6],
+    "幕": [0, 1, 6],
+    "幕字": [],
+    "mod": [1],
+    "ガード": [1],
+    "カード": [],
+    "자막": [2],
+    "번역": [2],
+    "한국어": [2],
+    "คำบรรยาย": [3],
+    "ม้า": [3],
+    "มา": [],
+    "ຄຳບັນຍາຍ": [4],
+    "ចំណងជើង": [5],
+    "hud 字幕": [6],
+    "字幕hud": [6],
+    "野家": [7],
+    "家𠮷": [7],
+}
+
+
+def test_words_are_found_where_no_spaces_part_them(site: Site) -> None:
+    # C-PAGE-65
+    for number, text in enumerate(JOINED):
+        published_mod(site, title=f"Timer {number}", description=f"<p>{text}</p><p>" + "x" * 150 + f"{text}</p>")
+    for part, numbers in PARTS.items():
+        assert sorted(found(site, part)) == [f"Timer {number}" for number in numbers], part
+    (marked,) = site.get("/Modhub", {"q": "번역"}).html.select(".found mark")
+    assert marked.text == "번역"
+
+
 def test_no_letter_makes_two_words_of_one(site: Site) -> None:
     # C-ERR-8
     groups = site.find_service(GroupReader)
-    letters = [letter for letter in map(chr, range(sys.maxunicode + 1)) if letter.isalnum()]
+    letters = [letter for letter in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(letter)[0] in "LNM"]
     for start in range(0, len(letters), 200):
         groups.groups(" ".join(f"a{letter}b" for letter in letters[start : start + 200]), has_hits=True)
-    # A letter that is no word of SQLite's, alone.
-    assert groups.groups("\u19b0", has_hits=True).descriptions == []
+    # An accent that is no word of SQLite's, alone.
+    assert groups.groups("\u19b0 \u0301", has_hits=True).descriptions == []
 
 
 def test_a_mod_that_the_title_finds_is_not_found_twice(site: Site) -> None:

@@ -5,6 +5,7 @@ SQLite's index is numbered by the time of change, so the newest hits come straig
 
 import re
 import unicodedata
+from itertools import pairwise
 from typing import Any, Final
 
 from sqlalchemy import BigInteger, Column, MetaData, Table, bindparam, exists, func, literal_column, select
@@ -16,9 +17,13 @@ from modhub.catalogue.queries import AnySelect
 
 WINDOW: Final = 200
 """The newest hits, among which are looked for those that the title does not tell."""
-_WORD: Final = re.compile(r"[^\W_]+")
-_SQLITE_WORD: Final = re.compile(r"[^\W_\u19b0-\u19c9\u1cf2\u1cf3]+")
-"""Without letters that SQLite's tokenizer takes for marks: two words in one pair of quotes are an error there."""
+_JOINED: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3041-\u3096\u3099\u309a\u309d-\u309f\u30a1-\u30fa"
+    "\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Letters of scripts that put no spaces between words, or join others to them; both indexes have pairs of them."""
+_JOINED_RUN: Final = re.compile(f"[{_JOINED}]+")
+_WORD: Final = re.compile(rf"[{_JOINED}]+|[^\W_{_JOINED}]+")
 _ACCENT: Final = re.compile(r"[\u0300-\u036f]")
 _FTS: Final = Table(
     "fts_core_description",
@@ -35,25 +40,51 @@ def plain_word(word: str) -> str:
     """The word without capitals and accents, as excerpts compare it."""
     if word.isascii():
         return word.lower()
+    if _JOINED_RUN.match(word):
+        return word
     return "".join(char for char in unicodedata.normalize("NFKD", word.lower()) if not unicodedata.combining(char))
 
 
 def description_words(text: str) -> list[str]:
     """The words of a search in descriptions, as excerpts compare them."""
-    return [plain_word(word) for word in _WORD.findall(text)]
+    return [plain_word(word) for word in _WORD.findall(unicodedata.normalize("NFC", text))]
+
+
+def find_word(text: str, words: frozenset[str]) -> tuple[int, int]:
+    """Where the first of these words is in the text, and where it ends; (0, 0) if there is none.
+
+    Of letters without spaces between words, a part is a word.
+    """
+    for place in _WORD.finditer(text):
+        if plain_word(place[0]) in words:
+            return place.span()
+        if _JOINED_RUN.match(place[0]):
+            for word in words:
+                if word in place[0]:
+                    start = text.index(word, place.start())
+                    return start, start + len(word)
+    return 0, 0
 
 
 def matching(text: str, dialect: str) -> str:
     """The value of ``match`` for the words of this search, all of which a description must have.
 
-    Each database folds the words itself, as it did for its index (migration core_0019): SQLite's tokenizer leaves
-    letters of many scripts as they are; PostgreSQL gets them decomposed, without accents and punctuation.
+    Each database folds the words itself, as it did for its index (migration core_0019): PostgreSQL gets them without
+    accents and punctuation.
     """
     if dialect == "sqlite":
-        words = _SQLITE_WORD.findall(unicodedata.normalize("NFC", text))
-        return " ".join(f'"{word}"' for word in words) or '""'
-    decomposed = _ACCENT.sub("", unicodedata.normalize("NFKD", text.lower()))
-    return "".join(" " if unicodedata.category(char).startswith("P") else char for char in decomposed)
+        composed = unicodedata.normalize("NFC", text)
+    else:
+        composed = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFKD", text.lower())))
+    pairs = _JOINED_RUN.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", composed)
+    if dialect == "sqlite":
+        words = "".join(char if unicodedata.category(char)[0] in "LNM" else " " for char in _ACCENT.sub("", pairs))
+        return " ".join(f'"{word}"' for word in words.split()) or '""'
+    return "".join(" " if unicodedata.category(char).startswith("P") else char for char in pairs)
+
+
+def _pairs(run: str) -> list[str]:
+    return list(map("".join, pairwise(run))) or [run]
 
 
 def _hits(dialect: str) -> AnySelect:

@@ -1,13 +1,12 @@
 """What else a search on pages finds beside the list: authors, descriptions, and titles that were mistyped."""
 
-import re
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries import author_queries, description_queries, statements
 from modhub.catalogue.pages.queries.card_queries import Listing
-from modhub.catalogue.pages.queries.description_queries import description_words, matching, plain_word
+from modhub.catalogue.pages.queries.description_queries import description_words, find_word, matching
 from modhub.catalogue.pages.queries.title_queries import SimilarTitles
 from modhub.catalogue.pages.queries.updates import card_of
 from modhub.catalogue.read_service import CatalogueReader, ListParams
@@ -21,7 +20,6 @@ IN_GROUP: Final = 10
 SUGGESTED_TITLES: Final = 5
 EXCERPT: Final = 70
 """Characters of a description before the word that was found, and after it."""
-_WORD: Final = re.compile(r"[^\W_]+")
 
 
 class FoundAuthor(NamedTuple):
@@ -129,12 +127,12 @@ class GroupReader:
 def _with_excerpt(document: bytes, words: frozenset[str]) -> FoundMod:
     mod = ModPresenter(document).mod
     text = to_text(mod.description, DESCRIPTION)
-    place = next((word for word in _WORD.finditer(text) if plain_word(word[0]) in words), None)
-    if place is None:
+    start, end = find_word(text, words)
+    if not end:
         return FoundMod(mod.title, mod.url, "", "", "")
-    before, after = text[: place.start()], text[place.end() :]
+    before, after = text[:start], text[end:]
     if len(before) > EXCERPT:
         before = "… " + before[-EXCERPT:].partition(" ")[2]
     if len(after) > EXCERPT:
         after = after[:EXCERPT].rpartition(" ")[0] + " …"
-    return FoundMod(mod.title, mod.url, before, place[0], after)
+    return FoundMod(mod.title, mod.url, before, text[start:end], after)
