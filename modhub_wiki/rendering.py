@@ -1,8 +1,8 @@
 """Renders Markdown to HTML with one ``h1``, heading ids and a table of contents, and to plain text for search.
 
-CommonMark with tables and fenced code (C-WIKI-8), rendered once, on publication. Raw HTML is escaped, and the output
-still passes the core's HTML cleaner. Time is bounded: a page that exceeds :mod:`modhub_wiki.limits` is shown as
-plain text.
+CommonMark with tables and fenced code (C-WIKI-8), rendered once, on publication. Front matter and comments are left
+out. Raw HTML is escaped, and the output still passes the core's HTML cleaner. Time is bounded: a page that exceeds
+:mod:`modhub_wiki.limits` is shown as plain text.
 """
 
 import re
@@ -27,6 +27,20 @@ from modhub_wiki.links import allowed_image, resolve
 from modhub_wiki.response_schemas import TocEntry
 
 AS_TEXT: Final = "This page is too complex to be laid out, so it is shown as plain text."
+# As Pandoc has it: a rule, which is the same line, is followed by an empty one.
+_FRONT_MATTER: Final = re.compile(r"(?ms)\A---[ \t]*\n(?![ \t]*$)(?P<fields>.*?)^---[ \t]*(?:\n|\Z)")
+_TITLE: Final = re.compile(r"""(?m)^title:[ \t]+(["']?)(?![|>][+-]?[ \t]*$)(.+?)\1[ \t]*$""")
+_CODE_OR_COMMENT: Final = re.compile(
+    r"""(?mxs)
+    (?P<code>
+    ^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n]*$ .*? (?:^[ \t>]*(?P=fence)[`~]*[ \t]*$ | \Z)
+    | (?<!`)(?P<ticks>`{1,2})(?!`) [^\n]*? (?<!`)(?P=ticks)(?!`)
+    )
+    | ^[ \t]*<!--.*?-->[ \t]*\n
+    | <!--.*?-->
+    """
+)
+_COMMENT_END: Final = "-->"
 _LANGUAGE: Final = re.compile(r"\s*([^\s,{]+)")
 _LONGEST_HTML: Final = 16 * core_limits.MB
 _HIGHLIGHTER: Final = "highlighter"
@@ -43,8 +57,14 @@ class Rendered:
 
 
 def render(source: str, path: str, title: str | None = None) -> Rendered:
-    """Render the page ``path``. Its title is ``title``, else the first heading, else the last segment of the path."""
-    title = text.line(title or "", core_limits.TITLE)
+    """Render the page ``path``.
+
+    Its title is ``title``, else that of the front matter, else the first heading, else the last segment of the path.
+    """
+    fields, source = _split_front_matter(source)
+    named = _TITLE.search(fields)
+    title = text.line(title or "", core_limits.TITLE) or text.line(named[2] if named else "", core_limits.TITLE)
+    source = _without_comments(source)
     try:
         if source.count("\n") > limits.MAX_WIKI_LINES:
             raise TooMuchWork
@@ -61,6 +81,20 @@ def render(source: str, path: str, title: str | None = None) -> Rendered:
     parser = _parser()
     html = parser.renderer.render(tokens, parser.options, {_HIGHLIGHTER: Highlighter()})
     return Rendered(title, clean(html, _LONGEST_HTML, allow=WIKI), plain, contents)
+
+
+def _split_front_matter(source: str) -> tuple[str, str]:
+    match = _FRONT_MATTER.match(source)
+    return (match["fields"], source[match.end() :]) if match else ("", source)
+
+
+def _without_comments(source: str) -> str:
+    # Behind the line of the last end of a comment there is none: no search is in vain, however many begin.
+    commented, end, rest = source.rpartition(_COMMENT_END)
+    line, newline, others = rest.partition("\n")
+    if not line.strip():
+        end, rest = end + newline, others
+    return _CODE_OR_COMMENT.sub(lambda match: match["code"] or "", commented + end) + rest
 
 
 def _last_segment(path: str) -> str:

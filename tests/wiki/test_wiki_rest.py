@@ -200,6 +200,11 @@ TITLES = [
     ("```\n# no heading\n```", "", "page.one"),
     ("# a \\# &amp; &lt;b&gt; <i>", "", "a # & <b> <i>"),
     ("# ![alt](/Modhub/file/1) and [link](b)", "", "alt and link"),
+    ("---\nslug: b\ntitle: 'Front: one' \n---\n# Heading", "", "Front: one"),
+    ("---\ntitle: Front\n---\n# Heading", "title=Query", "Query"),
+    ("---\ntitle: >\n  folded\nslug: b\n---\n# Heading", "", "Heading"),
+    ("---\ntitle: Front\n", "", "page.one"),
+    ("<!-- # a\n\n-->\n# Heading", "", "Heading"),
 ]
 
 
@@ -209,6 +214,19 @@ def test_where_the_title_comes_from(wiki: Site) -> None:
         made = send(wiki, "PUT", f"{NEW}/deep/page.one?{query}", text.encode())
         assert made.json["title"] == title
         assert wiki.get(NEW).json["pages"][0]["title"] == title
+
+
+def test_front_matter_and_comments_are_not_shown(wiki: Site) -> None:
+    # C-WIKI-6, C-WIKI-8
+    source = "---\ntitle: Front\nslug: unseen\n---\n## One\n\n<!-- unseen -->\ntext\n"
+    send(wiki, "PUT", f"{NEW}/hide", source.encode())
+    assert wiki.get(f"{NEW}/hide").text == source
+    for address in ("/Modhub/Wiki/hide", "/Modhub/Wiki", "/Modhub/wiki.atom", "/Modhub/wiki.json"):
+        shown = wiki.get(address)
+        assert "Front" in shown
+        assert "unseen" not in shown
+    for q, hits in (("text", 1), ("slug", 0), ("unseen", 0)):
+        assert len(wiki.get("/Modhub/Wiki", {"q": q}).html.select(".wiki-hits > li")) == hits
 
 
 GOOD = [
