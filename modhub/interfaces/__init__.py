@@ -40,6 +40,7 @@ from modhub.interfaces.resources import (
     IRoot,
     ISite,
     IVotes,
+    IWellKnown,
 )
 from modhub.interfaces.services import (
     AccountUse,
@@ -106,6 +107,7 @@ __all__ = [
     "IStorageAddress",
     "IUploadInspection",
     "IVotes",
+    "IWellKnown",
     "ModSelection",
     "ModSummary",
     "Profile",

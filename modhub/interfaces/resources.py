@@ -15,6 +15,10 @@ class IRoot(IResource):
     """``/``"""
 
 
+class IWellKnown(IResource):
+    """``/.well-known`` (RFC 8615)."""
+
+
 class IApi(IResource):
     """The API: ``/api``. JSON answers, no cookies."""
 

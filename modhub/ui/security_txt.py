@@ -10,16 +10,12 @@ from zope.interface import implementer
 from modhub.db import now
 from modhub.http.downloads import A_DAY
 from modhub.http.request import Request
-from modhub.interfaces import IResource, IRoot
+from modhub.interfaces import IRoot, IWellKnown
 from modhub.web.traversal import Resource
 from modhub.web.views import OPEN, page
 
 VALID: Final = timedelta(days=180)
 """The RFC asks for less than a year. It is counted from the day of the request, so that it never lapses."""
-
-
-class IWellKnown(IResource):
-    """``/.well-known``"""
 
 
 @implementer(IWellKnown)
@@ -42,7 +38,7 @@ def security_view(_context: Any, request: Request) -> Response:
 
 
 def includeme(config: Configurator) -> None:
-    """Mount it; without a contact page the address is unknown."""
+    """Mount the folder; without a contact page the address is unknown."""
+    config.add_child(IRoot, ".well-known", WellKnownResource)
     if config.registry.settings["modhub.contact"] is not None:
-        config.add_child(IRoot, ".well-known", WellKnownResource)
-    config.scan("modhub.ui.security_txt")
+        config.scan("modhub.ui.security_txt")

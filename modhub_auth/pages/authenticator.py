@@ -14,6 +14,7 @@ from modhub.base.errors import ApiError, conflict
 from modhub.content.text import N_
 from modhub.http.own_cookies import own_cookie
 from modhub.http.request import Request
+from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
 from modhub.web.views import page
 from modhub_auth.container import auth_services
@@ -41,7 +42,7 @@ def add_authenticator_form(request: Request) -> FormPage:
     """The form that shows the proposed secret and asks for its first code."""
     hint, period = N_("The six digits that the app shows now."), proposal_period(request)
     secret = proposed_secret(request, period)
-    address = totp.provisioning_uri(secret, current_login(request).subject)
+    address = totp.provisioning_uri(secret, current_login(request).subject, PageHelpers(request).site_name)
     drawing = segno.make(address, micro=False).svg_inline(scale=QR_SCALE, light="#fff", dark="#000")
     return FormPage(
         "Add an authenticator",

@@ -5,8 +5,10 @@ from typing import Any
 from modhub.audit import record
 from modhub.content.text import N_
 from modhub.http.request import Request
+from modhub.interfaces import IWellKnown
 from modhub.ui.template_helpers import translations_for
-from modhub.web.views import page
+from modhub.ui.xml_responses import Redirect
+from modhub.web.views import OPEN, page
 from modhub_auth import email_addresses
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
@@ -21,6 +23,12 @@ from modhub_auth.resources import AccountPermission
 from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import validate_password
 from modhub_auth.signin.registration import ValidatedRegistration
+
+
+@page(context=IWellKnown, name="change-password", request_method="GET", permission=OPEN)
+def lead_to_password(_context: Any, _request: Request) -> Redirect:
+    """Where password managers look for the page (W3C, “A Well-Known URL for Changing Passwords”)."""
+    return Redirect(f"{HOME}/password")
 
 
 def own_password(request: Request) -> PasswordLogin | None:

@@ -32,7 +32,6 @@ _GROUP_LENGTH: Final = 7
 _SECRET_BYTES: Final = 20
 _DIGITS: Final = re.compile(r"\A[0-9]{6}\Z")
 _ALLOWED_DRIFT: Final = (-1, 0, 1)
-ISSUER: Final = "modhub"
 
 
 class AuthenticatorProposals:
@@ -150,7 +149,7 @@ def use_code(session: Session, secret_box: SecretBox, account_id: int, code: str
     return UsedCode.RECOVERY if is_found else None
 
 
-def provisioning_uri(secret: str, subject: str) -> str:
-    """The ``otpauth://`` address in the QR code for an authenticator."""
-    uri: str = pyotp.TOTP(secret).provisioning_uri(name=subject, issuer_name=ISSUER)
+def provisioning_uri(secret: str, subject: str, issuer: str) -> str:
+    """The ``otpauth://`` address in the QR code for an authenticator, which lists it by the names of both."""
+    uri: str = pyotp.TOTP(secret).provisioning_uri(name=subject, issuer_name=issuer)
     return uri

@@ -224,7 +224,9 @@ def test_adding_and_removing(ada: Protected) -> None:
         with pytest.raises(ApiError):
             totp.add_authenticator(session, own.secret_box, ada.account_id, "", "000000")
         assert not totp.use_code(session, own.secret_box, ada.account_id, code_of(secret))
-        assert "secret=" + secret in totp.provisioning_uri(secret, "ada@example.org")
+        address = totp.provisioning_uri(secret, "ada@example.org", "Deck & Mods")
+        assert address.startswith("otpauth://totp/Deck%20%26%20Mods:ada%40example.org?")
+        assert {"secret=" + secret, "issuer=Deck%20%26%20Mods"} <= set(address.partition("?")[2].split("&"))
     assert ada.login().status_int == 200
 
 

@@ -451,6 +451,11 @@ def test_guessing_the_current_password_is_limited(auth: Any, person: Person) -> 
     assert [send(page, **passwords).status_int for _ in range(3)] == [403, 403, 429]
 
 
+def test_password_managers_find_the_page(app: Any) -> None:
+    # C-PAGE-4
+    assert app.get("/.well-known/change-password", status=303).headers["Location"] == f"{HOME}/password"
+
+
 def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
     # C-PAGE-9
     register(app, person)
