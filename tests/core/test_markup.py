@@ -381,6 +381,8 @@ def test_input_beyond_the_limit_is_cut_before_it_is_cleaned() -> None:
 def test_what_nests_too_deep_is_flattened_and_its_text_stays() -> None:
     assert check("<span>" * 300 + "x" + "</span>" * 300 + "y") == "<span>" * 64 + "x" + "</span>" * 64 + "y"
     assert check("<blockquote>" * 600).count("<blockquote>") == 64
+    deep = check("<blockquote>" * 64 + "x<blockquote>y</blockquote>z")
+    assert deep == "<blockquote>" * 64 + "x<br>y<br>z" + "</blockquote>" * 64
 
 
 HOSTILE = {

@@ -46,6 +46,8 @@ LINK = '<a href="https://e.org" rel="nofollow noopener ugc">'
         ("Press <Tab> to open.\nSecond line", "", "<p>Press &lt;Tab&gt; to open.<br>Second line</p>"),
         ("Press <S> or <A>\nSecond line", "", "<p>Press &lt;S&gt; or &lt;A&gt;<br>Second line</p>"),
         ("One <br> two", "", "One <br> two"),
+        ("# HUD <img alt='x' src='https://e.org/x.png'>", "", "<h2>HUD x</h2>"),
+        ("[a](https://e.org) <b>c</b>", "", f"<p>{LINK}a</a> <b>c</b></p>"),
         ("<p>One\ntwo", "", "<p>One\ntwo</p>"),
         (
             "# HUD\n\n1. Unzip into `<game folder>/mods`\n2. Start\n\nPress <kbd>F1</kbd>",
