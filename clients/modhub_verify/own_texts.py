@@ -98,6 +98,14 @@ def _scripts_go_with_their_content_and_other_tags_alone(run: Run) -> None:
     for gone in ("evil", "script", "style", "p{}", "blink", "form"):
         require(gone not in kept, f"{gone} is kept: {kept}")
     require_equal("the text that stays", "abc", html.unescape(re.sub(r"<[^>]*>", "", kept)))
+    kept = stored(
+        run,
+        '<h1>top</h1><div>one</div><div>two</div><h2></h2><p><img src="https://example.org/x.png" alt="far"></p>'
+        '<a href="https://example.org/"><svg></svg></a>',
+    )
+    require_equal("a heading, two blocks and an image", ["top", "one", "two", "far"], re.findall(r"[^<>]+(?=<)", kept))
+    for stays, gone in (("<h2>top</h2>", "<h2></h2>"), ("<br>", "<a ")):
+        require(stays in kept and gone not in kept, f"{stays} is not kept, or {gone} is: {kept}")
 
 
 @own_check("C-OWN-41", added=True)

@@ -457,6 +457,11 @@ CASES: list[tuple[str, str, list[Fault]]] = [
         [receives("PUT .*", edited("description", lambda text: text.replace("<script>", "<b>")))],
     ),
     (
+        "scripts go with their content and other tags alone",
+        "C-TXT-12",
+        [receives("PUT .*", edited("description", lambda text: text.replace("</div><div>", "")))],
+    ),
+    (
         "a preview is what is stored",
         "C-OWN-41",
         [document("POST .*/preview", lambda value: value["removed"]["tags"].clear())],
