@@ -92,13 +92,12 @@ def test_python_without_venv_names_what_to_install(checkout: Path) -> None:
 def test_ci_runs_what_the_document_says() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
-    commands = [line for line in script.splitlines() if line and not line.startswith(("#", "set ", "cd "))]
-    targets = [
-        word for command in commands for word in command.split() if word.startswith(("lint", "coverage", "test-"))
-    ]
-    listed = "lint coverage test-rest test-api test-machines test-deploy test-browser test-debian"
-    assert " ".join(targets) == listed
-    assert f"`.ci/run` runs `make {listed}`, the last two at once" in (ROOT / "docs" / "testing.md").read_text("utf-8")
+    words = " ".join(re.findall(r"\bmake (.+)", script)).split()
+    targets = [word for word in words if word.startswith(("lint", "coverage", "test"))]
+    listed = " ".join(targets)
+    assert len(targets) == 9
+    document = (ROOT / "docs" / "testing.md").read_text("utf-8")
+    assert f"`.ci/run` runs `make {listed}`, browser and Debian at once" in document
 
 
 STUB = """#!/bin/sh
