@@ -274,12 +274,13 @@ completions: test-tools ## write the completions of modhub-get for bash and zsh
 clauses: venv ## write the texts of the clauses that the API's description has into its packages
 	@$(BIN)/python tools/write_clauses.py
 
-lint: lint-tools browser-tools ## run ruff and mypy, check names, and that the mutants apply
+lint: lint-tools browser-tools ## run ruff and mypy, check names, that the mutants apply, and the budgets of weight
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/python tools/lint_names.py
 	@$(BIN)/python tools/mutant_table.py
+	@$(BIN)/python tools/weigh.py >/dev/null
 
 # Each part has its own catalogues. For a feature of your own: make messages PARTS=../modhub_bookmarks
 PARTS ?= $(patsubst %/pyproject.toml,%,$(wildcard modhub*/pyproject.toml))
