@@ -23,7 +23,6 @@ from sqlalchemy.orm import Session
 
 from modhub.audit.recording import log_committed
 from modhub.base.identity import CorePermission, CredentialKind, CredentialPolicy
-from modhub.base.old_paths import find_moved_modules
 from modhub.base.service_registry import add_service, find_service
 from modhub.base.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.base.struct_types import prepare_structs
@@ -49,7 +48,6 @@ from modhub.workers.leases import check_lease
 
 __all__ = ["configure", "includeme", "main"]
 log = logging.getLogger(__name__)
-find_moved_modules()
 DEVELOPMENT_SECRET = "development-only-secret-never-for-production"  # noqa: S105 - refused beside a public base_url
 CORE_COPIES = (
     "core_public_",
