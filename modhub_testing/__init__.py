@@ -95,7 +95,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if option == "sqlite":
         unwanted = [item for item in items if needs_postgres(item)]
     elif option == "rest":
-        unwanted = [item for item in items if not needs_postgres(item) and not item.get_closest_marker("process")]
+        unwanted = [
+            item
+            for item in items
+            if not (needs_postgres(item) or item.get_closest_marker("process") or item.get_closest_marker("long"))
+        ]
     else:
         return
     config.hook.pytest_deselected(items=unwanted)
