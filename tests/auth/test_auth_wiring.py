@@ -8,7 +8,6 @@ import pytest
 import modhub
 from modhub.base.settings import StartRefused
 from modhub.ops import migrate
-from modhub.ops.revisions import current_revisions
 from modhub_auth.container import AuthServices
 from modhub_testing import TEST_SECRET
 
@@ -18,15 +17,6 @@ pytestmark = pytest.mark.slow
 def test_models_and_migrations_agree(app: Any) -> None:
     packages = {package.package: package for package in app.declarations.migrations}
     assert migrate.schema_differences(app.databases, packages["modhub_auth"]) == []
-
-
-@pytest.mark.postgres
-def test_migrations_go_down_and_up_again(app: Any) -> None:
-    package = next(migration for migration in app.declarations.migrations if migration.package == "modhub_auth")
-    with app.databases.write_engine.begin() as connection:
-        migrate.downgrade_package(connection, package, "base")
-        assert current_revisions(connection, package) == ()
-    assert migrate.upgrade(app.databases, app.declarations.migrations) == ["modhub_auth"]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,9 @@
 """Builds and the app changelog are kinds of the list of changes."""
 
 import pytest
-from alembic import command
-from sqlalchemy import text
 
 from modhub.admin import program as admin
 from modhub.db.changes import ChangeReader
-from modhub.ops import migrate
 
 pytestmark = pytest.mark.postgres
 
@@ -28,16 +25,3 @@ def test_each_publication_and_removal_is_a_change(agent):
     agent.pop(status=404)
     admin.run_command(agent.site.config, ["-c", "x", "build", "remove", "windows", build, "--yes"])
     assert kinds(agent.site) == [("app_changelog", "deleted"), ("build", "deleted")]
-
-
-def test_an_upgrade_records_what_is_there(agent):
-    agent.upload()
-    agent.push()
-    databases, migrations = agent.site.databases, agent.site.declarations.migrations
-    package = next(package for package in migrations if package.package == "modhub_builds")
-    with databases.write_engine.begin() as connection:
-        command.downgrade(migrate._config(package, connection), "builds_0001")
-        connection.execute(text("DELETE FROM core_change"))
-    migrate.upgrade(databases, migrations)
-    assert kinds(agent.site) == [("build", "published"), ("app_changelog", "published")]
-    assert agent.site.find_service(ChangeReader).generation()[0] == 4

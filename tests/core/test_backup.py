@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import JSON, Boolean, Connection, Integer, LargeBinary, Table, insert, select, update
+from sqlalchemy import JSON, Boolean, Connection, Integer, LargeBinary, Table, insert, select, text, update
 from sqlalchemy.exc import OperationalError
 
 import modhub
@@ -46,6 +46,30 @@ TEXT = 'Zeile 1\nZeile 2\t"«Ü» 🎮'
 PREFIXES = ("core_", "auth_", "builds_", "wiki_", "sync_", "following_", "downloads_", "profiles_", "tags_")
 KINDS = list(product(["sqlite", "postgresql"], repeat=2))
 """From and into which database. Outside CI only from one to the other."""
+
+
+FIRST_STEP = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "steps_0001"
+down_revision = None
+
+
+def upgrade():
+    op.create_table("steps_x", sa.Column("id", sa.Integer(), primary_key=True, autoincrement=False))
+"""
+SECOND_STEP = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "steps_0002"
+down_revision = "steps_0001"
+
+
+def upgrade():
+    op.add_column("steps_x", sa.Column("number", sa.Integer(), server_default="1"))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -414,7 +438,7 @@ def test_features_and_versions_must_fit(
     manifest.revisions["modhub"] = ["core_9999"]
     with pytest.raises(StartRefused, match=r"newer than this code \(modhub\)"):
         refuse_unfit_place(RestoreTarget(new("sqlite", None), None, packages), folder, manifest)
-    manifest.revisions["modhub"] = ["core_0001"]
+    manifest.revisions["modhub"] = []
     with pytest.raises(StartRefused, match="a database without tables"):
         refuse_unfit_place(RestoreTarget(new("sqlite"), None, packages), folder, manifest)
 
@@ -422,20 +446,25 @@ def test_features_and_versions_must_fit(
 def test_an_older_backup_gets_the_schema_of_this_code(
     dialect: str, new: Callable[..., Databases], packages: list[Migrations], tmp_path: Path
 ) -> None:
+    versions = tmp_path / "steps" / "versions"
+    versions.mkdir(parents=True)
+    (versions / "steps_0001.py").write_text(FIRST_STEP, "utf-8")
     core = [package for package in packages if package.package == "modhub"]
+    both = [*core, Migrations("modhub_steps", str(versions.parent), "steps_")]
     old = new(dialect, None)
-    with migrate.migration_lock(old) as connection:
-        migrate.upgrade_package(connection, core[0], "core_0001")
-        (games,) = (table for table in reflect_tables(connection, ["core_game"]) if table.name == "core_game")
-        connection.execute(insert(games).values(name="Portal", folded="portal", display_name=""))
-    source = BackupSource(old, None, core, "", ())
+    migrate.upgrade(old, both)
+    with old.write_engine.begin() as connection:
+        connection.execute(text("INSERT INTO steps_x (id) VALUES (7)"))
+    source = BackupSource(old, None, both, "", ())
     with snapshot(old) as connection:
         manifest = written(source, connection, tmp_path / "made")
-    place = RestoreTarget(new(dialect, None), None, core)
+    (versions / "steps_0002.py").write_text(SECOND_STEP, "utf-8")
+    place = RestoreTarget(new(dialect, None), None, both)
     refuse_unfit_place(place, tmp_path / "made", manifest)
     restore(place, tmp_path / "made", manifest)
-    assert migrate.behind(place.databases, core) == []
-    assert [row[1] for row in rows_of(place.databases)["core_game"]] == ["Portal"]
+    assert migrate.behind(place.databases, both) == []
+    with place.databases.readonly_engine.connect() as connection:
+        assert connection.execute(text("SELECT * FROM steps_x")).all() == [(7, 1)]
 
 
 def test_a_feature_that_the_backup_did_not_have_begins_as_in_a_new_database(

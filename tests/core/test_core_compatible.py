@@ -286,14 +286,3 @@ def test_going_back_never_loses_anything(command: Callable[..., Command], databa
     assert migrates("--down", "steps_1")[0] == 0
     with databases.readonly_engine.connect() as connection:
         assert connection.scalar(text("SELECT count(*) FROM steps_x")) == 4
-
-
-def test_the_core_goes_back_where_nothing_is_lost(command: Callable[..., Command], tmp_path: Path) -> None:
-    # C-RUN-14
-    migrates = command(code_of(tmp_path, UNSAID))
-    assert migrates("--down", "core_0004") == (0, "Migrated modhub back to core_0004.\n")
-    assert "core_0005" in migrates("--plan")[1]
-    assert migrates()[0] == 0
-    # It has a row since the beginning: the address that was reported last.
-    code, output = migrates("--down", "core_0001")
-    assert (code, "1 rows of core_storage_address" in output) == (1, True), output

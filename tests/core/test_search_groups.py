@@ -12,7 +12,6 @@ from modhub.catalogue.pages.queries.description_queries import description_words
 from modhub.catalogue.pages.queries.search_groups import GroupReader
 from modhub.catalogue.pages.queries.title_queries import rank_titles
 from modhub.db import now
-from modhub.ops import migrate
 from modhub_auth.models import Account
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, restore_mod
@@ -297,18 +296,3 @@ def test_without_names_no_author_is_found(site: Site) -> None:
     published_mod(site)
     assert found(site, "mod", "found-authors") == []
     assert site.get("/Modhub/authors?q=account").html.find(class_="empty")
-
-
-def test_a_migration_finds_what_was_there_before(people: Site) -> None:
-    # C-RUN-13
-    author(people, "Jörg", description="<p>hotkeys</p>")
-    core, auth = (
-        next(package for package in people.declarations.migrations if package.package == name)
-        for name in ("modhub", "modhub_auth")
-    )
-    with people.databases.write_engine.begin() as connection:
-        migrate.downgrade_package(connection, core, "core_0018")
-        migrate.downgrade_package(connection, auth, "auth_0011")
-    assert sorted(migrate.upgrade(people.databases, [core, auth])) == ["modhub", "modhub_auth"]
-    assert found(people, "hotkeys") == ["Of Jörg"]
-    assert found(people, "jorg", "found-authors") == ["Jörg"]

@@ -10,7 +10,6 @@ from modhub.admin.program import Admin
 from modhub.catalogue.models import Vote
 from modhub.db import now
 from modhub.interfaces import IMods
-from modhub.ops import downgrade, migrate
 from modhub_downloads import popularity
 from modhub_downloads.days import day_of
 from modhub_downloads.demo import fill_download_counts
@@ -181,19 +180,6 @@ def test_cards_say_how_often_a_mod_was_downloaded_in_no_further_statement(site: 
         counts.append(len(statements))
     assert counts[0] == counts[1]
     assert not without.get("/Modhub").html.select(".figure, #row-popular")
-
-
-def test_the_table_can_be_filled_again(site: Site) -> None:
-    # C-RUN-13
-    package = next(package for package in site.declarations.migrations if package.package == "modhub_downloads")
-    mod = published_mod(site)
-    count(site, mod["id"], (0, 3))
-    compute(site)
-    assert downgrade.downgrade(site.databases, package, "downloads_0002")
-    migrate.upgrade(site.databases, [package])
-    assert weights(site) == {}
-    assert update_popular(site.registry)
-    assert weights(site) == {mod["id"]: weight_of(3, 0)}
 
 
 def test_the_samples_have_downloads(site: Site) -> None:

@@ -7,12 +7,12 @@ from threading import Event, Semaphore
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, inspect, select
+from sqlalchemy import insert, select
 
 from modhub.admin import program as admin
 from modhub.base.metrics import COUNTER
 from modhub.interfaces import IMods
-from modhub.ops import downgrade, migrate
+from modhub.ops import migrate
 from modhub.workers import Workers
 from modhub_downloads import worker
 from modhub_downloads.counter import CountedDownload, DownloadCounter
@@ -192,21 +192,6 @@ def test_a_backup_has_the_sums_and_nothing_about_callers(site: Site) -> None:
     }
     for package in site.declarations.migrations:
         assert migrate.schema_differences(site.databases, package) == []
-
-
-def test_downloads_are_counted_before_the_old_lease_is_dropped(site: Site) -> None:
-    # C-RUN-13
-    package = next(package for package in site.declarations.migrations if package.package == "modhub_downloads")
-    mod = published_mod(site)
-    assert downgrade.downgrade(site.databases, package, "downloads_0001")
-    for number in (1, 2):
-        migrate.upgrade(site.databases, [package])
-        site.get(mod_address(mod, "download"), extra_environ={"REMOTE_ADDR": f"192.0.2.{number}"})
-        site.find_service(DownloadWriter).write_all()
-        assert site.get(mod_address(mod, "downloads")).json["total"] == number
-    with site.databases.readonly_engine.connect() as connection:
-        columns = {column["name"] for column in inspect(connection).get_columns("downloads_state")}
-    assert columns == {"id", "closed_day", "finished_day"}
 
 
 def test_the_feature_leaves_and_comes_back(start: Start) -> None:

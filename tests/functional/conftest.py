@@ -20,9 +20,7 @@ PROCESSES = int(os.environ.get("MODHUB_TEST_PROCESSES", "2"))
 # `make test-pooler`: the same tests behind Debian's pgbouncer in transaction mode.
 WITH_POOLER = bool(os.environ.get("MODHUB_TEST_POOLER"))
 # These are about a folder of files, or have an object store of their own.
-collect_ignore = (
-    ["test_faults.py", "test_starting.py", "test_upgrade.py", "test_object_store.py"] if WITH_OBJECT_STORE else []
-)
+collect_ignore = ["test_faults.py", "test_starting.py", "test_object_store.py"] if WITH_OBJECT_STORE else []
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -14,7 +14,6 @@ from modhub.base.settings import StartRefused
 from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.ops import migrate
-from modhub.ops.revisions import current_revisions
 from modhub_testing import TEST_SECRET, Site, Start
 from modhub_wiki.read_service import WikiReader
 
@@ -26,15 +25,6 @@ KEY = {"X-Api-Key": "wiki-key"}
 def test_models_and_migrations_agree(wiki: Site) -> None:
     packages = {package.package: package for package in wiki.declarations.migrations}
     assert migrate.schema_differences(wiki.databases, packages["modhub_wiki"]) == []
-
-
-@pytest.mark.postgres
-def test_migrations_go_down_and_up_again(wiki: Site) -> None:
-    package = next(migration for migration in wiki.declarations.migrations if migration.package == "modhub_wiki")
-    with wiki.databases.write_engine.begin() as connection:
-        migrate.downgrade_package(connection, package, "base")
-        assert current_revisions(connection, package) == ()
-    assert migrate.upgrade(wiki.databases, wiki.declarations.migrations) == ["modhub_wiki"]
 
 
 def test_taken_out_and_put_back(start: Start) -> None:

@@ -1,4 +1,4 @@
-"""Statements that find published mods by the words of their descriptions (migration core_0019, ADR 050).
+"""Statements that find published mods by the words of their descriptions (ADR 050).
 
 SQLite's index is numbered by the time of change, so the newest hits come straight from it.
 """
@@ -69,7 +69,7 @@ def find_word(text: str, words: frozenset[str]) -> tuple[int, int]:
 def matching(text: str, dialect: str) -> str:
     """The value of ``match`` for the words of this search, all of which a description must have.
 
-    Each database folds the words itself, as it did for its index (migration core_0019): PostgreSQL gets them without
+    Each database folds the words itself, as it did for its index (the core's baseline): PostgreSQL gets them without
     accents and punctuation.
     """
     if dialect == "sqlite":
