@@ -49,18 +49,6 @@ from modhub.workers.leases import check_lease
 __all__ = ["configure", "includeme", "main"]
 log = logging.getLogger(__name__)
 DEVELOPMENT_SECRET = "development-only-secret-never-for-production"  # noqa: S105 - refused beside a public base_url
-CORE_COPIES = (
-    "core_public_",
-    "core_counter",
-    "core_change",
-    "core_generation",
-    "core_compatible_revision",
-    "core_observation",
-    "core_picture_",
-    "core_idempotency_key",
-)
-"""Without the changes, clients that follow them begin again. Without the keys, which count for a day, a call that is
-repeated after a downgrade creates a second time."""
 COMMIT_STEPS = CommitSteps(
     after_flush=(mark_touched,),
     # Rewritten copies are changes; the serial comes last, because all writers wait for its row.
@@ -76,11 +64,9 @@ def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any
     try:
         config = configure(settings)
         declared = find_service(config.registry, Declarations)
-        newer = refuse_when_behind(find_service(config.registry, Databases), declared.migrations, ini)
+        refuse_when_behind(find_service(config.registry, Databases), declared.migrations, ini)
     except StartRefused as error:
         sys.exit(f"modhub does not start: {error}.")
-    if newer:
-        log.warning("the database is newer than this code (%s), and compatible with it.", ", ".join(newer))
     for warning in start_warnings(config.registry):
         log.warning("%s.", warning)
     app = config.make_wsgi_app()
@@ -208,7 +194,7 @@ def _register_core_services(config: Configurator) -> None:
         _recognize_machine_keys(config, side)
     config.add_child(IRoot, "api", ApiResource)
     config.add_child(IRoot, "Modhub", SiteResource)
-    config.add_migrations("modhub", "modhub:migrations", "core_", copies=CORE_COPIES)
+    config.add_migrations("modhub", "modhub:migrations", "core_")
 
 
 def includeme(config: Configurator) -> None:

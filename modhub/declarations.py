@@ -36,15 +36,11 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Migrations:
-    """The migrations of one package: a folder of alembic revisions, and the prefix of its tables.
-
-    ``copies`` are prefixes of tables that hold nothing of their own: they can be filled again from others.
-    """
+    """The migrations of one package: a folder of alembic revisions, and the prefix of its tables."""
 
     package: str
     folder: str
     table_prefix: str
-    copies: tuple[str, ...] = ()
 
     @property
     def version_table(self) -> str:

@@ -8,23 +8,29 @@ from pyramid.config import Configurator
 from pyramid.path import DottedNameResolver
 
 from modhub.admin.doctor import doctor_arguments, run_doctor
-from modhub.admin.migrate_command import migrate_arguments, run_migrate
-from modhub.admin.new_migration import migration_arguments, run_migration_new
 from modhub.base.settings import StartRefused
 from modhub.db import session_limits
 from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub.http.request import Request
+from modhub.ops import migrate
 from modhub.ops.start_checks import start_warnings
 from modhub.web.openapi import encode_description
 
-_MIGRATE_EXAMPLES: Final = """\
-migrate                    brings all tables up to date
-migrate --plan             says what that would do
-migrate --to REVISION      goes no further than this revision
-migrate --down REVISION    goes back to it, if nothing is lost"""
 _KEY_EXAMPLES: Final = """\
 key new                a key with the default scope; lists all scopes
 key new SCOPE SCOPE    a key with these scopes"""
+
+
+def run_migrate(admin: Any, arguments: argparse.Namespace) -> int:
+    """Bring every package to its newest revision."""
+    packages = admin.declarations.migrations
+    if arguments.dry_run:
+        behind = ", ".join(migrate.packages_behind(admin.databases, packages)) or "nothing"
+        admin.say(f"Would migrate: {behind}. Nothing was changed.")
+        return 0
+    changed = migrate.upgrade_or_refuse(admin.databases, packages)
+    admin.say(f"Migrated: {', '.join(changed)}." if changed else "The database is up to date.")
+    return 0
 
 
 def run_check(admin: Any, _arguments: argparse.Namespace) -> int:
@@ -97,10 +103,10 @@ COMMANDS = (
     AdminCommand(
         "migrate",
         "bring the database's schema up to date",
-        migrate_arguments,
+        add_dry_run_option,
         run_migrate,
         needs_schema=False,
-        examples=_MIGRATE_EXAMPLES,
+        examples="migrate\nmigrate --dry-run",
     ),
     AdminCommand(
         "check", "check the ini and the database, as before a start", no_arguments, run_check, examples="check"
@@ -112,14 +118,6 @@ COMMANDS = (
         run_doctor,
         needs_schema=False,
         examples="doctor\ndoctor --json",
-    ),
-    AdminCommand(
-        "migration",
-        "write a new migration",
-        migration_arguments,
-        run_migration_new,
-        needs_schema=False,
-        examples='migration new modhub_bookmarks "Colours of bookmarks"',
     ),
     AdminCommand(
         "openapi",

@@ -24,7 +24,6 @@ from modhub.content.limits import CODE, MB
 from modhub.db import database_errors, now
 from modhub.ops import machines, migrate, observations
 from modhub.ops.free_space import STORE, free_bytes
-from modhub.ops.schema_state import SchemaState, packages_in, schema_states
 from modhub.ops.start_checks import key_warnings, secret_warnings
 from modhub.server.settings import Settings
 
@@ -49,7 +48,7 @@ def find_database_problems(admin: Any) -> Iterator[str]:
         yield f"there is no database yet; run: modhub-admin -c {admin.ini} migrate"
         return
     packages = admin.declarations.migrations
-    states = migrate.with_connection(databases, lambda connection: schema_states(connection, packages))
+    behind, _ = migrate.with_connection(databases, lambda connection: migrate.compare_schema(connection, packages))
     if databases.dialect == "postgresql":
         allowed = migrate.with_connection(databases, _allowed_connections)
         if databases.limits.connections > allowed:
@@ -58,7 +57,7 @@ def find_database_problems(admin: Any) -> Iterator[str]:
                 "lower sqlalchemy.pool_size and sqlalchemy.max_overflow, or raise max_connections"
             )
         yield from migrate.with_connection(databases, _find_old_snapshots)
-    if SchemaState.BEHIND in states.values():
+    if behind:
         return  # perhaps without a table to write to
     try:
         with databases.write_session.begin() as session:
@@ -83,15 +82,10 @@ def _allowed_connections(connection: Connection) -> int:
 
 
 def find_schema_problems(admin: Any) -> Iterator[str]:
-    """Compare the schema with this code, as at the start; say what an upgrade has left to do."""
-    packages = admin.declarations.migrations
-    migrate.refuse_when_behind(admin.databases, packages, admin.ini)
+    """Compare the schema with this code, as at the start, and the code of all machines."""
+    migrate.refuse_when_behind(admin.databases, admin.declarations.migrations, admin.ini)
     advice = "an upgrade is under way, or was left half done; bring all processes to the same version"
     yield from machines.find_differences(admin.databases, lambda note: note.version, advice)
-    states = migrate.with_connection(admin.databases, lambda connection: schema_states(connection, packages))
-    if names := ", ".join(packages_in(states, SchemaState.CONTRACTS_LATER)):
-        command = f"modhub-admin -c {admin.ini} migrate"
-        yield f"what older code uses is still there ({names}); when none of its processes is left, run: {command}"
 
 
 def find_storage_problems(admin: Any) -> Iterator[str]:

@@ -92,18 +92,15 @@ def add_scope(
     config.action(("modhub scope", name), register)
 
 
-def add_migrations(
-    config: Configurator, package: str, folder: str, table_prefix: str, *, copies: tuple[str, ...] = ()
-) -> None:
+def add_migrations(config: Configurator, package: str, folder: str, table_prefix: str) -> None:
     """Add the package's tables, named ``table_prefix...``, to ``modhub-admin migrate``.
 
-    ``folder`` is an asset, such as ``modhub_bookmarks:migrations``. ``copies`` are prefixes of tables that can be
-    filled again from others: ``migrate --down`` may drop their content.
+    ``folder`` is an asset, such as ``modhub_bookmarks:migrations``.
     """
     path = AssetResolver().resolve(folder).abspath()
 
     def register() -> None:
-        find_declarations(config).migrations.append(Migrations(package, path, table_prefix, copies))
+        find_declarations(config).migrations.append(Migrations(package, path, table_prefix))
 
     config.action(("modhub migrations", package), register)
     config.action(("modhub table prefix", table_prefix), None)

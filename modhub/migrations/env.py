@@ -3,15 +3,12 @@
 from alembic import context
 
 from modhub.db import Base
-from modhub.ops.migrate import include_object
 
 package = context.config.attributes["package"]
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=Base.metadata,
     version_table=package.version_table,
-    include_object=include_object(package),
-    render_as_batch=True,
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -1,24 +1,21 @@
-"""Schema migrations: alembic without an ini file, with one version table for each package."""
+"""Schema migrations: alembic without an ini file, with one version table for each package.
+
+Every start compares the version tables with the names of the revision files; alembic is imported by what migrates.
+"""
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, column, inspect, select, table, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from modhub.base.settings import StartRefused
 from modhub.db import Base, Databases, database_errors, is_transient, session_limits
 from modhub.declarations import Migrations
-from modhub.ops import compatibility
-from modhub.ops.revisions import current_revisions, last_of_a_roll
-from modhub.ops.schema_state import SchemaState, packages_in, refuse_newer, schema_states
-
-if TYPE_CHECKING:
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
 
 log = logging.getLogger(__name__)
 Found = TypeVar("Found")
@@ -36,39 +33,36 @@ def _alembic() -> Any:
     return alembic
 
 
-def _script_config(package: Migrations) -> "Config":
-    config: Config = _alembic().config.Config()
-    # Alembic's config format interpolates %.
-    config.set_main_option("script_location", str(ENV_FOLDER).replace("%", "%%"))
-    config.set_main_option("version_locations", str(Path(package.folder) / "versions").replace("%", "%%"))
-    config.set_main_option("path_separator", "newline")
-    return config
+def known_revisions(package: Migrations) -> list[str]:
+    """The revisions of ``package`` in this code, the newest last: ``core_0002`` is the file ``core_0002_words.py``."""
+    pattern = re.compile(re.escape(package.table_prefix) + r"\d{4}")
+    names = (pattern.match(path.name) for path in (Path(package.folder) / "versions").glob("*.py"))
+    return sorted(name[0] for name in names if name)
 
 
-def revision_scripts(package: Migrations) -> "ScriptDirectory":
-    """The revision files of ``package``."""
-    scripts: ScriptDirectory = _alembic().script.ScriptDirectory.from_config(_script_config(package))
-    # Only `modhub-admin` prints messages for the operator.
-    scripts.messaging_opts = {"quiet": True}
-    return scripts
+def current_revisions(connection: Connection, package: Migrations) -> tuple[str, ...]:
+    """The revision of ``package`` in the database; none before the first migration."""
+    if not inspect(connection).has_table(package.version_table):
+        return ()
+    return tuple(connection.scalars(select(column("version_num")).select_from(table(package.version_table))))
 
 
-def _config(package: Migrations, connection: Connection) -> "Config":
-    config = _script_config(package)
-    config.attributes.update({"connection": connection, "package": package})
-    return config
+def compare_schema(connection: Connection, packages: Iterable[Migrations]) -> tuple[list[str], list[str]]:
+    """(the packages whose tables are older than this code, those whose tables are newer)."""
+    behind, newer = [], []
+    for package in packages:
+        current, known = set(current_revisions(connection, package)), known_revisions(package)
+        if not current <= set(known):
+            newer.append(package.package)
+        elif current != set(known[-1:]):
+            behind.append(package.package)
+    return behind, newer
 
 
-def include_object(package: Migrations) -> Any:
-    """A filter for autogeneration: only the tables of ``package``."""
-
-    def include(db_object: Any, name: str | None, kind: str, _reflected: bool, _compare_to: Any) -> bool:
-        table = name if kind == "table" else getattr(getattr(db_object, "table", None), "name", "")
-        if (name or "").startswith(UNMAPPED):
-            return False
-        return (table or "").startswith(package.table_prefix)
-
-    return include
+def _refuse_newer(newer: list[str]) -> None:
+    if newer:
+        names = ", ".join(newer)
+        raise StartRefused(f"the database is newer than this code ({names}); install the newer version of modhub")
 
 
 @contextmanager
@@ -84,48 +78,36 @@ def migration_lock(databases: Databases) -> Iterator[Connection]:
 def upgrade(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
     """Bring every package to its newest revision in one transaction; returns the packages that changed.
 
-    A contraction may be left to the next run (`last_of_a_roll`). A compatible newer schema is left as it is. Raises
-    `StartRefused` if the database has a revision that this code does not know, and that is not
-    compatible with it.
+    Raises `StartRefused` if the database has a revision that this code does not know.
     """
-    changed = []
+    packages = list(packages)
     with migration_lock(databases) as connection:
-        states = schema_states(connection, packages)
-        refuse_newer(states)
-        for package, state in states.items():
-            if state in (SchemaState.BEHIND, SchemaState.CONTRACTS_LATER):
-                upgrade_package(connection, package, last_of_a_roll(package, current_revisions(connection, package)))
-                changed.append(package.package)
-        for package, state in states.items():
-            # Again for those that were up to date: the table may be new.
-            if state is not SchemaState.COMPATIBLE:
-                record_applied(connection, package)
-    return changed
+        behind, newer = compare_schema(connection, packages)
+        _refuse_newer(newer)
+        for package in packages:
+            if package.package in behind:
+                upgrade_package(connection, package)
+    return behind
 
 
-def upgrade_package(connection: Connection, package: Migrations, revision: str) -> None:
+def upgrade_package(connection: Connection, package: Migrations, revision: str = "head") -> None:
     """Bring one package to ``revision``."""
-    _alembic().command.upgrade(_config(package, connection), revision)
+    config = _alembic().config.Config()
+    # Alembic's config format interpolates %.
+    config.set_main_option("script_location", str(ENV_FOLDER).replace("%", "%%"))
+    config.set_main_option("version_locations", str(Path(package.folder) / "versions").replace("%", "%%"))
+    config.set_main_option("path_separator", "newline")
+    config.attributes.update({"connection": connection, "package": package})
+    _alembic().command.upgrade(config, revision)
 
 
-def downgrade_package(connection: Connection, package: Migrations, revision: str) -> None:
-    """Take one package back to ``revision``."""
-    _alembic().command.downgrade(_config(package, connection), revision)
-
-
-def record_applied(connection: Connection, package: Migrations) -> None:
-    """Record with which older code the applied revisions of ``package`` are compatible."""
-    scripts = revision_scripts(package)
-    applied = [script.revision for script in scripts.iterate_revisions(current_revisions(connection, package), "base")]
-    compatibility.record_compatible(connection, package.package, scripts, applied)
-
-
-def run_or_refuse(databases: Databases, packages: Iterable[Migrations], change: Callable[[], Found]) -> Found:
-    """Call ``change``, which migrates; failures become one sentence for the operator (`StartRefused`)."""
+def upgrade_or_refuse(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
+    """As `upgrade`; failures become one sentence for the operator (:class:`modhub.base.settings.StartRefused`)."""
+    packages = list(packages)
     # First: an unreachable database is not a failed migration.
-    with_connection(databases, lambda connection: [current_revisions(connection, package) for package in packages])
+    with_connection(databases, lambda connection: compare_schema(connection, packages))
     try:
-        return change()
+        return upgrade(databases, packages)
     except StartRefused:
         raise
     except KeyboardInterrupt:
@@ -137,19 +119,6 @@ def run_or_refuse(databases: Databases, packages: Iterable[Migrations], change: 
             raise StartRefused(f"the database cannot be written right now, nothing was migrated ({reason})") from None
         kind = "" if isinstance(error, SQLAlchemyError | _alembic().util.CommandError) else f"{type(error).__name__}: "
         raise StartRefused(f"migrating failed and changed nothing: {kind}{reason}") from None
-
-
-def upgrade_or_refuse(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
-    """As `upgrade`; failures become one sentence for the operator (:class:`modhub.base.settings.StartRefused`)."""
-    packages = list(packages)
-    return run_or_refuse(databases, packages, lambda: upgrade(databases, packages))
-
-
-def behind(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
-    """The packages whose tables are not at their newest revision."""
-    with databases.readonly_engine.connect() as connection:
-        states = schema_states(connection, packages)
-    return packages_in(states, SchemaState.BEHIND, SchemaState.NEWER)
 
 
 def with_connection(databases: Databases, query: Callable[[Connection], Found]) -> Found:
@@ -170,34 +139,36 @@ def with_connection(databases: Databases, query: Callable[[Connection], Found]) 
     raise StartRefused(sentence)
 
 
-def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini: str = "YOUR.ini") -> list[str]:
-    """Stop the start if the schema is older than this code, or newer; then all connections are closed.
+def packages_behind(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
+    """The packages whose tables are older than this code. Raises `StartRefused` if some are newer.
 
-    Returns the packages whose schema is newer, but compatible. Checking creates no file: a missing SQLite database is
-    left to the migration.
+    Asking creates no file: a missing SQLite database is left to the migration.
     """
-    packages = list(packages)
     if databases.has_no_file:
-        states = dict.fromkeys(packages, SchemaState.BEHIND)
-    else:
-        states = with_connection(databases, lambda connection: schema_states(connection, packages))
-    outdated = packages_in(states, SchemaState.BEHIND)
-    if outdated or packages_in(states, SchemaState.NEWER):
+        return [package.package for package in packages]
+    behind, newer = with_connection(databases, lambda connection: compare_schema(connection, packages))
+    if newer:
         databases.dispose()
-    refuse_newer(states)
-    if outdated:
-        raise StartRefused(f"the database is behind ({', '.join(outdated)}); run: modhub-admin -c {ini} migrate")
-    return packages_in(states, SchemaState.COMPATIBLE)
+    _refuse_newer(newer)
+    return behind
+
+
+def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini: str = "YOUR.ini") -> None:
+    """Stop the start if the schema is older than this code, or newer; then all connections are closed."""
+    if behind := packages_behind(databases, packages):
+        databases.dispose()
+        raise StartRefused(f"the database is behind ({', '.join(behind)}); run: modhub-admin -c {ini} migrate")
 
 
 def schema_differences(databases: Databases, package: Migrations) -> list[Any]:
     """What autogeneration would still change for ``package``; empty if models and migrations agree."""
+
+    def include(db_object: Any, name: str | None, kind: str, _reflected: bool, _compare_to: Any) -> bool:
+        owner = name if kind == "table" else getattr(getattr(db_object, "table", None), "name", "")
+        return (owner or "").startswith(package.table_prefix) and not (name or "").startswith(UNMAPPED)
+
+    options = {"version_table": package.version_table, "include_object": include, "compare_type": True}
     with databases.readonly_engine.connect() as connection:
-        options = {
-            "version_table": package.version_table,
-            "include_object": include_object(package),
-            "compare_type": True,
-        }
         context = _alembic().runtime.migration.MigrationContext.configure(connection, opts=options)
         differences: list[Any] = _alembic().autogenerate.compare_metadata(context, Base.metadata)
         return differences

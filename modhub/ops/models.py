@@ -8,20 +8,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 from modhub.db import Base, Timestamp
 
 
-class CompatibleRevision(Base):
-    """A revision of a package in this database on which older code still works (ADR 027).
-
-    ``oldest`` is the oldest such revision of the package: code that knows it may run.
-    """
-
-    __tablename__ = "core_compatible_revision"
-    __table_args__ = {"info": {"in_backup": False}}
-
-    package: Mapped[str] = mapped_column(String(100), primary_key=True)
-    revision: Mapped[str] = mapped_column(String(100), primary_key=True)
-    oldest: Mapped[str] = mapped_column(String(100))
-
-
 class Observation(Base):
     """What a process noticed that ``modhub-admin doctor`` and others need to know, by a name."""
 

@@ -10,7 +10,6 @@ from modhub.blobs import BlobStore, maintenance
 from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.ops import migrate
-from modhub.ops.revisions import current_revisions, newest_revisions
 from modhub_testing import TEST_SECRET, stored_files
 
 pytestmark = pytest.mark.slow
@@ -57,7 +56,7 @@ def test_taken_out_and_put_back_it_has_everything(agent, start):
     assert run(admin, "sweep", "--older-than", "0") == 0
     assert run(admin, "verify") == 0
     again = start("modhub_builds", url=url)
-    assert migrate.behind(again.databases, again.declarations.migrations) == []
+    migrate.refuse_when_behind(again.databases, again.declarations.migrations)
     assert again.get(build).body == b"kept"
     assert again.get("/api/modhub/app").json["changelog"] == "1.0"
 
@@ -71,9 +70,7 @@ def test_added_to_a_core_that_runs_already_it_asks_for_its_migration(start):
     with pytest.raises(StartRefused, match="modhub_builds"):
         migrate.refuse_when_behind(databases, packages)
     assert migrate.upgrade(databases, packages) == ["modhub_builds"]
-    own = next(migration for migration in packages if migration.package == "modhub_builds")
-    with databases.readonly_engine.connect() as connection:
-        assert current_revisions(connection, own) == newest_revisions(own)
+    migrate.refuse_when_behind(databases, packages)
     databases.dispose()
 
 

@@ -14,7 +14,6 @@ from sqlalchemy import MetaData, select
 
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.audit.models import AuditEntry
-from modhub.base.settings import StartRefused
 from modhub.ops.migrate import UNMAPPED
 from modhub_testing import Site, Start, stored_files
 
@@ -80,12 +79,11 @@ REHEARSED_ELSEWHERE = {
     "downloads reconcile",  # test_downloads_upkeep.py
     "following digest",  # test_following_digests.py
     "letters retry",  # test_auth_commands.py: only dead emails
-    "migrate",  # test_core_migrations.py: --plan
+    "migrate",  # test_core_migrations.py
     "profile show clear",  # test_profiles_upkeep.py
     "moderator add",  # test_moderators.py
     "moderator remove",
     "new-feed",  # test_timelines.py
-    "migration new",  # test_new_migration.py: a file of a package
     "reporter distrust",  # test_moderation_quarantine.py
     "reporter trust",
     "restore",  # test_backup.py: into another database
@@ -214,9 +212,6 @@ def test_every_list_is_json_for_programs(everything: Site, run: Run) -> None:
         documents = [json.loads(line) for line in output.splitlines()]
         assert documents, name
         assert all(isinstance(document, dict) for document in documents), name
-    assert [json.loads(line) for line in run("migrate", "--plan", "--json")[1].splitlines()] == []
-    with pytest.raises(StartRefused, match="--json needs --plan"):
-        run("migrate", "--json")
 
 
 @pytest.mark.slow

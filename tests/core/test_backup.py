@@ -31,7 +31,6 @@ from modhub.blobs.models import StoredBlob
 from modhub.db import Databases, now
 from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
-from modhub.ops.revisions import current_revisions, newest_revisions
 from modhub_testing import Site, stored_files
 from modhub_testing.databases import TEST_SECRET, TemplateDatabases
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
@@ -85,7 +84,7 @@ def _scratch_migrated_once() -> Iterator[None]:
     count = restoring._rows_of_new_tables
 
     def counted(packages: list[Migrations]) -> dict[str, int]:
-        key = tuple((package.package, package.folder, newest_revisions(package)) for package in packages)
+        key = tuple((package.package, package.folder, *migrate.known_revisions(package)) for package in packages)
         if key not in counts:
             counts[key] = count(packages)
         return counts[key]
@@ -183,7 +182,7 @@ def test_every_table_goes_from_either_database_into_either(
         refuse_unfit_place(restored, tmp_path / "made", manifest)
         restore(restored, tmp_path / "made", manifest)
         assert rows_of(place) == rows_of(databases)
-        assert migrate.behind(place, packages) == []
+        migrate.refuse_when_behind(place, packages)
         with place.readonly_engine.connect() as connection:
             for package in packages:
                 assert migrate.schema_differences(place, package) == []
@@ -462,7 +461,7 @@ def test_an_older_backup_gets_the_schema_of_this_code(
     place = RestoreTarget(new(dialect, None), None, both)
     refuse_unfit_place(place, tmp_path / "made", manifest)
     restore(place, tmp_path / "made", manifest)
-    assert migrate.behind(place.databases, both) == []
+    migrate.refuse_when_behind(place.databases, both)
     with place.databases.readonly_engine.connect() as connection:
         assert connection.execute(text("SELECT * FROM steps_x")).all() == [(7, 1)]
 
@@ -484,7 +483,7 @@ def written(source: BackupSource, connection: Connection, folder: Path) -> Manif
     """A backup by the code of then, which had no holds yet."""
     (folder / "tables").mkdir(parents=True)
     entries = create._write_tables(connection, source.packages, folder)
-    revisions = {package.package: list(current_revisions(connection, package)) for package in source.packages}
+    revisions = {package.package: list(migrate.current_revisions(connection, package)) for package in source.packages}
     return Manifest(1, "", "", source.databases.dialect, "", [], revisions, entries, 0, 0, [])
 
 

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text, update
 
-from modhub.admin.new_migration import create_migration
 from modhub.admin.program import Admin
 from modhub.base.service_registry import find_service
 from modhub.db import now
-from modhub.declarations import Declarations, Migrations
+from modhub.declarations import Declarations
 from modhub.events import AccountDeleted
 from modhub.interfaces import IModeration
 from modhub.server.rules import IBodyRules
@@ -32,7 +31,12 @@ GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
 PACKAGE = "modhub_bookmarks"
 INCLUDES = f"modhub_testing.accounts {PACKAGE}"
 FILES = re.compile(r"(?s)```(?:python\n# |po\n# |css\n/\* |jinja\n\{# )([\w/.]+)(?: #\}| \*/)?\n(.*?)```")
-CREATE = f"""
+BASELINE = f"""
+from alembic import op
+
+revision = "bookmarks_0001"
+down_revision = None
+
 
 def upgrade() -> None:
     from {PACKAGE}.models import Bookmark, Check
@@ -51,9 +55,9 @@ def feature(tmp_path_factory: pytest.TempPathFactory) -> Any:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(source)
-    (folder / PACKAGE / "migrations" / "versions").mkdir(parents=True)
-    made = create_migration(Migrations(PACKAGE, str(folder / PACKAGE / "migrations"), "bookmarks_"), "Baseline")
-    made.write_text(made.read_text() + CREATE)
+    versions = folder / PACKAGE / "migrations" / "versions"
+    versions.mkdir(parents=True)
+    (versions / "bookmarks_0001_baseline.py").write_text(BASELINE)
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     yield folder

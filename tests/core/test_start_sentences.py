@@ -57,7 +57,7 @@ ELSEWHERE = {
     "the password is wrong",  # below, with a real server
     "there is no such database",
     "PostgreSQL is too old",
-    "the schema is too new",  # test_core_compatible.py
+    "the schema is too new",  # test_core_migrations.py
 }
 
 

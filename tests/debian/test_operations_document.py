@@ -167,12 +167,19 @@ def test_nginx_sends_files_by_itself_when_it_may(operator: Operator) -> None:
     operator.walk()
 
 
-def test_an_upgrade_loses_no_request(operator: Operator) -> None:
+def test_an_upgrade_starts_both_processes_anew(operator: Operator) -> None:
+    before = running_processes(operator)
+    operator.section("Upgrading")
+    assert not before & running_processes(operator)
+    operator.walk()
+
+
+def test_a_restart_loses_no_request(operator: Operator) -> None:
     run = operator.machine.run
     mod = operator.walk()["mod"]
     run(f"systemd-run --quiet --unit=load /opt/modhub/.venv/bin/python -u /root/load.py https://{HOST} {mod}")
     before = running_processes(operator)
-    operator.section("Upgrading")
+    operator.section("Restarting")
     assert not before & running_processes(operator)
     operator.walk()
     run("systemctl kill --signal=INT load && while systemctl --quiet is-active load; do sleep 0.1; done")

@@ -9,7 +9,6 @@ pytestmark = pytest.mark.postgres
 
 
 def test_models_and_migrations_agree(start: Start) -> None:
-    # C-RUN-13
     site = start("modhub_auth modhub_moderation")
     for package in site.declarations.migrations:
         assert migrate.schema_differences(site.databases, package) == []

@@ -71,7 +71,6 @@ def test_pictures_have_names_for_operators(site: Site) -> None:
 
 @pytest.mark.postgres
 def test_models_and_migrations_agree(site: Site) -> None:
-    # C-RUN-13
     for package in site.declarations.migrations:
         assert migrate.schema_differences(site.databases, package) == []
 

@@ -30,7 +30,6 @@ from modhub.db import Databases, iso, now
 from modhub.declarations import Migrations
 from modhub.ops import migrate
 from modhub.ops.progress import progress_bar
-from modhub.ops.revisions import current_revisions
 
 _VERSION_TABLE: Final = "_alembic_version"
 
@@ -78,7 +77,9 @@ def create_backup(source: BackupSource, folder: Path, without: frozenset[str], *
 def _write_backup(source: BackupSource, folder: Path, earlier: Path | None) -> FinishedBackup:
     with hold_files(source.databases, HoldPurpose.BACKUP):
         with snapshot(source.databases) as connection:
-            revisions = {package.package: list(current_revisions(connection, package)) for package in source.packages}
+            revisions = {
+                package.package: list(migrate.current_revisions(connection, package)) for package in source.packages
+            }
             entries = _write_tables(connection, source.packages, folder)
         blobs = next((entry for entry in entries if entry.name == BLOBS), None)
         collection = FileCollection(source.store, folder, earlier)

@@ -33,7 +33,6 @@ from modhub.declarations import Migrations
 from modhub.events import DatabaseRestored
 from modhub.ops import migrate
 from modhub.ops.progress import progress_bar
-from modhub.ops.revisions import current_revisions
 
 
 @dataclass(slots=True)
@@ -65,12 +64,11 @@ def refuse_unfit_place(target: RestoreTarget, folder: Path, manifest: Manifest, 
 
 
 def _knows(package: Migrations, revisions: list[str]) -> bool:
-    known = {script.revision for script in migrate.revision_scripts(package).walk_revisions()}
-    return known.issuperset(revisions)
+    return set(migrate.known_revisions(package)).issuperset(revisions)
 
 
 def _refuse_unfit_database(packages: list[Migrations], manifest: Manifest, connection: Connection) -> None:
-    if any(current_revisions(connection, package) for package in packages):
+    if any(migrate.current_revisions(connection, package) for package in packages):
         _refuse_other_schema(connection, packages, manifest)
         _refuse_rows(connection, packages)
 
@@ -99,9 +97,7 @@ def load_database(target: RestoreTarget, folder: Path, manifest: Manifest) -> No
             _refuse_missing_files(target.store, folder, manifest)
             _load(connection, _tables_of_backup(tables, packages, manifest), folder, manifest)
             for package in packages:
-                migrate.upgrade_package(connection, package, "head")
-            for package in packages:
-                migrate.record_applied(connection, package)
+                migrate.upgrade_package(connection, package)
             _notify(target, connection, manifest)
     except SQLAlchemyError as error:
         if is_transient(error):
@@ -153,7 +149,7 @@ def _held(target: RestoreTarget) -> Iterator[None]:
 def _refuse_other_schema(connection: Connection, packages: list[Migrations], manifest: Manifest) -> None:
     """Old rows become new ones by the migrations in between; so they must be loaded before those run."""
     for package in packages:
-        present = list(current_revisions(connection, package))
+        present = list(migrate.current_revisions(connection, package))
         if present != manifest.revisions.get(package.package, present):
             raise StartRefused(
                 "the database has the tables of another version than the backup: restore into a database without tables"

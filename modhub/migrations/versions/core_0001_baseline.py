@@ -392,13 +392,6 @@ def _create_operation() -> None:
         sa.Column("text", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("name", name="pk_core_observation"),
     )
-    op.create_table(
-        "core_compatible_revision",
-        sa.Column("package", sa.String(100), nullable=False),
-        sa.Column("revision", sa.String(100), nullable=False),
-        sa.Column("oldest", sa.String(100), nullable=False),
-        sa.PrimaryKeyConstraint("package", "revision", name="pk_core_compatible_revision"),
-    )
 
 
 def _create_audit() -> None:
