@@ -51,8 +51,8 @@ class Account(Base):
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     kind: Mapped[str] = mapped_column(String(8))
     display_name: Mapped[str] = mapped_column(String(MAX_DISPLAY_NAME))
-    folded_name: Mapped[str | None] = mapped_column(Text)
-    """The name as searches compare it; None if older code gave the name, then it is not found."""
+    folded_name: Mapped[str] = mapped_column(Text)
+    """The name as searches compare it."""
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     blocked_at: Mapped[datetime | None] = mapped_column(Timestamp)
     """When the operator blocked it; None if it may sign in."""
@@ -80,9 +80,8 @@ class Login(Base):
     verified: Mapped[bool] = mapped_column(default=False)
     password_hash: Mapped[str | None] = mapped_column(String(255))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
-    random_id: Mapped[str | None] = mapped_column(String(32), default=new_random_id)
-    """What tokens name the login by besides its number, which a database that lost rows may give out again. None until
-    the first token of a login that older code made."""
+    random_id: Mapped[str] = mapped_column(String(32), default=new_random_id)
+    """What tokens name the login by besides its number, which a database that lost rows may give out again."""
 
 
 class PublisherKey(Base):

@@ -21,7 +21,7 @@ from modhub.db import bulk, now
 from modhub_auth.container import AuthServices
 from modhub_auth.models import KEY_PLATFORM, Login, LoginKind, PublisherKey
 from modhub_auth.rate_limits import rate_counter
-from modhub_auth.services import CHALLENGE, blocked_account_error, ensure_random_id
+from modhub_auth.services import CHALLENGE, blocked_account_error
 from modhub_auth.signin.access_tokens import ACCESS_SECONDS, token_digest
 
 MAX_LABEL: Final = 60
@@ -120,7 +120,7 @@ def begin_session(session: Session, key_session: KeySession) -> str:
         raise invalid_key()
     act_for_account(session, key_session.account_id)
     record(session, "signed in", "account", key_session.account_id, login=key_session.login_id, via="publisher key")
-    return ensure_random_id(session, session.get_one(Login, key_session.login_id))
+    return session.get_one(Login, key_session.login_id).random_id
 
 
 def _has_mod(mod_id: int | None, mod_exists: Callable[[int], bool]) -> bool:

@@ -123,7 +123,7 @@ class AccountReader:
         self.reader = reader
         logins = select(*_LOGIN_COLUMNS).join(Account, Account.id == Login.account_id)
         by_id = logins.where(Login.id == bindparam("id"))
-        self._claimed_login = reader.prepare(by_id.add_columns(Login.random_id, Login.created_at))
+        self._claimed_login = reader.prepare(by_id.add_columns(Login.random_id))
         made_with = select(Login.subject, Login.verified).join(Account, Account.id == Login.account_id)
         same_kind = (Login.account_id == bindparam("account"), Login.kind == Account.kind)
         self._original_login = reader.prepare(made_with.where(*same_kind).order_by(Login.id).limit(1))
@@ -209,8 +209,8 @@ class AccountReader:
         rows = self.reader.rows(self._claimed_login, id=claim.login_id)
         if not rows:
             return None
-        *login_columns, random_id, created_at = rows[0]
-        return _login_record(login_columns) if claim.names(random_id, created_at) else None
+        *login_columns, random_id = rows[0]
+        return _login_record(login_columns) if claim.random_id == random_id else None
 
     def original_login(self, login: LoginRecord) -> tuple[str, bool]:
         """(subject, whether it is confirmed) of the login that the account was created with (C-ACC-13).

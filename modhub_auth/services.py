@@ -16,7 +16,7 @@ from modhub.base.errors import ApiError, account_blocked, conflict
 from modhub.base.security_log import log_event
 from modhub.content.text import N_
 from modhub.db import bulk, now
-from modhub_auth.models import Account, ClientSession, Login, LoginKind, new_random_id
+from modhub_auth.models import Account, ClientSession, Login, LoginKind
 from modhub_auth.signin.access_tokens import REFRESH_LIFE, new_refresh_token, token_digest
 from modhub_auth.signin.totp import has_authenticator
 
@@ -179,14 +179,6 @@ def lock_checked_login(session: Session, checked_login: CheckedLogin) -> tuple[A
     return account, login
 
 
-def ensure_random_id(session: Session, login: Login) -> str:
-    """The random id of a login that is new or locked; drawn now if older code made the login."""
-    if login.random_id is None:
-        login.random_id = new_random_id()
-        session.flush()
-    return login.random_id
-
-
 def issue_tokens(session: Session, account: Account, login: Login, label: str) -> SignedIn:
     """Add a client with its first refresh token to an account that is new or locked. 403 if it is blocked."""
     if account.blocked_at is not None:
@@ -210,7 +202,7 @@ def issue_tokens(session: Session, account: Account, login: Login, label: str) -
     session.flush()
     act_for_account(session, account.id)
     record(session, "signed in", "account", account.id, login=login.id, via="program")
-    return SignedIn(login.id, ensure_random_id(session, login), account.id, account.display_name, token)
+    return SignedIn(login.id, login.random_id, account.id, account.display_name, token)
 
 
 def refresh_session(session: Session, token: str, label: str) -> SignedIn:
@@ -235,7 +227,7 @@ def refresh_session(session: Session, token: str, label: str) -> SignedIn:
     if bulk.execute_bulk(session, update(ClientSession).where(*is_valid).values(values)) != 1:
         raise invalid_refresh_token()
     login = session.get_one(Login, client.login_id)
-    return SignedIn(login.id, ensure_random_id(session, login), account.id, account.display_name, new_token)
+    return SignedIn(login.id, login.random_id, account.id, account.display_name, new_token)
 
 
 def revoke_session(session: Session, token: str) -> None:

@@ -54,6 +54,4 @@ class LeaveTokens:
 
 
 def _signature(key: bytes, account_id: int, random_id: str) -> str:
-    """Without a random id as older code signs: its links have no end, and stay valid for the rows that it made."""
-    message = f"{account_id} {random_id}" if random_id else str(account_id)
-    return hmac.digest(key, message.encode(), "sha256").hex()[:32]
+    return hmac.digest(key, f"{account_id} {random_id}".encode(), "sha256").hex()[:32]

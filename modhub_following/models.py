@@ -61,8 +61,8 @@ class Reader(Base):
     frequency: Mapped[str] = mapped_column(String(6), index=True)
     language: Mapped[str] = mapped_column(String(20))
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    random_id: Mapped[str] = mapped_column(String(32), default=_new_random_id, server_default="")
-    """What the links that end digests name besides the account's number. Empty in rows of older code."""
+    random_id: Mapped[str] = mapped_column(String(32), default=_new_random_id)
+    """What the links that end digests name besides the account's number."""
     seen_at: Mapped[datetime | None] = mapped_column(Timestamp)
     """What changed until then is no longer unread; without it all that changed since it is followed."""
     feed_hash: Mapped[str | None] = mapped_column(String(64), index=True, unique=True)

@@ -73,6 +73,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.catalogue.personal_data")
     config.include("modhub.catalogue.pages")
     config.include("modhub.catalogue.pictures")
+    config.include("modhub.catalogue.idempotency")
     config.include("modhub.catalogue.commands")
     config.include("modhub.catalogue.moderation_commands")
     config.include("modhub.catalogue.moderation_service")

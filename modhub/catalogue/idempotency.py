@@ -10,16 +10,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from pyramid.config import Configurator
 from pyramid_retry import mark_error_retryable
 from sqlalchemy import delete, select, text
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import busy, conflict, invalid
+from modhub.base.service_registry import find_service
 from modhub.catalogue.models import IdempotencyKey, Mod
-from modhub.db import bulk, now, to_micros
+from modhub.db import Databases, bulk, now, to_micros
 from modhub.http.payload import encode
 
 KEPT_FOR: Final = timedelta(hours=24)
+EXPIRY_SECONDS: Final = 600.0
 _KEY: Final = re.compile(r"[ -~]{1,255}")
 _INSERT: Final = text(
     "INSERT INTO core_idempotency_key (key_sha256, content_sha256, mod_id, used_at)"
@@ -82,6 +85,12 @@ def create_once(
     return mod, True
 
 
-def delete_expired_keys(session: Session) -> None:
-    """Delete the keys that count no more."""
-    bulk.execute_bulk(session, delete(IdempotencyKey).where(IdempotencyKey.used_at <= now() - KEPT_FOR))
+def delete_expired_keys(registry: Any) -> None:
+    """The worker that deletes the keys that count no more."""
+    with find_service(registry, Databases).write_session.begin() as session:
+        bulk.execute_bulk(session, delete(IdempotencyKey).where(IdempotencyKey.used_at <= now() - KEPT_FOR))
+
+
+def includeme(config: Configurator) -> None:
+    """Declare the worker."""
+    config.add_worker("expired keys", delete_expired_keys, EXPIRY_SECONDS)

@@ -1,7 +1,7 @@
 """The order and the captions that owners give their images.
 
-Both are columns of the asset, NULL at first, because code of the previous version does not name them. Images without a
-position follow the others in the order of upload, so an upload needs no look at the order.
+Both are columns of the asset, NULL at first. Images without a position follow the others in the order of upload, so an
+upload needs no look at the order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

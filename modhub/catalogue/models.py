@@ -101,8 +101,7 @@ class Note(Base):
 class DescriptionSource(Base):
     """What a description was written from, if not HTML (`modhub.catalogue.written_texts`).
 
-    ``sha256`` is that of the description: code of the previous version changes one without knowing this table, which is
-    also why there is no foreign key.
+    ``sha256`` is that of the description: the API changes one without its source.
     """
 
     __tablename__ = "core_description_source"
@@ -127,7 +126,7 @@ class NoteSource(Base):
 class ReservedVersion(Base):
     """The version of a changelog entry that a moderator removed: it stays used (C-UP-4).
 
-    No foreign key, here and in the next two: code of the previous version deletes mods without knowing these tables.
+    No foreign key, here and in the next two: they outlive the mod, or are deleted after it.
     """
 
     __tablename__ = "core_reserved_version"
@@ -190,14 +189,14 @@ class IdempotencyKey(Base):
 
 
 class Vote(Base):
-    """One account's vote on one mod: 1 or -1. ``cast_at`` is None for votes of code that did not keep the time."""
+    """One account's vote on one mod: 1 or -1."""
 
     __tablename__ = "core_vote"
 
     mod_id: Mapped[int] = mapped_column(ForeignKey("core_mod.id"), primary_key=True)
     account_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, index=True)
     value: Mapped[int] = mapped_column(SmallInteger)
-    cast_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+    cast_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
 
 class Game(Base):

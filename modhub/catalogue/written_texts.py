@@ -1,6 +1,6 @@
 """Descriptions and changelog entries as owners write them: text, Markdown or HTML. HTML is stored, with its source.
 
-The source, with the format that was chosen, is a row with the SHA-256 of the HTML: if the API or older code has changed
+The source, with the format that was chosen, is a row with the SHA-256 of the HTML: if the API has changed
 that, the source is not shown. HTML has no row, because it is its own source. "Recognized by itself" is kept as chosen,
 so that a text that later gets a tag is HTML. Markdown may contain HTML: everything passes the allowlist afterwards. A
 text that takes too much work is stored as plain paragraphs.

@@ -96,20 +96,16 @@ def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool, only_dead: bo
     if only_dead:
         is_unsent += [OutgoingEmail.problem != HELD, OutgoingEmail.created_at > now() - NIGHTLY_RETRIES]
     chosen = [OutgoingEmail.id.in_([parse_id(number) or 0 for number in numbers])] if numbers else []
-    can_be_sent = OutgoingEmail.sealed.is_not(None)
     with admin.writing() as (session, _):
-        retried = set(session.scalars(select(OutgoingEmail.id).where(*is_unsent, *chosen, can_be_sent)))
-        emptied = session.scalar(select(func.count()).select_from(OutgoingEmail).where(*is_unsent, ~can_be_sent)) or 0
+        retried = set(session.scalars(select(OutgoingEmail.id).where(*is_unsent, *chosen)))
         if not dry_run:
             due = {"finished_at": None, "problem": None, "attempts": 0, "next_at": now()}
-            bulk.execute_bulk(session, update(OutgoingEmail).where(*is_unsent, *chosen, can_be_sent).values(due))
+            bulk.execute_bulk(session, update(OutgoingEmail).where(*is_unsent, *chosen).values(due))
             if retried:
                 record(session, "emails retried", "outbox", emails=len(retried))
     missing = [number for number in numbers if parse_id(number) not in retried]
     for number in missing:
         admin.say_problem(f"There is no dead or held email {number} that can be sent.")
-    if emptied and not numbers:
-        admin.say(f"{emptied} dead emails of an earlier version cannot be sent: their content is gone.")
     admin.say(f"{'Would be sent again' if dry_run else 'Waiting to be sent again'}: {len(retried)}.")
     return 1 if missing else 0
 

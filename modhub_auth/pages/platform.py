@@ -242,6 +242,6 @@ def _sign_in(request: Request, assertion: Assertion, identity: PlatformIdentity,
                 session, outcome.account, outcome.login, user_agent_label(request), proved=True
             )
             return never_stored(set_session_cookie(request, Redirect(next_path or HOME), secret))
-        pending = encrypt_pending(auth, request, session, outcome)
+        pending = encrypt_pending(auth, request, outcome)
     request.override_renderer = FORM_TEMPLATE
     return platform_code_form(request, pending).show(request)

@@ -6,7 +6,6 @@ What the platform proved is in a field of the form, encrypted and bound to this 
 from typing import Any, Final
 
 from pyramid.csrf import get_csrf_token
-from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError, not_found
 from modhub.content.text import N_
@@ -44,10 +43,10 @@ def platform_code_form(request: Request, pending: str) -> FormPage:
     )
 
 
-def encrypt_pending(auth: AuthServices, request: Request, session: Session, outcome: SignInOutcome) -> str:
+def encrypt_pending(auth: AuthServices, request: Request, outcome: SignInOutcome) -> str:
     """What the form carries: the login that the platform proved, and when."""
-    random_id = services.ensure_random_id(session, outcome.login)
-    return auth.pending_box.encrypt(f"{outcome.login.id} {to_micros(now())} {random_id}", get_csrf_token(request))
+    login = outcome.login
+    return auth.pending_box.encrypt(f"{login.id} {to_micros(now())} {login.random_id}", get_csrf_token(request))
 
 
 def _pending_login(auth: AuthServices, request: Request) -> LoginRecord:
@@ -60,7 +59,7 @@ def _pending_login(auth: AuthServices, request: Request) -> LoginRecord:
     login_id, returned_at = parse_id(login_part), parse_id(time_part)
     if login_id is None or returned_at is None or not is_recent(returned_at, PENDING_MICROS):
         raise platform_refused()
-    login = auth.account_reader.claimed_login(LoginClaim(login_id, random_id or None, returned_at))
+    login = auth.account_reader.claimed_login(LoginClaim(login_id, random_id))
     if login is None or login.login_kind != LoginKind.PLATFORM:
         raise platform_refused()
     return login

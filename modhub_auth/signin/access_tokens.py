@@ -21,25 +21,11 @@ REFRESH_LIFE: Final = timedelta(days=60)
 _PURPOSE: Final = "access token"
 _VERSION: Final = 2
 _FIELDS: Final = struct.Struct(">BQ16sq")  # version, login, its random id, expiry in microseconds since 1970
-_OLD_VERSION: Final = 1
-_OLD_FIELDS: Final = struct.Struct(">BQq")  # without the random id; see `LoginClaim.names`
 _DIGEST_BYTES: Final = hashlib.sha256().digest_size
-_HEX: Final = re.compile(r"\A[0-9a-f]+\Z")
+_HEX: Final = re.compile(rf"\A[0-9a-f]{{{2 * (_FIELDS.size + _DIGEST_BYTES)}}}\Z")
 _LIFE_MICROS: Final = ACCESS_SECONDS * 1_000_000
 _MAX_ID: Final = 2**63 - 1
 """The largest integer of the databases: they refuse even a query for a larger one."""
-
-
-class _Form(NamedTuple):
-    version: int
-    fields: struct.Struct
-
-
-_FORMS: Final = {
-    2 * (form.fields.size + _DIGEST_BYTES): form
-    for form in (_Form(_VERSION, _FIELDS), _Form(_OLD_VERSION, _OLD_FIELDS))
-}
-"""The forms of tokens by their length, in characters."""
 
 
 def derive_key(secret: str, purpose: str) -> bytes:
@@ -48,22 +34,10 @@ def derive_key(secret: str, purpose: str) -> bytes:
 
 
 class LoginClaim(NamedTuple):
-    """The login that a token names: its number and random id, and when the token was made, in microseconds."""
+    """The login that a token names. After a failover that lost rows, a new login may have the number of a lost one."""
 
     login_id: int
-    random_id: str | None
-    """None in what older code made."""
-    made_at: int
-
-    def names(self, random_id: str | None, created_at: int) -> bool:
-        """Whether it names the login with this number that has this random id and was created at this time.
-
-        After a failover that lost rows, a new login may have the number of a lost one.
-        """
-        if self.random_id is None:
-            # To be removed in the first release after 2026-12-31: tokens without a random id have expired by then.
-            return created_at <= self.made_at
-        return self.random_id == random_id
+    random_id: str
 
 
 class AccessTokens:
@@ -86,8 +60,7 @@ class AccessTokens:
         A token from the future is invalid, so setting the clock back extends no token's life (T-F7).
         Clocks of two machines may differ by a few seconds.
         """
-        form = _FORMS.get(len(token))
-        if form is None or not _HEX.match(token):
+        if not _HEX.match(token):
             return None
         raw = bytes.fromhex(token)
         fields, signature = raw[:-_DIGEST_BYTES], raw[-_DIGEST_BYTES:]
@@ -95,11 +68,11 @@ class AccessTokens:
         matches = [hmac.compare_digest(hmac.digest(key, fields, "sha256"), signature) for key in self._keys]
         if not any(matches):
             return None
-        version, login_id, *random_id, expiry = form.fields.unpack(fields)
+        version, login_id, random_id, expiry = _FIELDS.unpack(fields)
         remaining = int(expiry) - to_micros(time)
-        if version != form.version or login_id > _MAX_ID or not 0 < remaining <= _LIFE_MICROS + SKEW_MICROS:
+        if version != _VERSION or login_id > _MAX_ID or not 0 < remaining <= _LIFE_MICROS + SKEW_MICROS:
             return None
-        return LoginClaim(login_id, random_id[0].hex() if random_id else None, expiry - _LIFE_MICROS)
+        return LoginClaim(login_id, random_id.hex())
 
 
 def new_refresh_token() -> str:

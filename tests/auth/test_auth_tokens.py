@@ -5,11 +5,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from modhub.db import now, to_micros
+from modhub.db import now
 from modhub_auth.signin.access_tokens import (
     _FIELDS,
-    _OLD_FIELDS,
-    _OLD_VERSION,
     _VERSION,
     ACCESS_SECONDS,
     AccessTokens,
@@ -93,34 +91,12 @@ def test_another_purpose_or_version_does_not_pass(tokens: AccessTokens) -> None:
     assert named_by(tokens, signed(fields, "access token"), time) == 7
     assert tokens.claim_of(signed(fields, "csrf"), time) is None
     assert tokens.claim_of(signed(bytes([_VERSION + 1]) + fields[1:], "access token"), time) is None
-    assert tokens.claim_of(signed(bytes([_OLD_VERSION]) + fields[1:], "access token"), time) is None
 
 
 def test_names_the_random_id_of_its_login(tokens: AccessTokens) -> None:
     # C-TOK-8
     time = now()
-    claim = tokens.claim_of(tokens.make(7, RANDOM, time), time)
-    assert claim == LoginClaim(7, RANDOM, to_micros(time))
-    created_at = to_micros(time - SECOND)
-    assert claim.names(RANDOM, created_at)
-    assert not claim.names(RANDOM.replace("0", "1"), created_at)
-    assert not claim.names(None, created_at)
-
-
-def test_a_token_of_older_code_names_an_older_login(tokens: AccessTokens) -> None:
-    """It lapses as it would have: 1800 seconds after it was made."""
-    # C-TOK-8
-    time = now()
-    expiry = time + timedelta(seconds=ACCESS_SECONDS)
-    old = signed(_OLD_FIELDS.pack(_OLD_VERSION, 7, to_micros(expiry)))
-    claim = tokens.claim_of(old, time)
-    assert claim == LoginClaim(7, None, to_micros(time))
-    assert claim.names(RANDOM, to_micros(time))
-    assert claim.names(None, to_micros(time - SECOND))
-    assert not claim.names(RANDOM, to_micros(time) + 1)
-    assert tokens.claim_of(old, expiry) is None
-    assert tokens.claim_of(old.upper(), time) is None
-    assert tokens.claim_of(signed(_OLD_FIELDS.pack(_VERSION, 7, to_micros(expiry))), time) is None
+    assert tokens.claim_of(tokens.make(7, RANDOM, time), time) == LoginClaim(7, RANDOM)
 
 
 def test_shows_nothing_of_the_secret(tokens: AccessTokens) -> None:

@@ -194,7 +194,6 @@ def test_a_new_feed_has_a_new_id_and_the_same_serial(site: Site) -> None:
 BREAKS: list[tuple[Any, str]] = [
     (delete(PublicChange), "missing"),
     (update(PublicChange).values(what="deleted"), "missing"),
-    # What a process of an older version writes while a new one has migrated already.
     (update(PublicChange).values(at=datetime(2026, 1, 1, tzinfo=UTC)), "missing"),
     (update(PublicChange).where(PublicChange.serial == 1).values(key="gone"), "not published"),
 ]

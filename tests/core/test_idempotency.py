@@ -143,14 +143,14 @@ def test_a_key_counts_for_a_day_and_is_deleted_then(site: Site) -> None:
     # C-OWN-31
     first = create(site, "k", title="x")
     grow_older(site, KEPT_FOR - timedelta(minutes=5))
-    assert run_worker(site.registry, "missing pictures")
+    assert run_worker(site.registry, "expired keys")
     assert create(site, "k", title="x") == first
     grow_older(site, KEPT_FOR)
     second = create(site, "k", title="y")
     assert second["id"] != first["id"]
     assert create(site, "k", title="y") == second
     grow_older(site, KEPT_FOR)
-    assert run_worker(site.registry, "missing pictures")
+    assert run_worker(site.registry, "expired keys")
     assert site.count_rows(IdempotencyKey) == 0
 
 

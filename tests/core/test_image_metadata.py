@@ -272,7 +272,7 @@ def test_hostile_images_take_bounded_work(case: str) -> None:
     # C-PIC-22, T-A8
     began = time.process_time()
     decoder.decode_stream(io.BytesIO(HOSTILE[case]))
-    # 50 ms to open it, 50 to look for personal data, and to decode a picture of 48×32; unbounded some take many seconds.
+    # 50 ms to open it, 50 to look for personal data, and to decode a picture of 48×32; unbounded some take seconds.
     assert time.process_time() - began < 3
 
 

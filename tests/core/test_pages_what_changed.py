@@ -192,7 +192,7 @@ def test_sources_go_with_their_entry_and_their_mod(site: Site, author: Site) -> 
 
 
 def test_a_source_of_another_text_is_not_shown(site: Site, author: Site) -> None:
-    # C-PAGE-71: code of the previous version changes a text without knowing of sources.
+    # C-PAGE-71: the API changes a text without its source.
     mod = published_mod(site)
     write(author, mod, PLAIN, "text")
     with site.databases.write_session.begin() as session:
@@ -240,7 +240,7 @@ def test_a_published_mod_begins_with_a_new_version(site: Site, author: Site) -> 
 
 
 def test_a_published_mod_without_its_file_has_its_page(site: Site, author: Site) -> None:
-    # C-PAGE-72: rows that older code or an operator left so.
+    # C-PAGE-72: rows that an operator left so.
     (mod_id,) = insert_mods(site, [{"owner": OWNER, "title": "Without"}])
     assert form_at(author.get(f"/Modhub/mine/{mod_id}"), f"/Modhub/mine/{mod_id}/code")["version"].value == ""
 

@@ -19,7 +19,7 @@ from modhub.catalogue.pictures import maker
 from modhub.catalogue.pictures.child import CHILD_FAILED, Decoder, DecodingFailed, DerivedFile, DerivedPictures
 from modhub.catalogue.pictures.maker import LEASE, MAX_ATTEMPTS, PictureMaker
 from modhub.catalogue.pictures.models import PictureFile, PictureSet, PictureTask
-from modhub.catalogue.pictures.services import picture_damage
+from modhub.catalogue.pictures.services import forget_deleted_images, picture_damage
 from modhub.db import now
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import (
@@ -33,7 +33,6 @@ from modhub_testing.mods import (
     upload_asset,
 )
 from modhub_testing.pages import form_at, new_visitor
-from modhub_testing.workers import run_worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -274,22 +273,14 @@ def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(
     assert task.due_at > now()
 
 
-def test_what_an_earlier_version_did_is_made_up_for(site: Site) -> None:
-    # C-PIC-6
-    kept, gone = published_mod(site), published_mod(site)
-    add_image(site, kept)
-    number = int(add_image(site, gone)["url"].rpartition("/")[2])
-    worker = worker_of(site, FakeDecoder())
-    while worker.make_next():
-        pass
+def test_pictures_of_no_image_are_damage(site: Site) -> None:
+    # C-PIC-7
+    number = int(add_image(site, published_mod(site))["url"].rpartition("/")[2])
+    assert worker_of(site, FakeDecoder()).make_next()
     with site.databases.write_session.begin() as session:
-        session.execute(delete(PictureFile))
-        session.execute(delete(PictureSet).where(PictureSet.asset_id != number))
         session.execute(delete(Asset).where(Asset.id == number))
         assert list(picture_damage(session)) == [f"Image {number} was deleted, but its pictures were not."]
-    assert run_worker(site.registry, "missing pictures")
-    assert (site.count_rows(PictureSet), site.count_rows(PictureTask)) == (0, 1)
-    with site.databases.readonly_session() as session:
+        assert forget_deleted_images(session) == 1
         assert list(picture_damage(session)) == []
 
 

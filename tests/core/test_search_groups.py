@@ -187,7 +187,6 @@ def test_changes_are_seen_at_once(site: Site) -> None:
 
 
 def test_an_index_that_triggers_keep_follows_every_write(site: Site) -> None:
-    # Code of the previous release rewrites copies without knowing the index.
     mod = published_mod(site, title="Minimap", description="<p>before</p>")
     document = site.get(mod_address(mod)).body.replace(b"before", b"after")
     with site.databases.write_session.begin() as session:

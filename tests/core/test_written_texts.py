@@ -143,7 +143,7 @@ def test_a_line_with_a_sign_is_shown_as_typed_and_gets_a_second_one(site: Site) 
 
 
 def test_a_source_of_another_description_is_not_shown(site: Site) -> None:
-    # C-PAGE-27: code of the previous version changes a description without knowing of sources.
+    # C-PAGE-27: the API changes a description without its source.
     author = new_visitor(site, OWNER)
     page = make_mod_by_form(author, title="A", description=MARKDOWN, format="markdown")
     mod = {"id": int(page.request.path.rpartition("/")[2])}

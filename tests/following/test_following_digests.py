@@ -1,6 +1,5 @@
 """Digests: who gets them, each change once, in which language, and how they are left."""
 
-import hmac
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -15,7 +14,6 @@ from modhub_auth.account_blocking import block_accounts
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import EmailEntry
 from modhub_auth.models import Account, OutgoingEmail
-from modhub_auth.signin.access_tokens import derive_key
 from modhub_following import worker
 from modhub_following.contacts import LeaveTokens
 from modhub_following.digests import DigestMaker
@@ -248,18 +246,6 @@ def test_tokens_belong_to_one_reader_and_outlive_a_new_secret(site: Site) -> Non
     set_reader(site, 7, "b" * 32)
     with site.databases.readonly_session() as session:
         assert LeaveTokens([old]).account_of(token, session) is None
-
-
-def test_links_of_rows_that_older_code_made_stay_valid(site: Site) -> None:
-    """Their emails may be a year old; for a reader that has a random id they are not valid."""
-    # C-TOK-8
-    secret = "s" * 32
-    old = f"7.{hmac.digest(derive_key(secret, 'leave digests'), b'7', 'sha256').hex()[:32]}"
-    for random_id, account_id in (("", 7), ("a" * 32, None)):
-        set_reader(site, 7, random_id)
-        with site.databases.readonly_session() as session:
-            assert LeaveTokens([secret]).account_of(old, session) == account_id
-    assert LeaveTokens([secret]).make(7, "") == old
 
 
 def test_a_digest_is_in_the_language_that_was_used(site: Site, ada: Person, bob: Person) -> None:

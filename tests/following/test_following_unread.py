@@ -123,7 +123,7 @@ def test_what_came_after_the_page_stays_unread(site: Site, ada: Person, bob: Per
     late.submit(status=303)
     ada.upload(first, "3")
     assert unread(bob) == "1"  # nobody marks the future
-    with site.databases.write_session.begin() as session:  # a row of older code
+    with site.databases.write_session.begin() as session:
         session.execute(update(Reader).values(seen_at=None))
     assert unread(bob) == "2"
 

@@ -7,17 +7,16 @@ child process, and stores the pictures as files of their own.
 from pyramid.config import Configurator
 
 from modhub.catalogue.pictures import services
-from modhub.catalogue.pictures.maker import MISSING_PICTURE_SECONDS, PICTURE_SECONDS, PictureWorkers
+from modhub.catalogue.pictures.maker import PICTURE_SECONDS, make_all_pictures
 from modhub.catalogue.pictures.squares import SquarePictures
 from modhub.interfaces import ISquarePictures
 
 
 def includeme(config: Configurator) -> None:
-    """Declare the workers and the service, and let ``modhub-admin verify`` check the rows."""
-    workers, squares = PictureWorkers(), SquarePictures()
+    """Declare the worker and the service, and let ``modhub-admin verify`` check the rows."""
+    squares = SquarePictures()
     config.add_service(ISquarePictures, squares)
     config.add_service(SquarePictures, squares)
-    config.add_worker("pictures", workers.make_all, PICTURE_SECONDS)
-    config.add_worker("missing pictures", workers.clean_up, MISSING_PICTURE_SECONDS)
+    config.add_worker("pictures", make_all_pictures, PICTURE_SECONDS)
     config.add_maintenance("pictures", services.picture_damage)
     config.include("modhub.catalogue.pictures.commands")

@@ -16,7 +16,6 @@ from sqlalchemy import Update, delete, select, update
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue.idempotency import delete_expired_keys
 from modhub.catalogue.models import Asset
 from modhub.catalogue.pictures import services
 from modhub.catalogue.pictures.child import CHILD_FAILED, MAX_OUTPUT, Decoder, DecodingFailed, DerivedPictures
@@ -32,7 +31,6 @@ PAUSE: Final = timedelta(seconds=30)
 MAX_ATTEMPTS: Final = 3
 """Attempts whose child failed, or whose process was killed, before the image is given up."""
 PICTURE_SECONDS: Final = 1.0
-MISSING_PICTURE_SECONDS: Final = 600.0
 CANDIDATES: Final = 10
 """Due tasks that a worker looks at, of which others may be faster to claim some."""
 
@@ -153,27 +151,10 @@ class PictureMaker:
         self._update(update(PictureTask).where(PictureTask.asset_id == task.asset_id).values(due))
 
 
-class PictureWorkers:
-    """The workers of a process: one makes pictures, the other looks for images without."""
-
-    def __init__(self) -> None:
-        self._highest_known = 0
-
-    @staticmethod
-    def make_all(registry: Any) -> None:
-        """Make all pictures that are due."""
-        store = find_optional_service(registry, BlobStore)
-        if store is not None:
-            maker = PictureMaker(find_service(registry, Databases), store, is_stopping=lambda: is_stopping(registry))
-            while not is_stopping(registry) and maker.make_next():
-                pass
-
-    def clean_up(self, registry: Any) -> None:
-        """Queue images that were uploaded, and delete pictures of images that were deleted, by an earlier version.
-
-        Besides, delete keys of repeatable calls that have expired.
-        """
-        with find_service(registry, Databases).write_session.begin() as session:
-            self._highest_known = services.queue_missing(session, self._highest_known)
-            services.forget_deleted_images(session)
-            delete_expired_keys(session)
+def make_all_pictures(registry: Any) -> None:
+    """Make all pictures that are due."""
+    store = find_optional_service(registry, BlobStore)
+    if store is not None:
+        maker = PictureMaker(find_service(registry, Databases), store, is_stopping=lambda: is_stopping(registry))
+        while not is_stopping(registry) and maker.make_next():
+            pass

@@ -1,7 +1,6 @@
 """The tables of derived pictures. Rows refer to images by their asset ids, which are never used again.
 
-They have no foreign key to the image: code of an earlier version deletes images without knowing these tables. What it
-leaves behind is removed by :func:`modhub.catalogue.pictures.services.forget_deleted_images`.
+They have no foreign key to the image.
 """
 
 from datetime import datetime

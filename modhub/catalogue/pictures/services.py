@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from sqlalchemy import ColumnElement, Select, delete, exists, func, literal, select
+from sqlalchemy import Select, delete, exists, func, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -24,27 +24,14 @@ def queue_pictures(session: Session, asset: Asset) -> None:
         session.add(PictureTask(asset_id=asset.id, due_at=now()))
 
 
-def queue_missing(session: Session, above: int = 0) -> int:
-    """Ask for the pictures of every image with an id above ``above`` that was never asked for.
-
-    Returns the highest id of an image, to continue from. Code of an earlier version uploads images without asking.
-    """
-    is_unknown = ~exists().where(PictureSet.asset_id == Asset.id) & ~exists().where(PictureTask.asset_id == Asset.id)
-    return _queue(session, above, is_unknown)
-
-
-def queue_all(session: Session) -> int:
-    """Ask for the pictures of every image, also of those that have some; returns as `queue_missing`."""
-    return _queue(session, 0, ~exists().where(PictureTask.asset_id == Asset.id))
-
-
-def _queue(session: Session, above: int, is_selected: ColumnElement[bool]) -> int:
-    chosen = select(Asset.id, literal(to_micros(now())), literal(0)).where(Asset.id > above, _IS_IMAGE, is_selected)
+def queue_all(session: Session) -> None:
+    """Ask for the pictures of every image, also of those that have some."""
+    is_unasked = ~exists().where(PictureTask.asset_id == Asset.id)
+    chosen = select(Asset.id, literal(to_micros(now())), literal(0)).where(_IS_IMAGE, is_unasked)
     insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
     queued = insert(PictureTask).from_select(["asset_id", "due_at", "attempts"], chosen)
-    # Several processes start at the same time.
+    # Others may ask at the same time.
     session.execute(queued.on_conflict_do_nothing())
-    return session.scalar(select(func.max(Asset.id))) or 0
 
 
 def count_images(session: Session) -> int:
@@ -115,10 +102,7 @@ def forget_pictures(session: Session, asset_ids: Iterable[int] | Select[int]) ->
 
 
 def forget_deleted_images(session: Session) -> int:
-    """Delete the pictures of images that are gone, and return their number.
-
-    Code of an earlier version, running beside this one during an upgrade, deletes images without their pictures.
-    """
+    """Delete the pictures of images that are gone, and return their number."""
     gone = session.scalars(select(PictureSet.asset_id).where(_NO_IMAGE)).all()
     for batch in bulk.batches(gone):
         forget_pictures(session, batch)

@@ -211,7 +211,7 @@ def _create_mods() -> None:
         sa.Column("mod_id", ID, nullable=False),
         sa.Column("account_id", sa.BigInteger(), nullable=False),
         sa.Column("value", sa.SmallInteger(), nullable=False),
-        sa.Column("cast_at", sa.BigInteger()),
+        sa.Column("cast_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["mod_id"], ["core_mod.id"], name="fk_core_vote_mod_id_core_mod"),
         sa.PrimaryKeyConstraint("mod_id", "account_id", name="pk_core_vote"),
     )

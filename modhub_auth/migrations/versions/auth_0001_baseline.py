@@ -16,7 +16,7 @@ def upgrade() -> None:
         sa.Column("id", ID, nullable=False),
         sa.Column("kind", sa.String(8), nullable=False),
         sa.Column("display_name", sa.String(80), nullable=False),
-        sa.Column("folded_name", sa.Text()),
+        sa.Column("folded_name", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("blocked_at", sa.BigInteger()),
         sa.Column("block_reason", sa.String(200)),
@@ -90,7 +90,7 @@ def upgrade() -> None:
         sa.Column("verified", sa.Boolean(), nullable=False),
         sa.Column("password_hash", sa.String(255)),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("random_id", sa.String(32)),
+        sa.Column("random_id", sa.String(32), nullable=False),
         sa.ForeignKeyConstraint(
             ["account_id"], ["auth_account.id"], name="fk_auth_login_account_id_auth_account", ondelete="CASCADE"
         ),

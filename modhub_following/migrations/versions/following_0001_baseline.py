@@ -39,7 +39,7 @@ def upgrade() -> None:
         sa.Column("frequency", sa.String(6), nullable=False),
         sa.Column("language", sa.String(20), nullable=False),
         sa.Column("sent_at", sa.BigInteger()),
-        sa.Column("random_id", sa.String(32), server_default="", nullable=False),
+        sa.Column("random_id", sa.String(32), nullable=False),
         sa.Column("seen_at", sa.BigInteger()),
         sa.Column("feed_hash", sa.String(64)),
         sa.Column("feed_made_at", sa.BigInteger()),
