@@ -5,4 +5,4 @@ Read it in this order: :mod:`modhub_get.commands` (what a client does), :mod:`mo
 (downloads that survive bad connections), :mod:`modhub_get.folder` (how files are put in place). Standard library only.
 """
 
-__version__ = "1.1.0"
+__version__ = "2.0.0"

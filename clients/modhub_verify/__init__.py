@@ -5,4 +5,4 @@ this order: :mod:`modhub_verify.checks` (what a check is), :mod:`modhub_verify.r
 :mod:`modhub_verify.service` (how they call), :mod:`modhub_verify.parts` (all checks). Standard library only.
 """
 
-__version__ = "1.1.0"
+__version__ = "2.0.0"
