@@ -22,7 +22,7 @@ from modhub.db import Databases, bulk, now, to_micros
 from modhub.http.payload import encode
 
 KEPT_FOR: Final = timedelta(hours=24)
-EXPIRY_SECONDS: Final = 600.0
+KEY_EXPIRY_SECONDS: Final = 600.0
 _KEY: Final = re.compile(r"[ -~]{1,255}")
 _INSERT: Final = text(
     "INSERT INTO core_idempotency_key (key_sha256, content_sha256, mod_id, used_at)"
@@ -93,4 +93,4 @@ def delete_expired_keys(registry: Any) -> None:
 
 def includeme(config: Configurator) -> None:
     """Declare the worker."""
-    config.add_worker("expired keys", delete_expired_keys, EXPIRY_SECONDS)
+    config.add_worker("expired keys", delete_expired_keys, KEY_EXPIRY_SECONDS)
