@@ -85,6 +85,11 @@ class ModLookup:
         row = session.execute(_USE.where(Mod.owner == account_id)).one_or_none()
         return AccountUse() if row is None else _account_use(row)
 
+    def get_creation_times(self, session: Session, account_id: int, since: datetime) -> list[datetime]:
+        """Read them in one statement."""
+        times = select(Mod.created_at).where(Mod.owner == account_id, Mod.created_at > since)
+        return list(session.scalars(times.order_by(Mod.created_at.desc())))
+
     def get_use_of_accounts(self, session: Session) -> dict[int, AccountUse]:
         """Count in one statement; an account without mods is absent."""
         return {row.owner: _account_use(row) for row in session.execute(_USE)}

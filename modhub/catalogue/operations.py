@@ -37,6 +37,9 @@ NO_FILE: Final = Refusal(400, "invalid_input", "An empty body, a multipart form,
 NO_FURTHER_MOD: Final = Refusal(
     403, "quota", "Where the operator has set quotas: the account has as many mods as it may have.", QuotaDocument
 )
+NO_MOD_TODAY: Final = Refusal(
+    429, "quota", "Where the operator has set quotas: the account is new, and has made as many mods in a day as it may."
+)
 NO_FURTHER_UPLOAD: Final = Refusal(
     429, "quota", "Where the operator has set quotas: the account has uploaded as many files in an hour as it may."
 )
@@ -97,6 +100,7 @@ CREATE_MOD: Final = Operation(
         ),
         Refusal(401, "unauthorized", "No valid token; or the mod that this key has made was deleted."),
         NO_FURTHER_MOD,
+        NO_MOD_TODAY,
         KEY_USED,
         KEY_IN_USE,
     ),

@@ -69,6 +69,9 @@ class IMods(Protocol):
     def get_use(self, session: Any, account_id: int) -> AccountUse:
         """What the mods of one account take up, drafts and hidden mods included; in one statement."""
 
+    def get_creation_times(self, session: Any, account_id: int, since: datetime) -> list[datetime]:
+        """When the account created those of its mods that it has created after ``since``, the last one first."""
+
     def get_use_of_accounts(self, session: Any) -> dict[int, AccountUse]:
         """What the mods of each account take up; without accounts that have none. For commands: it reads all mods."""
 

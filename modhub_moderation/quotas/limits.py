@@ -24,6 +24,10 @@ TOO_MANY_BYTES: Final = N_(
 TOO_MANY_UPLOADS: Final = N_(
     "Your account has made its uploads of the last hour: %(limit)s of %(limit)s. Try again in %(minutes)s min."
 )
+TOO_MANY_MODS_TODAY: Final = N_(
+    "Your account is new and has made its mods of the last day: %(limit)s of %(limit)s. Try again in %(hours)s h."
+)
+DAY: Final = timedelta(days=1)
 
 
 class Quota(NamedTuple):
@@ -33,8 +37,9 @@ class Quota(NamedTuple):
     bytes: int | None
     uploads: int | None
     """Files within an hour."""
+    mods_a_day: int | None
     new_until: datetime | None
-    """Until when the account is new, if its limits are lower until then."""
+    """Until when ``mods_a_day`` applies."""
 
 
 class QuotaKeeper:
@@ -47,46 +52,49 @@ class QuotaKeeper:
     @property
     def has_limits(self) -> bool:
         """Whether any account may have a limit."""
-        settings = self._registry.settings
-        names = ("mods", "megabytes", "uploads")
-        is_new = bool(settings["modhub_moderation.new_days"])
-        return any(
-            settings[f"modhub_moderation.quota_{name}"] or (is_new and settings[f"modhub_moderation.new_quota_{name}"])
-            for name in names
-        )
+        return any(map(self._limit, ("quota_mods", "quota_megabytes", "quota_uploads"))) or self._limits_new_accounts()
 
     def quota_of(self, account_id: int) -> Quota:
-        """The limits of an account: of two that apply the lower one."""
-        settings = self._registry.settings
+        """The limits of an account."""
+        megabytes = self._limit("quota_megabytes")
         new_until = self._new_until(account_id)
-        names = ("mods", "megabytes", "uploads")
-        usual = [settings[f"modhub_moderation.quota_{name}"] for name in names]
-        when_new = [settings[f"modhub_moderation.new_quota_{name}"] if new_until else 0 for name in names]
-        mods, megabytes, uploads = (
-            min((limit for limit in limits if limit), default=None) for limits in zip(usual, when_new, strict=True)
+        return Quota(
+            self._limit("quota_mods"),
+            megabytes and megabytes * MB,
+            self._limit("quota_uploads"),
+            self._limit("new_mods") if new_until else None,
+            new_until,
         )
-        is_lower = [mods, megabytes, uploads] != [limit or None for limit in usual]
-        return Quota(mods, megabytes and megabytes * MB, uploads, new_until if is_lower else None)
+
+    def _limit(self, name: str) -> int | None:
+        return self._registry.settings[f"modhub_moderation.{name}"] or None
+
+    def _limits_new_accounts(self) -> bool:
+        return bool(self._limit("new_days") and self._limit("new_mods"))
 
     def _new_until(self, account_id: int) -> datetime | None:
-        days = self._registry.settings["modhub_moderation.new_days"]
-        if not days:
+        if not self._limits_new_accounts():
             return None
         profile = find_service(self._registry, IProfiles).get_profiles({account_id}).get(account_id)
-        until = None if profile is None else profile.since + timedelta(days=days)
+        days = timedelta(days=self._registry.settings["modhub_moderation.new_days"])
+        until = None if profile is None else profile.since + days
         return until if until is not None and until > now() else None
 
     def check_mods(self, session: Session, account_id: int) -> None:
-        """403 ``quota`` if the account may have no further mod."""
-        limit = self.quota_of(account_id).mods
-        if limit is None:
+        """403 ``quota`` if the account may have no further mod, 429 ``quota`` if it is new and may have none today."""
+        quota = self.quota_of(account_id)
+        if quota.mods is None and quota.mods_a_day is None:
             return
         services.lock_quota(session, account_id)
-        used = find_service(self._registry, IMods).get_use(session, account_id).mods
-        if used >= limit:
-            raise self._refused(
-                ApiError(403, "quota", TOO_MANY_MODS, values={"used": used, "limit": limit}, limit=limit, used=used)
-            )
+        mods = find_service(self._registry, IMods)
+        if quota.mods is not None and (used := mods.get_use(session, account_id).mods) >= quota.mods:
+            values = {"used": used, "limit": quota.mods}
+            raise self._refused(ApiError(403, "quota", TOO_MANY_MODS, values=values, **values))
+        if quota.mods_a_day is not None:
+            times = mods.get_creation_times(session, account_id, now() - DAY)
+            if len(times) >= quota.mods_a_day:
+                free_at = times[quota.mods_a_day - 1] + DAY
+                raise self._refused(_too_early(TOO_MANY_MODS_TODAY, quota.mods_a_day, free_at))
 
     def check_file(self, session: Session, account_id: int, size: int, replaced: int) -> None:
         """413 if the file would take the account above its bytes, 429 ``quota`` after too many uploads within an hour.
@@ -107,18 +115,21 @@ class QuotaKeeper:
     def check_uploads(self, session: Session, account_id: int, most: int) -> None:
         """429 ``quota`` if the account has uploaded as many files within an hour as it may."""
         free_at = services.next_upload_at(session, account_id, most)
-        if free_at is None:
-            return
-        seconds = max(1, math.ceil((free_at - now()).total_seconds()))
-        values = {"limit": most, "minutes": math.ceil(seconds / 60)}
-        headers = {"Retry-After": str(seconds)}
-        extra = {"limit": most, "retryAfterSeconds": seconds}
-        raise self._refused(ApiError(429, "quota", TOO_MANY_UPLOADS, values=values, headers=headers, **extra))
+        if free_at is not None:
+            raise self._refused(_too_early(TOO_MANY_UPLOADS, most, free_at))
 
     def _refused(self, error: ApiError) -> ApiError:
         log_event("quota reached", status=error.status)
         self.refusals.add("quota")
         return error
+
+
+def _too_early(message: str, limit: int, free_at: datetime) -> ApiError:
+    """429 with the time after which the account may go on."""
+    seconds = max(1, math.ceil((free_at - now()).total_seconds()))
+    values = {"limit": limit, "minutes": math.ceil(seconds / 60), "hours": math.ceil(seconds / 3600)}
+    headers = {"Retry-After": str(seconds)}
+    return ApiError(429, "quota", message, values=values, headers=headers, limit=limit, retryAfterSeconds=seconds)
 
 
 def _too_many_bytes(limit: int, used: int, size: int) -> ApiError:

@@ -19,7 +19,7 @@ def quota_panel(_context: Any, request: Request) -> Markup | None:
         return None
     account_id: int = request.authenticated_userid
     quota = keeper.quota_of(account_id)
-    if (quota.mods, quota.bytes, quota.uploads) == (None, None, None):
+    if quota == (None, None, None, None, None):
         return None
     # The page of a refused form shows what is stored, not what was refused.
     with request.databases.readonly_session() as session:

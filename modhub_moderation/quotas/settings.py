@@ -20,20 +20,6 @@ QUOTA_SETTINGS: Final = (
         "0",
         "files that an account may upload to its mods within an hour; 0: any number",
     ),
-    Setting(
-        "modhub_moderation.new_days",
-        whole,
-        "0",
-        "days during which an account is new, so that the three settings below apply too; 0: none is",
-    ),
-    Setting("modhub_moderation.new_quota_mods", whole, "0", "as quota_mods, for new accounts; the lower one counts"),
-    Setting(
-        "modhub_moderation.new_quota_megabytes",
-        whole,
-        "0",
-        "as quota_megabytes, for new accounts; the lower one counts",
-    ),
-    Setting(
-        "modhub_moderation.new_quota_uploads", whole, "0", "as quota_uploads, for new accounts; the lower one counts"
-    ),
+    Setting("modhub_moderation.new_days", whole, "0", "days during which an account is new; 0: none is"),
+    Setting("modhub_moderation.new_mods", whole, "0", "mods that a new account may make within a day; 0: any number"),
 )

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from modhub.catalogue import owner_views
+from modhub.catalogue.models import Mod
 from modhub.catalogue.request_schemas import NewMod
 from modhub.catalogue.services import create_mod
 from modhub.content.limits import MB
@@ -191,29 +192,28 @@ def test_an_upload_at_the_limit_is_refused_before_it_is_read(begin: Begin, monke
         upload(site, bearer, mod, status=429)
 
 
-def test_new_accounts_have_the_lower_limit_until_they_are_older(begin: Begin) -> None:
+@pytest.mark.postgres
+def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin: Begin) -> None:
     # C-QUO-5
-    site = begin(quota_mods="3", new_days="7", new_quota_mods="1", new_quota_uploads="1", new_quota_megabytes="1")
+    site = begin(new_days="7", new_mods="2")
     account_id, bearer = register(site)
-    mod = create(site, bearer)
-    assert create(site, bearer, 403)["limit"] == 1
-    upload(site, bearer, mod)
-    upload(site, bearer, mod, status=429)
+    first = create(site, bearer)
+    create(site, bearer)
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Mod).where(Mod.id == first["id"]).values(created_at=now() - timedelta(hours=20)))
+    refused = site.post_json("/api/modhub", {"title": "A mod"}, headers=bearer, status=429)
+    assert (refused.json["error"], refused.json["limit"]) == ("quota", 2)
+    assert 3 * 3600 < refused.json["retryAfterSeconds"] <= 4 * 3600
+    assert refused.headers["Retry-After"] == str(refused.json["retryAfterSeconds"])
+    assert "2 of 2. Try again in 4 h." in refused.json["message"]
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Mod).where(Mod.id == first["id"]).values(created_at=now() - timedelta(hours=25)))
+    create(site, bearer)
+    create(site, bearer, 429)
     with site.databases.write_session.begin() as session:
         older = now() - timedelta(days=7, seconds=1)
         session.execute(update(Account).where(Account.id == account_id).values(created_at=older))
-    upload(site, bearer, mod, kind="code", size=MB + 1, version="1")
     create(site, bearer)
-    create(site, bearer)
-    assert create(site, bearer, 403)["limit"] == 3
-
-
-def test_a_new_account_never_has_more_than_others(begin: Begin) -> None:
-    # C-QUO-5
-    site = begin(quota_mods="1", new_days="7", new_quota_mods="2")
-    _, bearer = register(site)
-    create(site, bearer)
-    assert create(site, bearer, 403)["limit"] == 1
 
 
 def test_a_publisher_key_counts_as_its_account(begin: Begin) -> None:
@@ -254,30 +254,31 @@ def test_uploads_at_once_do_not_get_beyond_a_limit(begin: Begin, setting: str, l
     assert sorted(statuses) == [201, 201, *[refusal] * (CALLERS - 2)]
 
 
+@pytest.mark.parametrize("settings", [{"quota_mods": "2"}, {"new_days": "1", "new_mods": "2"}], ids=["all", "new"])
 @pytest.mark.postgres
 @pytest.mark.usefixtures("patience")
-def test_mods_created_at_once_do_not_get_beyond_the_limit(begin: Begin) -> None:
+def test_mods_created_at_once_do_not_get_beyond_the_limit(begin: Begin, settings: dict[str, str]) -> None:
     # C-QUO-6
-    site = begin(quota_mods="2")
+    site = begin(**settings)
     _, bearer = register(site)
 
     def make() -> Any:
         return site.post_json("/api/modhub", {"title": "A mod"}, headers=bearer, expect_errors=True).status_int
 
     statuses = at_once([make] * CALLERS)
-    assert sorted(statuses) == [201, 201, *[403] * (CALLERS - 2)]
+    assert sorted(statuses) == [201, 201, *[403 if "quota_mods" in settings else 429] * (CALLERS - 2)]
 
 
 def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin: Begin) -> None:
     # C-QUO-7
-    site = begin(quota_mods="1", quota_megabytes="1", quota_uploads="2", new_days="9", new_quota_mods="1")
+    site = begin(quota_mods="1", quota_megabytes="1", quota_uploads="2")
     visitor = visitor_of(site)
     page = make_mod_by_form(visitor)
     send_file_by_form(page, "images", "a.png", PNG).follow(status=200)
     shown = visitor.get("/Modhub/mine")
     figures = [item.text for item in shown.html.select("section[aria-labelledby=quota] dd")]
     assert figures == ["1 of 1", "8 bytes of 1\xa0MB", "1 of 2"]
-    assert "new_account" not in messages_on(shown)  # no limit is lower
+    assert "new_account" not in messages_on(shown)
     refused_page = form_at(visitor.get("/Modhub/mine/new"), "/Modhub/mine/new")
     refused_page["title"] = "Kept"
     refused = refused_page.submit(status=403)
@@ -295,11 +296,11 @@ def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin: Be
 
 def test_a_new_account_reads_until_when_it_is_new(begin: Begin) -> None:
     # C-QUO-7
-    site = begin(new_days="9", new_quota_mods="1")
+    site = begin(new_days="9", new_mods="3")
     shown = visitor_of(site).get("/Modhub/mine")
     assert messages_on(shown)[-3:] == ["quota", "new_account", "no_mods"]
     day = now() + timedelta(days=9)
-    assert f"From {day.day} {day:%B %Y} on" in shown
+    assert f"3 mods a day until {day.day} {day:%B %Y}." in shown
 
 
 @pytest.mark.postgres
