@@ -20,20 +20,19 @@ from modhub_downloads.popularity import POPULAR_LOOK_SECONDS, update_popular
 from modhub_downloads.read_service import DownloadReader
 from modhub_downloads.reconciliation import find_wrong_counts
 from modhub_downloads.resources import DownloadsResource
-from modhub_downloads.settings import DOWNLOAD_SETTINGS
-from modhub_downloads.worker import NIGHT_SECONDS, DownloadWriter, run_night, write_counts
+from modhub_downloads.worker import NIGHT_SECONDS, WRITE_SECONDS, DownloadWriter, run_night, write_counts
 
 
 def verify_counts(registry: Any, session: Session) -> Iterator[str]:
     """Yield a sentence for each wrong count; for ``modhub-admin verify``."""
     for wrong in find_wrong_counts(session, find_service(registry, IMods)):
-        yield f"{wrong}; correct it by modhub-admin downloads reconcile."
+        yield f"{wrong}; the service corrects it in the night."
 
 
 def _register_services(config: Configurator) -> None:
     registry = config.registry
     databases = find_service(registry, Databases)
-    counter = DownloadCounter(registry.settings["modhub_downloads.waiting_most"])
+    counter = DownloadCounter()
     config.add_service(DownloadCounter, counter)
     config.add_service(DownloadWriter, DownloadWriter(databases, find_service(registry, IMods), counter))
     config.add_service(DownloadReader, DownloadReader(databases.raw_queries))
@@ -52,17 +51,15 @@ def _add_metrics(config: Configurator) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the services, the subscribers, the address, the panels, the orders, the command and the views."""
+    """Register the services, the subscribers, the address, the panels, the orders and the views."""
     config.include("modhub")
     config.add_feature("modhub_downloads", "Download counts")
-    config.declare_settings("modhub_downloads.", DOWNLOAD_SETTINGS)
     config.add_migrations("modhub_downloads", "modhub_downloads:migrations", "downloads_")
     _register_services(config)
     _add_metrics(config)
     config.add_subscriber(count_download, DownloadStarted)
     config.add_subscriber(subscribers.delete_counts_of_mods, ModsDeleted)
-    write_seconds = config.registry.settings["modhub_downloads.write_seconds"]
-    config.add_worker("download counts", write_counts, write_seconds, at_stop=True)
+    config.add_worker("download counts", write_counts, WRITE_SECONDS, at_stop=True)
     config.add_worker("download days", run_night, NIGHT_SECONDS, alone=True)
     config.add_worker("popular mods", update_popular, POPULAR_LOOK_SECONDS, alone=True)
     config.add_child(IMod, "downloads", DownloadsResource)
@@ -77,5 +74,4 @@ def includeme(config: Configurator) -> None:
     documentation = documentation_section("modhub_downloads:templates/documentation.jinja2")
     config.add_panel("documentation", "downloads", documentation, order=25)
     config.add_translation_dirs("modhub_downloads:locale")
-    config.include("modhub_downloads.commands")
     config.scan("modhub_downloads.views")

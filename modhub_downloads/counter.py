@@ -20,11 +20,13 @@ class CountedDownload(NamedTuple):
     version: str
 
 
-class DownloadCounter:
-    """Collects the downloads of one process, each once; at most ``most``, so that memory is bounded."""
+WAITING_MOST: Final = 20_000
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+
+class DownloadCounter:
+    """Collects the downloads of one process, each once; at most `WAITING_MOST`, so that memory is bounded."""
+
+    def __init__(self) -> None:
         self._waiting: dict[CountedDownload, None] = {}
         self._lock = Lock()
         self.written = 0
@@ -35,7 +37,7 @@ class DownloadCounter:
     def add(self, download: CountedDownload) -> None:
         """Count a download unless it waits already."""
         with self._lock:
-            if len(self._waiting) < self._most:
+            if len(self._waiting) < WAITING_MOST:
                 self._waiting[download] = None
             elif download not in self._waiting:
                 self.lost += 1

@@ -17,6 +17,7 @@ from modhub_downloads.reconciliation import reconcile
 from modhub_downloads.services import close_days, delete_hashes, write_downloads
 
 log = logging.getLogger(__name__)
+WRITE_SECONDS: Final = 5.0
 NIGHT_SECONDS: Final = 60.0
 """How often a process looks whether a day is over."""
 

@@ -22,7 +22,6 @@ from modhub_following.interfaces import IFollowing
 from modhub_following.personal_data import collect_following
 from modhub_following.read_service import FollowReader
 from modhub_following.resources import AuthorFollow, FollowingResource, GameFollow, ModFollow
-from modhub_following.settings import FOLLOWING_SETTINGS
 from modhub_following.worker import LOOK_SECONDS, queue_digests
 
 
@@ -40,10 +39,9 @@ def _add_subscribers(config: Configurator) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the services, resources, panels, subscribers, the command and the pages."""
+    """Register the services, resources, panels, subscribers, the worker and the pages."""
     config.include("modhub")
     config.add_feature("modhub_following", "Following", requires=("modhub_auth",))
-    config.declare_settings("modhub_following.", FOLLOWING_SETTINGS)
     config.add_migrations("modhub_following", "modhub_following:migrations", "following_")
     registry = config.registry
     tokens = LeaveTokens(registry.settings["modhub.secret"])
@@ -66,8 +64,6 @@ def includeme(config: Configurator) -> None:
     config.add_static("modhub_following:static")
     config.add_translation_dirs("modhub_following:locale")
     _add_subscribers(config)
-    if registry.settings["modhub_following.digests"]:
-        config.add_worker("digests", queue_digests, LOOK_SECONDS, alone=True)
-    config.include("modhub_following.commands")
+    config.add_worker("digests", queue_digests, LOOK_SECONDS, alone=True)
     config.scan("modhub_following.pages")
     config.scan("modhub_following.private_feed")

@@ -1,7 +1,6 @@
 """Digests: emails about new versions, each version once (modhub_following/README.md)."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -23,11 +22,9 @@ PERIODS: Final = {Frequency.DAILY: timedelta(hours=23), Frequency.WEEKLY: timede
 RELEASE_BATCH: Final = 100
 READER_BATCH: Final = 200
 
-Sessions = Callable[[], AbstractContextManager[Session]]
-
 
 class SentDigest(NamedTuple):
-    """A digest that was queued, or would be."""
+    """A digest that was queued."""
 
     account_id: int
     frequency: str
@@ -44,49 +41,33 @@ def _is_due(time: datetime) -> Any:
 
 
 class DigestMaker:
-    """Looks up who follows what is new, and queues emails; for the command and for the server's own schedule."""
+    """Looks up who follows what is new, and queues emails; for the worker."""
 
     def __init__(self, databases: Databases, registry: Any, outbox: Outbox, tokens: LeaveTokens) -> None:
-        self._databases = databases
+        self._begin = databases.write_session.begin
         self._registry = registry
         self._outbox = outbox
         self._tokens = tokens
 
-    def run(
-        self, *, settled: timedelta = timedelta(0), dry_run: bool = False, beat: Callable[[], object] = bool
-    ) -> list[SentDigest]:
+    def run(self, *, settled: timedelta = timedelta(0), beat: Callable[[], object] = bool) -> list[SentDigest]:
         """Queue the digests that are due, of versions that are at least ``settled`` old. Safe in several processes.
 
         ``beat`` is called before each of them.
         """
-        with self._sessions(dry_run=dry_run) as sessions:
-            with sessions() as session:
-                time = shared_now(session)
-            self._hand_out_all(sessions, time - settled)
-            return list(self._make_all(sessions, time, beat))
+        with self._begin() as session:
+            time = shared_now(session)
+        self._hand_out_all(time - settled)
+        return list(self._make_all(time, beat))
 
-    @contextmanager
-    def _sessions(self, *, dry_run: bool) -> Iterator[Sessions]:
-        """Yield what begins a transaction; for a dry run all are one, which is rolled back."""
-        if not dry_run:
-            yield self._databases.write_session.begin
-            return
-        session = self._databases.write_session()
-        try:
-            yield lambda: nullcontext(session)
-        finally:
-            session.rollback()
-            session.close()
-
-    def _hand_out_all(self, sessions: Sessions, until: datetime) -> None:
+    def _hand_out_all(self, until: datetime) -> None:
         """Look up the followers of each new version; a transaction for each, so that only one process does."""
         last = 0
         while True:
             newer = select(UploadedVersion.id).where(UploadedVersion.id > last, UploadedVersion.at <= until)
-            with sessions() as session:
+            with self._begin() as session:
                 ids = session.scalars(newer.order_by(UploadedVersion.id).limit(RELEASE_BATCH)).all()
             for release_id in ids:
-                with sessions() as session:
+                with self._begin() as session:
                     self._hand_out(session, release_id)
             if not ids:
                 return
@@ -116,16 +97,16 @@ class DigestMaker:
             rows = [{"account_id": account_id, **same} for account_id in batch]
             session.execute(insert_new(session, Pending).values(rows).on_conflict_do_nothing())
 
-    def _make_all(self, sessions: Sessions, time: datetime, beat: Callable[[], object]) -> Iterator[SentDigest]:
+    def _make_all(self, time: datetime, beat: Callable[[], object]) -> Iterator[SentDigest]:
         last = 0
         has_pending = exists().where(Pending.account_id == Reader.account_id)
         while True:
             due = select(Reader.account_id).where(_is_due(time), has_pending, Reader.account_id > last)
-            with sessions() as session:
+            with self._begin() as session:
                 ids = session.scalars(due.order_by(Reader.account_id).limit(READER_BATCH)).all()
             for account_id in ids:
                 beat()
-                with sessions() as session:
+                with self._begin() as session:
                     sent = self._make(session, account_id, time)
                 if sent is not None:
                     yield sent

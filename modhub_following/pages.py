@@ -71,8 +71,7 @@ def follow_submit(context: FollowTarget, request: Request) -> Redirect:
     else:
         if not _lock_target(request, context):
             raise not_found()
-        most = request.registry.settings["modhub_following.most"]
-        services.follow(session, account_id, target, most, translations_for(request).language)
+        services.follow(session, account_id, target, translations_for(request).language)
     from_list = request.POST.get("from") == "following"
     return Redirect(f"{FOLLOWING}#followed" if from_list else f"{context.address}#follow")
 

@@ -16,6 +16,7 @@ from modhub.db import bulk, now, shared_now
 from modhub_following.models import Follow, Frequency, Pending, Reader, TargetKind
 
 FEED_SECRET_BYTES: Final = 32
+MOST_FOLLOWS: Final = 1000
 
 
 class Target(NamedTuple):
@@ -43,16 +44,16 @@ def _is_target(account_id: int, target: Target) -> Any:
     return (Follow.account_id == account_id) & (Follow.kind == target.kind.value) & (Follow.key == target.key)
 
 
-def follow(session: Session, account_id: int, target: Target, most: int, language: str) -> None:
-    """Follow the target; nothing happens if the account follows it already. 409 beyond ``most``."""
+def follow(session: Session, account_id: int, target: Target, language: str) -> None:
+    """Follow the target; nothing happens if the account follows it already. 409 beyond `MOST_FOLLOWS`."""
     _lock_reader(session, account_id, language)
     if is_followed(session, account_id, target):
         return
-    if count_follows(session, account_id) >= most:
+    if count_follows(session, account_id) >= MOST_FOLLOWS:
         raise conflict(
             "too_many_follows",
             "You already follow %(count)s mods, authors and games. That is the limit.",
-            values={"count": most},
+            values={"count": MOST_FOLLOWS},
         )
     values = {
         "account_id": account_id,

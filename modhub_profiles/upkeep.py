@@ -19,8 +19,7 @@ from modhub_profiles.models import AuthorProfile, KeptPicture, ModLinks
 from modhub_profiles.read_service import ProfileReader, ShownProfile
 
 _EXAMPLES: Final = """\
-profile show 7                   what the author of /Modhub/by/7 says about themselves
-profile clear 7 --dry-run        says what would be deleted
+profile clear 7 --dry-run        what the author of /Modhub/by/7 says about themselves, and what would be deleted
 profile clear 7                  deletes the picture, the sentence and the links"""
 
 
@@ -48,7 +47,7 @@ def describe_pictures(session: Session, blob_ids: Collection[int]) -> dict[int, 
 
 
 def run_profile(admin: Any, arguments: argparse.Namespace) -> int:
-    """Show or clear a profile; 1 if the account has none."""
+    """Show and clear a profile; 1 if the account has none."""
     account, reader = arguments.account, admin.find_service(ProfileReader)
     profile = reader.profile_of(account)
     if profile == ShownProfile():
@@ -60,24 +59,23 @@ def run_profile(admin: Any, arguments: argparse.Namespace) -> int:
     else:
         has_picture = "yes" if profile.picture is not None else "no"
         admin.say(f"Sentence: {profile.sentence}\nLinks: {' '.join(profile.links)}\nPicture: {has_picture}")
-    if arguments.action == "clear":
-        with admin.writing(dry_run=arguments.dry_run) as (session, _):
-            services.clear_profile(session, account)
-            record(session, "profile cleared", "account", account)
-        if not arguments.json:
-            admin.say("Nothing was deleted." if arguments.dry_run else "Deleted.")
+    with admin.writing(dry_run=arguments.dry_run) as (session, _):
+        services.clear_profile(session, account)
+        record(session, "profile cleared", "account", account)
+    if not arguments.json:
+        admin.say("Nothing was deleted." if arguments.dry_run else "Deleted.")
     return 0
 
 
 def profile_arguments(parser: argparse.ArgumentParser) -> None:
-    """``show`` or ``clear``, the account, ``--json``, ``--dry-run``"""
-    parser.add_argument("action", choices=["show", "clear"], help="show what an author says, or delete all of it")
+    """``clear``, the account, ``--json``, ``--dry-run``"""
+    parser.add_argument("action", choices=["clear"], help="delete all that an author says about themselves")
     parser.add_argument("account", type=parse_count, help="the number of the account, as in /Modhub/by/7")
     add_json_option(parser)
-    add_dry_run_option(parser, "with clear: change nothing")
+    add_dry_run_option(parser, "show it, change nothing")
 
 
 def includeme(config: Configurator) -> None:
     """The command ``profile``."""
-    about = "show what an author says about themselves, or delete it"
+    about = "delete what an author says about themselves"
     config.add_command(AdminCommand("profile", about, profile_arguments, run_profile, examples=_EXAMPLES))

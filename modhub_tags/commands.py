@@ -15,20 +15,19 @@ from modhub_tags.read_service import TagReader
 _EXAMPLES: Final = """\
 tag list
 tag add speedrun --en Speedrun --de Speedrun
-tag title hud --en "Head-up display"
 tag remove speedrun --dry-run
 tag remove speedrun
 
-A tag that is removed leaves all mods."""
+`tag add` also changes the titles of a tag. A tag that is removed leaves all mods."""
 
 
 def run_tag(admin: Any, arguments: argparse.Namespace) -> int:
-    """``tag list|add|title|remove``"""
+    """``tag list|add|remove``"""
     if arguments.action == "list":
         return list_tags(admin, as_json=arguments.json)
     if not is_tag_name(arguments.name):
         raise StartRefused(f"a name has 1 to {TAG_NAME} of the characters a-z, 0-9 and -")
-    act = {"add": _add, "title": _title, "remove": _remove}[arguments.action]
+    act = {"add": _add, "remove": _remove}[arguments.action]
     with admin.writing(dry_run=arguments.dry_run) as (session, _):
         done, problem = act(session, arguments)
     if problem:
@@ -41,24 +40,14 @@ def run_tag(admin: Any, arguments: argparse.Namespace) -> int:
 
 def _add(session: Any, arguments: argparse.Namespace) -> tuple[str, str]:
     english = _cleaned(arguments.en)
-    is_new = services.add_tag(session, arguments.name, english, _cleaned(arguments.de or english))
-    return "added to the list", "" if is_new else f"The tag {arguments.name} is in the list already: use tag title."
-
-
-def _title(session: Any, arguments: argparse.Namespace) -> tuple[str, str]:
-    if arguments.en is None and arguments.de is None:
-        raise StartRefused("name a title: --en, --de or both")
-    titles = [None if title is None else _cleaned(title) for title in (arguments.en, arguments.de)]
-    return "titled", "" if services.title_tag(session, arguments.name, *titles) else _absent(arguments)
+    is_new = services.put_tag(session, arguments.name, english, _cleaned(arguments.de or english))
+    return "added to the list" if is_new else "titled", ""
 
 
 def _remove(session: Any, arguments: argparse.Namespace) -> tuple[str, str]:
     mods = services.remove_tag(session, arguments.name)
-    return f"removed from the list and from {mods} mods", _absent(arguments) if mods is None else ""
-
-
-def _absent(arguments: argparse.Namespace) -> str:
-    return f"There is no tag {arguments.name} in the list."
+    problem = f"There is no tag {arguments.name} in the list." if mods is None else ""
+    return f"removed from the list and from {mods} mods", problem
 
 
 def _cleaned(title: str) -> str:
@@ -82,22 +71,20 @@ def list_tags(admin: Any, *, as_json: bool) -> int:
 
 
 def tag_arguments(parser: argparse.ArgumentParser) -> None:
-    """``list``, ``add NAME --en T [--de T]``, ``title NAME [--en T] [--de T]``, ``remove NAME``"""
+    """``list``, ``add NAME --en T [--de T]``, ``remove NAME``"""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     about_list = "List the tags: name, English and German title."
     add_json_option(actions.add_parser("list", help="list the tags", description=about_list))
-    add = actions.add_parser("add", help="add a tag", description="Add a tag that authors can choose.")
-    title = actions.add_parser("title", help="change titles", description="Change what readers see of a tag.")
+    about_add = "Add a tag that authors can choose, or change its titles."
+    add = actions.add_parser("add", help="add a tag, or change its titles", description=about_add)
     about_remove = "Remove a tag from the list and from all mods."
     remove = actions.add_parser("remove", help="remove a tag", description=about_remove)
-    for action in (add, title, remove):
+    for action in (add, remove):
         action.add_argument("name", metavar="NAME", help="1 to 32 of the characters a-z, 0-9 and -")
         add_dry_run_option(action)
     most = f"at most {TAG_TITLE} characters"
     add.add_argument("--en", metavar="TEXT", required=True, help=f"the English title, {most}")
     add.add_argument("--de", metavar="TEXT", help="the German title; without it, the English one")
-    title.add_argument("--en", metavar="TEXT", help=f"the English title, {most}")
-    title.add_argument("--de", metavar="TEXT", help=f"the German title, {most}")
 
 
 def includeme(config: Configurator) -> None:

@@ -66,27 +66,17 @@ def lock_tag(session: Session, name: str) -> Tag | None:
     return session.scalars(select(Tag).where(Tag.name == name).with_for_update()).one_or_none()
 
 
-def add_tag(session: Session, name: str, en: str, de: str) -> bool:
-    """Add a tag to the list; False if it is there already."""
-    if lock_tag(session, name) is not None:
-        return False
-    session.add(Tag(name=name, title_en=en, title_de=de))
-    session.flush()
-    record(session, "tag added", "tag", name)
-    mark_changed(session, TAGS, What.EDITED)
-    return True
-
-
-def title_tag(session: Session, name: str, en: str | None, de: str | None) -> bool:
-    """Change the titles that are given; False if there is no such tag."""
+def put_tag(session: Session, name: str, en: str, de: str) -> bool:
+    """Add a tag to the list, or change its titles; whether it is new."""
     tag = lock_tag(session, name)
     if tag is None:
-        return False
-    tag.title_en, tag.title_de = en or tag.title_en, de or tag.title_de
+        session.add(Tag(name=name, title_en=en, title_de=de))
+    else:
+        tag.title_en, tag.title_de = en, de
     session.flush()
-    record(session, "tag titled", "tag", name)
+    record(session, "tag titled" if tag else "tag added", "tag", name)
     mark_changed(session, TAGS, What.EDITED)
-    return True
+    return tag is None
 
 
 def remove_tag(session: Session, name: str) -> int | None:

@@ -211,7 +211,6 @@ DATABASE = (
     Setting("sqlalchemy.url", secret, None, "sqlite:////absolute/path or postgresql+psycopg://..."),
     Setting("sqlalchemy.pool_size", positive, "8", "connections that each of a process's three pools keeps open"),
     Setting("sqlalchemy.max_overflow", whole, "7", "connections that each pool may open beyond that"),
-    Setting("sqlalchemy.pool_timeout", positive, "5", "seconds to wait for a free connection; then 503"),
 )
 
 CORE = (

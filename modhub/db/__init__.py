@@ -25,6 +25,8 @@ from modhub.db.unit_of_work import CommitSteps, WriteSession, take_steps
 
 DATABASE_CONNECT_SECONDS = 4
 """Less than the five seconds of `/readyz` and `doctor`, so that these can say what is wrong."""
+POOL_TIMEOUT_SECONDS = 5
+"""To wait for a free connection; then 503."""
 LOCK_RETRY_MS = 20
 """SQLite's ``busy_timeout`` for one attempt; `_try_begin` retries for ``modhub.lock_seconds``. SQLite's own back-off
 reaches 100 ms and starves waiters: with eight writers one waited 2.7 s; with this, 0.2 s."""
@@ -144,7 +146,7 @@ class Databases:
             self.readonly_engine,
             max_idle=self.limits.pool_size,
             max_connections=self.limits.pool_size + self.limits.max_overflow,
-            pool_timeout=self.limits.pool_timeout,
+            pool_timeout=POOL_TIMEOUT_SECONDS,
         )
 
     @property
@@ -190,7 +192,11 @@ def _engine(url: str, limits: DatabaseLimits, *, waits: bool = True, **options: 
         options["connect_args"] = connect_args
         options["pool_pre_ping"] = True
     if waits:
-        pool = {"pool_size": limits.pool_size, "max_overflow": limits.max_overflow, "pool_timeout": limits.pool_timeout}
+        pool = {
+            "pool_size": limits.pool_size,
+            "max_overflow": limits.max_overflow,
+            "pool_timeout": POOL_TIMEOUT_SECONDS,
+        }
     else:
         pool = {"pool_size": 1, "max_overflow": 0, "pool_timeout": 0}
     # Errors are logged with their statements: what these write is nobody's to read.

@@ -25,7 +25,6 @@ class DatabaseLimits:
 
     pool_size: int = 8
     max_overflow: int = 7
-    pool_timeout: int = 5
     lock_seconds: int = 5
     statement_seconds: int = 0
     """0: no limit, as for commands."""
@@ -40,7 +39,6 @@ class DatabaseLimits:
         return cls(
             settings["sqlalchemy.pool_size"],
             settings["sqlalchemy.max_overflow"],
-            settings["sqlalchemy.pool_timeout"],
             settings["modhub.lock_seconds"],
             settings["modhub.statement_seconds"] if limits_statements else 0,
             settings["modhub.statement_seconds"],

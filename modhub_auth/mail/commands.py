@@ -5,22 +5,17 @@ from datetime import timedelta
 from typing import Any, Final
 
 from pyramid.config import Configurator
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import ColumnElement, select, update
 
 from modhub.audit import record
 from modhub.db import bulk, iso, now
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 from modhub.web.traversal import parse_id
-from modhub_auth.container import AuthServices
-from modhub_auth.mail.sender import is_due
-from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.models import HELD, OutgoingEmail
 
 _EXAMPLES: Final = """\
 letters list                   every email of the last 30 days and its state
 letters list --json            the same, one JSON object per line
-letters send                   sends those that are due now
-letters send --dry-run         says how many are due
 letters retry --dry-run        says how many dead and held emails it would send
 letters retry                  sends every dead and held email again
 letters retry --dead           leaves alone what a restore held, as modhub-letters.timer does
@@ -36,26 +31,6 @@ def email_state(email: OutgoingEmail) -> str:
     if email.problem == HELD:
         return "held"
     return "dead" if email.problem else "sent"
-
-
-def send_due_emails(admin: Any, *, dry_run: bool = False) -> int:
-    """Send all due emails."""
-    if dry_run:
-        with admin.reading() as session:
-            due_count = session.scalar(select(func.count()).where(OutgoingEmail.finished_at.is_(None), is_due(now())))
-        admin.say(f"Would be sent: {due_count}.")
-        return 0
-    sent_count, problem = 0, None
-    try:
-        while batch_count := admin.find_service(AuthServices).mail_sender.send_due():
-            sent_count += batch_count
-    except DeliveryUnavailable as error:
-        problem = error
-    if sent_count:
-        with admin.writing() as (session, _):
-            record(session, "emails sent", "outbox", emails=sent_count)
-    admin.say(f"Sent {sent_count}." if problem is None else f"Sent {sent_count}; the others are waiting: {problem}.")
-    return 0 if problem is None else 1
 
 
 def list_emails(admin: Any, *, as_json: bool) -> int:
@@ -111,9 +86,7 @@ def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool, only_dead: bo
 
 
 def run_emails(admin: Any, arguments: argparse.Namespace) -> int:
-    """``letters send|list|retry``"""
-    if arguments.action == "send":
-        return send_due_emails(admin, dry_run=arguments.dry_run)
+    """``letters list|retry``"""
     if arguments.action == "retry":
         return retry_emails(admin, arguments.number, dry_run=arguments.dry_run, only_dead=arguments.dead)
     return list_emails(admin, as_json=arguments.json)
@@ -123,7 +96,6 @@ def email_arguments(parser: argparse.ArgumentParser) -> None:
     """``send``, ``list``, ``retry [NUMBER ...]``"""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     add_json_option(actions.add_parser("list", help="list the emails of the last 30 days"))
-    add_dry_run_option(actions.add_parser("send", help="send those that are due"), "say how many are due, send none")
     retry = actions.add_parser("retry", help="send dead emails, and those held after a restore, again")
     retry.add_argument("number", nargs="*", metavar="NUMBER", help="only these; the list shows the numbers")
     retry.add_argument("--dead", action="store_true", help="not those held after a restore")

@@ -48,7 +48,7 @@ def is_due(time: datetime) -> ColumnElement[bool]:
 
 
 class MailSender:
-    """Sends due emails; for the worker and for ``modhub-admin letters send``."""
+    """Sends due emails; for the worker."""
 
     def __init__(
         self,

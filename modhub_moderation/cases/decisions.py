@@ -122,7 +122,7 @@ def write_decision(
         until=ruling.until,
         decided_at=moment,
         appeal_hash=None if secret is None else hash_secret(secret),
-        appeal_until=None if secret is None else moment + timedelta(days=registry.settings[APPEAL_DAYS]),
+        appeal_until=None if secret is None else moment + timedelta(days=APPEAL_DAYS),
     )
     session.add(decision)
     session.flush()

@@ -12,6 +12,8 @@ from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.signin.bearer import presented_token
 from modhub_moderation.notices.resources import NoticePermission, ReportsResource
 
+MOST_NOTICES = 10
+"""Of one caller, and of one account, in the window of ``modhub_auth.window_seconds``."""
 COUNTED_AS = "notice"
 """What the counters of callers are for, in logs and metrics."""
 
@@ -38,10 +40,9 @@ def count_notice(request: Request, account_id: int | None) -> None:
 
     Call it before the first statement of the request's own transaction: it has one of its own.
     """
-    most = request.registry.settings["modhub_moderation.notices"]
-    counters = [rate_counter(COUNTED_AS, caller_of(request), most)]
+    counters = [rate_counter(COUNTED_AS, caller_of(request), MOST_NOTICES)]
     if account_id is not None:
-        counters.append(rate_counter(COUNTED_AS, f"account {account_id}", most))
+        counters.append(rate_counter(COUNTED_AS, f"account {account_id}", MOST_NOTICES))
     auth_services(request).rate_limiter.count(counters)
 
 

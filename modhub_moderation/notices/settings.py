@@ -6,12 +6,6 @@ from modhub.base.settings import Setting, boolean, positive
 
 NOTICE_SETTINGS: Final = (
     Setting(
-        "modhub_moderation.notices",
-        positive,
-        "10",
-        "notices of one caller and of one account in the window of modhub_auth.window_seconds",
-    ),
-    Setting(
         "modhub_moderation.keep_days",
         positive,
         "180",

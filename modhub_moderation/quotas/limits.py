@@ -89,7 +89,7 @@ class QuotaKeeper:
         mods = find_service(self._registry, IMods)
         if quota.mods is not None and (used := mods.get_use(session, account_id).mods) >= quota.mods:
             values = {"used": used, "limit": quota.mods}
-            raise self._refused(ApiError(403, "quota", TOO_MANY_MODS, values=values, **values))
+            raise self._refused(ApiError(403, "quota", TOO_MANY_MODS, values=values, limit=quota.mods, used=used))
         if quota.mods_a_day is not None:
             times = mods.get_creation_times(session, account_id, now() - DAY)
             if len(times) >= quota.mods_a_day:

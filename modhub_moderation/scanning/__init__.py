@@ -24,6 +24,8 @@ UPLOADS: Final = ("upload_code", "upload_css", "upload_image")
 _REJECTED: Final = Refusal(400, "rejected_by_scan", "The malware scanner has found something in the file.")
 _NOT_SCANNED: Final = Refusal(409, "not_scanned", "A file of the mod waits for the malware scanner. Try again later.")
 _FOUND_LATER: Final = Refusal(409, "rejected_by_scan", "The scanner has found something in a file since.")
+FILE_SECONDS: Final = 60.0
+"""What the scan of one file may take; after that the scanner counts as down."""
 _OPEN_LATE: Final = 1_000
 """The order of the action that opens the scanner: after those of features that add one."""
 
@@ -51,7 +53,7 @@ def _open_scanner(registry: Any, url: str) -> Scanning:
         known = ", ".join(sorted(schemes))
         raise StartRefused(f"the setting modhub_moderation.scanner must begin with one of: {known}")
     try:
-        scanner = factory(url, float(settings["modhub_moderation.scanner_seconds"]))
+        scanner = factory(url, FILE_SECONDS)
     except ValueError as error:
         raise StartRefused(str(error).rstrip(".")) from None
     return Scanning(scanner, later=settings["modhub_moderation.scan_later"])

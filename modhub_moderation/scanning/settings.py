@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from modhub.base.settings import Setting, boolean, positive, text
+from modhub.base.settings import Setting, boolean, text
 
 SCANNING_SETTINGS: Final = (
     Setting(
@@ -10,12 +10,6 @@ SCANNING_SETTINGS: Final = (
         text,
         "",
         "clamd:///run/clamav/clamd.ctl or clamd://host:port: scans what accounts upload; empty: nothing is scanned",
-    ),
-    Setting(
-        "modhub_moderation.scanner_seconds",
-        positive,
-        "60",
-        "seconds that the scan of one file may take; after that the scanner counts as down",
     ),
     Setting(
         "modhub_moderation.scan_later",

@@ -18,7 +18,7 @@ from modhub_testing.mods import OWNER, published_mod
 
 pytestmark = pytest.mark.postgres
 
-SMALL = {"sqlalchemy__pool_size": "1", "sqlalchemy__max_overflow": "1", "sqlalchemy__pool_timeout": "60"}
+SMALL = {"sqlalchemy__pool_size": "1", "sqlalchemy__max_overflow": "1"}
 OPEN = text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
 
 
@@ -33,8 +33,11 @@ def test_a_server_that_does_not_answer_is_a_matter_of_the_moment(monkeypatch: py
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_process_never_has_more_connections_than_the_ini_allows(start: Start) -> None:
+def test_a_process_never_has_more_connections_than_the_ini_allows(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # C-RUN-15
+    monkeypatch.setattr("modhub.db.POOL_TIMEOUT_SECONDS", 60)
     site = start(**SMALL)
     mod, together = published_mod(site), Barrier(8)
     counted = []
@@ -56,9 +59,12 @@ def test_a_process_never_has_more_connections_than_the_ini_allows(start: Start) 
     assert 1 < most <= DatabaseLimits(1, 1).connections == 7
 
 
-def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(start: Start) -> None:
+def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # C-ERR-16, C-RUN-15
-    site = start(**SMALL | {"sqlalchemy__pool_timeout": "1"})
+    monkeypatch.setattr("modhub.db.POOL_TIMEOUT_SECONDS", 1)
+    site = start(**SMALL)
     queries = site.databases.raw_queries
     queries._take_slot()
     queries._take_slot()

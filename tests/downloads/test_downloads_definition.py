@@ -257,9 +257,10 @@ def test_an_error_loses_nothing_and_a_repetition_adds_nothing(
     assert counts(mod) == {"1": 3}
 
 
-def test_memory_is_bounded(start: Start) -> None:
+def test_memory_is_bounded(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-DL-7
-    site = start(FEATURES, modhub_downloads__waiting_most="3")
+    monkeypatch.setattr("modhub_downloads.counter.WAITING_MOST", 3)
+    site = start(FEATURES, fresh=True)
     mod, counter = published_mod(site), site.find_service(DownloadCounter)
     for number in (1, 2, 3, 3, 4, 5, 1):
         download(site, mod, f"192.0.2.{number}")
@@ -277,7 +278,7 @@ def test_two_writers_count_a_caller_once(site: Site, counts: Counts) -> None:
     day = day_of(datetime.now(UTC))
     writers = []
     for _ in range(2):
-        counter = DownloadCounter(10_000)
+        counter = DownloadCounter()
         for number in range(300):
             for mod in mods:
                 counter.add(CountedDownload(day, f"192.0.2.{number}", mod["id"], "1"))

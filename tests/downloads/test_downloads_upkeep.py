@@ -1,6 +1,5 @@
-"""Reconciliation, the command, verify, the nightly run, and leaving again."""
+"""Reconciliation, verify, the nightly run, and leaving again."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from threading import Event, Semaphore
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from modhub.admin import program as admin
 from modhub.base.metrics import COUNTER
 from modhub.interfaces import IMods
 from modhub.ops import migrate
@@ -29,14 +27,6 @@ from .conftest import FEATURES
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 GONE = 10**6
-
-
-def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    command = site.declarations.commands["downloads"]
-    parser = admin.build_admin_parser(site.config)
-    arguments = parser.parse_args(["-c", "x.ini", "downloads", *words])
-    code = command.run(admin.Admin(site.config), arguments)
-    return code, capsys.readouterr().out
 
 
 def write(site: Site, *statements: Any) -> None:
@@ -62,35 +52,18 @@ def totals(site: Site) -> dict[int, int]:
         return {row[0]: row[1] for row in session.execute(select(ModDownloads.mod_id, ModDownloads.downloads))}
 
 
-def test_the_command_compares_and_corrects(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_compares(site: Site) -> None:
     # C-DL-8
-    assert run(site, capsys, "reconcile") == (0, "All counts are right.\n")
     wrong, without = damage(site)
     before = totals(site)
-    lines = [
-        f"Mod {wrong} has 99 downloads in all, but 6 by day",
-        f"Mod {without} has 0 downloads in all, but 3 by day",
-        f"Mod {GONE} does not exist, but it has 3 downloads",
-    ]
-    dry = "".join(f"{line}.\n" for line in lines)
-    assert run(site, capsys, "reconcile", "--dry-run") == (1, dry + "Wrong counts: 3.\n")
-    assert totals(site) == before
-    code, out = run(site, capsys, "reconcile", "--dry-run", "--json")
-    assert code == 1
-    assert [json.loads(line) for line in out.splitlines()] == [
-        {"mod": wrong, "exists": True, "total": 99, "days": 6, "corrected": False},
-        {"mod": without, "exists": True, "total": 0, "days": 3, "corrected": False},
-        {"mod": GONE, "exists": False, "total": 3, "days": 3, "corrected": False},
-    ]
     with site.databases.readonly_session() as session:
         verified = list(site.declarations.maintenance["downloads"](session))
-    assert verified == [f"{line}; correct it by modhub-admin downloads reconcile." for line in lines]
-    corrected = "".join(f"{line}; corrected.\n" for line in lines)
-    assert run(site, capsys, "reconcile") == (0, corrected + "Wrong counts: 3.\n")
-    assert totals(site) == {wrong: 6, without: 3}
-    with site.databases.readonly_session() as session:
-        assert find_wrong_counts(session, site.find_service(IMods)) == []
-    assert run(site, capsys, "reconcile", "--json") == (0, "")
+    assert verified == [
+        f"Mod {wrong} has 99 downloads in all, but 6 by day; the service corrects it in the night.",
+        f"Mod {without} has 0 downloads in all, but 3 by day; the service corrects it in the night.",
+        f"Mod {GONE} does not exist, but it has 3 downloads; the service corrects it in the night.",
+    ]
+    assert totals(site) == before
 
 
 def test_the_night_corrects_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
@@ -99,6 +72,8 @@ def test_the_night_corrects_once(site: Site, caplog: pytest.LogCaptureFixture) -
     wrong, without = damage(site)
     assert writer.run_night()
     assert totals(site) == {wrong: 6, without: 3}
+    with site.databases.readonly_session() as session:
+        assert find_wrong_counts(session, site.find_service(IMods)) == []
     assert f"download counts corrected: Mod {wrong} has 99" in caplog.text
     assert not writer.run_night()
 
@@ -162,8 +137,9 @@ def test_the_workers_of_a_process_write_nothing_twice(site: Site, monkeypatch: p
     assert site.get(mod_address(mod, "downloads")).json["total"] == 1
 
 
-def test_metrics_say_what_waits_and_what_was_lost(start: Start) -> None:
-    site = start(FEATURES, modhub_downloads__waiting_most="1")
+def test_metrics_say_what_waits_and_what_was_lost(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modhub_downloads.counter.WAITING_MOST", 1)
+    site = start(FEATURES, fresh=True)
     counter = site.find_service(DownloadCounter)
     for number in range(3):
         counter.add(CountedDownload(1, f"192.0.2.{number}", GONE, "1"))

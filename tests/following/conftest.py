@@ -12,6 +12,6 @@ FEATURES = "modhub_auth modhub_following"
 
 @pytest.fixture
 def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.setattr("modhub_following.services.MOST_FOLLOWS", 4)
     with cheap_hashes(monkeypatch):
-        settings = {"modhub__mail_dir": "{folder}/mail", "modhub_following__most": "4"}
-        return start(FEATURES, modhub_auth__register_limit="99", **settings)
+        return start(FEATURES, modhub_auth__register_limit="99", modhub__mail_dir="{folder}/mail")

@@ -50,21 +50,12 @@ def let_pass(site: Site, **time: float) -> None:
             reader.sent_at = None if reader.sent_at is None else reader.sent_at - timedelta(**time)
 
 
-def run(site: Site, *words: str) -> int:
-    return admin.run_command(site.config, ["-c", "my.ini", "following", "digest", *words])
-
-
-def test_a_digest_says_each_change_once(
-    site: Site, ada: Person, follower: Person, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_digest_says_each_change_once(site: Site, ada: Person, follower: Person) -> None:
     # C-FOL-7, C-FOL-8, C-FOL-15
     assert make(site) == []  # what was there before is not new
     mod = ada.publish("Café HUD", "1.4", games=["Portal"])
     ada.upload(mod, "1.5", changes="<p>Faster. See <a href='https://evil.example/x'>evil.example/x</a></p>")
-    assert run(site, "--dry-run", "--json") == 0
-    assert capsys.readouterr().out == f'{{"accountId":{follower.id},"frequency":"daily","versions":2}}\n'
-    assert run(site) == 0
-    assert capsys.readouterr().out.endswith("Queued: 1.\n")
+    assert make(site) == [(follower.id, 2)]
     (message,) = follower.digests()
     text = text_of(message)
     assert message["Subject"] == "2 new versions at modhub"

@@ -53,7 +53,6 @@ def installation(services: Any, kind: str) -> Installation:
         kind,
         2,
         includes="modhub_auth modhub_downloads",
-        settings={"modhub_downloads.write_seconds": "1"},
         server={
             "trusted_proxy": "127.0.0.1",
             "trusted_proxy_count": 1,
@@ -158,8 +157,7 @@ def test_mixed_downloads_give_exactly_the_defined_number(installation: Installat
         pytest.skip("midnight UTC: the callers of two days count twice")
     expected_counts = [Counter(version for _, mod, version in expected if mod == number) for number in range(MODS)]
     assert downloads_of(installation, mods) == [dict(counted) for counted in expected_counts]
-    done = installation.admin("downloads", "reconcile")
-    assert (done.returncode, done.stdout) == (0, "All counts are right.\n")
+    assert installation.admin("verify").returncode == 0
     print(f"{DOWNLOADS} requests, {len(expected)} downloads, {time.monotonic() - began:.0f} s")  # noqa: T201
 
 

@@ -51,7 +51,6 @@ def machines(
         settings = {
             **store.service_settings("files"),
             "modhub_auth.register_limit": "1000000",
-            "modhub_downloads.write_seconds": "1",
             "modhub_sync.snapshot_hours": "1",
         }
         # Without the command faketime: it stays between, and signals would reach it instead of the server.

@@ -14,11 +14,10 @@ from .conftest import begin
 STRANGER = {"name": "Sam Stranger", "email": "sam@example.org"}
 
 
-def start_moderated(start: Start, monkeypatch: pytest.MonkeyPatch, **settings: str) -> Site:
-    """An application with moderation alone, and many notices by one caller."""
-    return begin(
-        start, monkeypatch, "modhub_auth modhub_moderation", **{"modhub_moderation__notices": "50", **settings}
-    )
+def start_moderated(start: Start, monkeypatch: pytest.MonkeyPatch, notices: int = 50, **settings: str) -> Site:
+    """An application with moderation alone, and so many notices by one caller."""
+    monkeypatch.setattr("modhub_moderation.notices.reporting.MOST_NOTICES", notices)
+    return begin(start, monkeypatch, "modhub_auth modhub_moderation", **settings)
 
 
 def report(

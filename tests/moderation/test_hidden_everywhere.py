@@ -18,7 +18,7 @@ import pytest
 
 from modhub.admin.program import run_command
 from modhub_moderation.cases.models import DecisionKind
-from modhub_tags.services import add_tag
+from modhub_tags.services import put_tag
 from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, new_visitor
 from modhub_testing.reference import calls
@@ -82,7 +82,7 @@ def case(request: pytest.FixtureRequest, start: Start, monkeypatch: pytest.Monke
     site = begin(start, monkeypatch, FEATURES)
     ada, bob = register(site, "Ada"), register(site, "Bob")
     with site.databases.write_session.begin() as session:
-        add_tag(session, "maps", "Maps", "Karten")
+        put_tag(session, "maps", "Maps", "Karten")
     words = f"{ASKED} {SECRET}"
     mod = ada.draft(f"{words} title", description=f"<p>{words}</p>", games=[f"{words} game", "Portal"])
     address, png = f"/api/modhub/{mod['id']}", b"\x89PNG\r\n\x1a\n" + SECRET.encode()

@@ -128,7 +128,7 @@ def test_the_form_exists_only_for_what_everybody_sees(site: Site, ada: Person, b
 
 def test_too_many_reports_are_refused_on_the_form(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-NTC-5
-    site = start_moderated(start, monkeypatch, modhub_moderation__notices="1")
+    site = start_moderated(start, monkeypatch, notices=1)
     path, visitor = f"/Modhub/{register(site, 'Ada').publish()['id']}/reports", new_visitor(site)
     filled(form_at(visitor.get(path), path), **STRANGER).submit(status=303)
     again = filled(form_at(visitor.get(path), path), **STRANGER).submit(status=429)

@@ -169,7 +169,7 @@ def _key_token(site: Site, person: Person) -> str:
 @pytest.mark.postgres
 def test_one_caller_and_one_account_send_so_many_in_a_window(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-NTC-5
-    site = start_moderated(start, monkeypatch, modhub_moderation__notices="2")
+    site = start_moderated(start, monkeypatch, notices=2)
     mod, bob = register(site, "Ada").publish(), register(site, "Bob")
     here, elsewhere = {"REMOTE_ADDR": "192.0.2.1"}, {"REMOTE_ADDR": "192.0.2.2"}
 

@@ -31,11 +31,11 @@ def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[in
 def test_an_operator_clears_a_profile(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     # C-PRF-7
     published_mod(site)
-    assert [run(site, capsys, "show", str(number))[0] for number in (OWNER, 999999999)] == [1, 1]
+    assert [run(site, capsys, "clear", str(number))[0] for number in (OWNER, 999999999)] == [1, 1]
     describe(site, sentence="Rude words", link1="https://example.org")
     send_picture(site, image())
     expected = {"account": OWNER, "sentence": "Rude words", "links": ["https://example.org"], "picture": True}
-    code, said = run(site, capsys, "show", str(OWNER), "--json")
+    code, said = run(site, capsys, "clear", str(OWNER), "--dry-run", "--json")
     assert (code, json.loads(said)) == (0, expected)
     assert run(site, capsys, "clear", str(OWNER), "--dry-run")[1].endswith("Nothing was deleted.\n")
     assert portrait(site) is not None
