@@ -21,13 +21,13 @@ from webtest import TestApp, TestResponse
 from modhub.base.service_registry import Service, find_service
 from modhub.db import Databases
 from modhub.declarations import Declarations
+from modhub_testing.applications import TEST_ACCOUNTS as TEST_ACCOUNTS
 from modhub_testing.applications import Application, Applications
 from modhub_testing.databases import TEST_SECRET as TEST_SECRET
 from modhub_testing.databases import TemplateDatabases
 from modhub_testing.described import described_api
 from modhub_testing.postgres import PostgresServer, postgres_server, roomy_memory
 
-TEST_ACCOUNTS = "modhub_testing.accounts"
 TEMPORARY_BYTES = 6 * 1024**3
 """Free memory required to put the tests' files there."""
 Start = Callable[..., "Site"]
@@ -228,9 +228,17 @@ def _compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
 
 
 @pytest.fixture(scope="session")
-def applications(template_databases: TemplateDatabases, tmp_path_factory: pytest.TempPathFactory) -> Applications:
+def schema_features() -> str:
+    """Features whose tables each database has; a suite of several features names all, so that one is migrated."""
+    return ""
+
+
+@pytest.fixture(scope="session")
+def applications(
+    template_databases: TemplateDatabases, tmp_path_factory: pytest.TempPathFactory, schema_features: str
+) -> Applications:
     """The applications of this test process."""
-    return Applications(template_databases, tmp_path_factory.mktemp("applications"))
+    return Applications(template_databases, tmp_path_factory.mktemp("applications"), schema_features)
 
 
 @pytest.fixture

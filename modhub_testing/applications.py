@@ -19,6 +19,8 @@ from modhub.db import Databases
 from modhub.db.changes import start_new_feed
 from modhub_testing.databases import TEST_SECRET, TemplateDatabases
 
+TEST_ACCOUNTS = "modhub_testing.accounts"
+"""The feature of :mod:`modhub_testing.accounts`, which has no tables."""
 IDLE_APPLICATIONS = 40
 """How many unused ones a test process keeps; the least recently used is discarded first."""
 FOLDER = "{folder}"
@@ -53,10 +55,14 @@ class Application:
 
 
 class Applications:
-    """Those of one test process; each has a folder below ``folder``."""
+    """Those of one test process; each has a folder below ``folder``.
 
-    def __init__(self, databases: TemplateDatabases, folder: Path) -> None:
+    Those of some of these ``features`` have the tables of all: so their databases are copies of one.
+    """
+
+    def __init__(self, databases: TemplateDatabases, folder: Path, features: str = "") -> None:
         self._databases = databases
+        self._features = features
         self._folder = folder
         self._numbers = itertools.count()
         self._idle: list[tuple[Hashable, Application]] = []
@@ -81,7 +87,7 @@ class Applications:
                 del self._idle[at]
                 shutil.rmtree(application.folder)
                 _make_store(application.folder)
-                self._databases.renew(application.url, includes)
+                self._databases.renew(application.url, self._schema(includes))
                 application.begin_feed()
                 return application
         return None
@@ -89,7 +95,12 @@ class Applications:
     def _create(self, dialect: str, includes: str, settings: Mapping[str, str]) -> Application:
         folder = self._folder / str(next(self._numbers))
         folder.mkdir()
-        return Application(self._databases.new(dialect, includes, folder / "modhub.sqlite"), folder, includes, settings)
+        url = self._databases.new(dialect, self._schema(includes), folder / "modhub.sqlite")
+        return Application(url, folder, includes, settings)
+
+    def _schema(self, includes: str) -> str:
+        words = {*includes.split()} - {TEST_ACCOUNTS}
+        return self._features if words <= {*self._features.split()} else includes
 
     def _discard(self, application: Application) -> None:
         self._databases.drop(application.url)

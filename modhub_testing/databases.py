@@ -1,6 +1,7 @@
 """Fresh databases for tests, copied from templates: each schema is migrated once."""
 
 import contextlib
+import hashlib
 import shutil
 import sqlite3
 import time
@@ -76,7 +77,7 @@ class TemplateDatabases:
 
 
 def _template_name(includes: str) -> str:
-    return "-".join(sorted(includes.split())) or "core"
+    return hashlib.sha256(" ".join(sorted(includes.split())).encode()).hexdigest()[:16]
 
 
 def _migrate(url: str, includes: str) -> None:

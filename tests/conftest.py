@@ -1,5 +1,6 @@
 """Fixtures, markers and the choice of tests, for all folders."""
 
+import configparser
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -28,6 +29,14 @@ settings.load_profile("modhub")
 def nothing_written_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test sees every line of the log, whatever was written in the minute before it."""
     monkeypatch.setattr(repeated_lines, "_written", {})
+
+
+@pytest.fixture(scope="session")
+def schema_features() -> str:
+    """All that production.ini enables."""
+    parser = configparser.RawConfigParser()
+    parser.read(TESTS.parent / "production.ini", "utf-8")
+    return parser["app:main"]["pyramid.includes"]
 
 
 @pytest.fixture

@@ -61,10 +61,8 @@ def test_taken_out_and_put_back_it_has_everything(agent, start):
     assert again.get("/api/modhub/app").json["changelog"] == "1.0"
 
 
-def test_added_to_a_core_that_runs_already_it_asks_for_its_migration(start):
-    bare = start("", modhub__storage="")
-    url = str(bare.registry.settings["sqlalchemy.url"])
-    settings = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_builds"}
+def test_added_to_a_core_that_runs_already_it_asks_for_its_migration(new_database):
+    settings = {"sqlalchemy.url": new_database(""), "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_builds"}
     registry = modhub.configure(settings).registry
     databases, packages = find_service(registry, Databases), find_service(registry, Declarations).migrations
     with pytest.raises(StartRefused, match="modhub_builds"):

@@ -1,6 +1,7 @@
 """How the wiki plugs in: migrations, what it registers; alone, removed, and re-enabled."""
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -51,10 +52,9 @@ def test_taken_out_and_put_back(start: Start) -> None:
     assert back.put("/Modhub/api/wiki/a", b"# A", headers=KEY).json["revision"] == 2
 
 
-def test_a_database_that_is_behind_refuses_the_start(start: Start) -> None:
-    site = start("")
+def test_a_database_that_is_behind_refuses_the_start(new_database: Callable[[str], str]) -> None:
     settings = {
-        "sqlalchemy.url": str(site.registry.settings["sqlalchemy.url"]),
+        "sqlalchemy.url": new_database(""),
         "modhub.secret": TEST_SECRET,
         "pyramid.includes": "modhub_wiki",
     }
