@@ -37,7 +37,6 @@ from modhub.events import ApplicationStarted
 from modhub.http.request import Request
 from modhub.interfaces import IApi, IRoot, ISite, IStorageAddress
 from modhub.ops.migrate import refuse_when_behind
-from modhub.ops.slow_statements import SlowStatements
 from modhub.ops.start_checks import start_warnings
 from modhub.security.api_keys import address_credential, machine_credential
 from modhub.security.policy import SecurityPolicy
@@ -180,9 +179,6 @@ def _register_core_services(config: Configurator) -> None:
     limits = DatabaseLimits.from_settings(settings, limits_statements=limits_statements)
     databases = Databases(settings["sqlalchemy.url"], limits, registry, COMMIT_STEPS)
     config.add_service(Databases, databases)
-    if settings["modhub.slow_statement_ms"]:
-        config.add_service(SlowStatements, SlowStatements(settings["modhub.slow_statement_ms"]))
-        find_service(registry, SlowStatements).watch(databases)
     config.add_blob_store("file", open_local_store)
     config.add_blob_store("s3", "modhub.blobs.s3.open_s3_store")
     policy = SecurityPolicy(find_service(registry, Declarations).credentials)

@@ -96,8 +96,7 @@ class AdminCommand:
     """A command of ``modhub-admin``: ``run(admin, arguments)`` returns the exit code.
 
     ``needs_schema``: run it only if the database has the schema of this code. ``examples`` are lines for ``--help``,
-    each a command line after ``modhub-admin -c my.ini``. A command that a timer starts sets ``arguments.task``: when it
-    last succeeded is a metric.
+    each a command line after ``modhub-admin -c my.ini``.
     """
 
     name: str

@@ -79,7 +79,6 @@ def run_sweep(admin: Any, arguments: argparse.Namespace) -> int:
     if not arguments.dry_run:
         with admin.writing() as (session, _):
             record(session, "files swept", "store", replaced=trashed, orphaned=orphans)
-        arguments.task = "sweep"
     verb = "Would remove" if arguments.dry_run else "Removed"
     admin.say(f"{verb} {trashed} replaced or deleted files and {orphans} orphaned files.")
     if backup_began is not None:

@@ -27,7 +27,6 @@ from modhub.db import Databases, database_errors, is_transient
 from modhub.declarations import Declarations
 from modhub.http.payload import encode
 from modhub.ops import migrate
-from modhub.ops.task_times import record_success
 
 ABOUT: Final = (
     "What operators do from a shell. The features that INI includes bring commands: modhub-admin -c INI --help lists "
@@ -248,7 +247,6 @@ def run_command(config: Configurator, argv: Sequence[str], ini: str = "YOUR.ini"
         if arguments.needs_schema:
             migrate.refuse_when_behind(admin.databases, admin.declarations.migrations, ini)
         code: int = arguments.run(admin, arguments)
-        record_success(admin.databases, arguments, code)
     except Exception as error:
         if is_transient(error):
             reason = database_errors.driver_reason(error, admin.databases.write_engine.url)

@@ -246,7 +246,6 @@ CORE = (
     Setting("modhub.storage_address_key", secret, "", "the address key of the file-storage machine"),
     Setting("modhub.install_scheme", url_scheme, "modhub", "scheme of links that open a mod in the app; empty: none"),
     Setting("modhub.audit_days", positive, "90", "days that the audit trail keeps addresses and names"),
-    Setting("modhub.slow_statement_ms", whole, "1000", "log statements that take this many milliseconds; 0: none"),
     Setting(
         "modhub.accel_redirect", location, "", "nginx location whose alias is the folder of files; empty: we send them"
     ),

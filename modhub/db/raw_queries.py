@@ -4,7 +4,6 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from queue import Empty, SimpleQueue
-from time import perf_counter
 from typing import Any, Final
 
 from sqlalchemy import Engine
@@ -64,8 +63,6 @@ class RawQueryExecutor:
         # A list: pop and append are atomic, and the last used connection is the warmest.
         self._idle: list[Any] = []
         self._emptied = 0
-        self.slow_statements: Any = None
-        """The :class:`modhub.ops.slow_statements.SlowStatements` to check each statement with, if any."""
 
     @property
     def idle_count(self) -> int:
@@ -108,16 +105,12 @@ class RawQueryExecutor:
             connection, reused = self._checkout()
             try:
                 self._notify(sql, parameters)
-                started_at = perf_counter()
                 cursor = connection.cursor()
                 if self.dialect == "postgresql":
                     rows = cursor.stream(sql, parameters, binary=True)
                 else:
                     rows = cursor.execute(sql, parameters)
                 first = next(rows, None)
-                if self.slow_statements is not None:
-                    # What comes later is the consumer's time, too.
-                    self.slow_statements.check(sql, started_at)
                 return connection, first, rows
             except BaseException as error:
                 if not (self._close_lost(connection, error) and reused):
@@ -187,10 +180,7 @@ class RawQueryExecutor:
     ) -> list[Row]:
         try:
             self._notify(sql, parameters)
-            started_at = perf_counter()
             rows = self._fetch(connection, sql, parameters)
-            if self.slow_statements is not None:
-                self.slow_statements.check(sql, started_at)
         except BaseException as error:
             if self._close_lost(connection, error) and reused:
                 raise _ConnectionLost from error

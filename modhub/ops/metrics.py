@@ -14,8 +14,6 @@ from modhub.blobs.timing import OperationTimes, StoreTimes
 from modhub.db import Databases
 from modhub.ops.free_space import STORE, TEMPORARY
 from modhub.ops.health import UNREACHABLE, Readiness, free_bytes_now
-from modhub.ops.slow_statements import SlowStatements
-from modhub.ops.task_times import success_times
 
 
 def _connections(registry: Any) -> dict[LabelValues, float]:
@@ -79,11 +77,6 @@ def _store_times(registry: Any) -> dict[str, OperationTimes]:
     return {} if measured is None else measured.times()
 
 
-def _slow_statements(registry: Any) -> float | None:
-    slow_statements = find_optional_service(registry, SlowStatements)
-    return None if slow_statements is None else slow_statements.count
-
-
 def _build_info(_registry: Any) -> dict[LabelValues, float]:
     return {(version("modhub"), platform.python_version()): 1.0}
 
@@ -92,9 +85,6 @@ def includeme(config: Configurator) -> None:
     """Declare the metrics."""
     config.add_metric(
         "database_connections", "Database connections of this process.", _connections, labels=("pool", "state")
-    )
-    config.add_metric(
-        "database_slow_statements_total", "Statements above modhub.slow_statement_ms.", _slow_statements, kind=COUNTER
     )
     config.add_metric("part_up", "1 if /readyz reaches the part, else 0.", _part_states, labels=("part",))
     for name, help_text, read in (
@@ -109,6 +99,4 @@ def includeme(config: Configurator) -> None:
     config.add_metric(
         "temporary_free_bytes", "Free bytes of the temporary folder, if it is on another disk.", _temporary_free_bytes
     )
-    succeeded = "When a timer's task last succeeded, in seconds since 1970."
-    config.add_metric("task_success_timestamp_seconds", succeeded, success_times, labels=("task",))
     config.add_metric("build_info", "1, with the versions of this process.", _build_info, labels=("version", "python"))

@@ -20,7 +20,6 @@ from modhub.http.request import Request
 from modhub.http.response_files import LARGE
 from modhub.http.responses import composed_json
 from modhub.interfaces import IPublicMods
-from modhub.ops.slow_statements import SlowStatements
 from modhub.server.rules import RESERVE_RESPONSE
 from modhub.web.public_reads import fitting
 from modhub_testing import Site
@@ -220,20 +219,6 @@ def test_what_was_written_is_answered(site: Site) -> None:
     request.environ[RESERVE_RESPONSE] = lambda _size: False
     made = Response(app_iter=[b"x" * (LARGE + 1)])
     assert fitting(request, made, make_header_rules(site.registry)) is made
-
-
-@pytest.mark.postgres
-def test_a_streamed_statement_can_be_slow_too(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    # C-RUN-12
-    site: Site = start(modhub__slow_statement_ms="1")
-    slow = site.find_service(SlowStatements)
-    monkeypatch.setattr(slow, "_seconds", 0.0)
-    mod = published_mod(site)
-    stored = site.find_service(CatalogueReader).stored
-    measured = stored.measure([mod["guid"]])
-    before = slow.count
-    list(stored.documents(measured.values()))
-    assert slow.count == before + 1
 
 
 def test_the_entries_of_an_update_check_are_bounded(site: Site) -> None:

@@ -1,52 +1,16 @@
 """When timers last did their work, the certificate, and the build: for alerts."""
 
 import ssl
-from collections.abc import Callable
-from pathlib import Path
 from time import time
 from typing import Any
 
 import pytest
 
-from modhub.admin.program import run_command
 from modhub.declarations import Declarations
-from modhub.ops import certificate, metrics, task_times
+from modhub.ops import certificate, metrics
 from modhub_testing import Site, Start
 
 pytestmark = pytest.mark.slow
-
-Run = Callable[..., int]
-
-
-@pytest.fixture
-def run(site: Site) -> Run:
-    def command(*words: str) -> int:
-        return run_command(site.config, ["-c", "unused", *words])
-
-    return command
-
-
-def test_a_task_that_succeeded_has_a_time(site: Site, run: Run, tmp_path: Path) -> None:
-    # C-RUN-49
-    assert task_times.success_times(site.registry) == {}
-    before = time()
-    for words in (["sweep", "--dry-run"], ["backup", "--dry-run", str(tmp_path / "none")], ["verify"]):
-        assert run(*words) == 0
-    assert task_times.success_times(site.registry) == {}
-    for words in (["sweep"], ["backup", str(tmp_path / "backup")], ["audit", "verify"]):
-        assert run(*words) == 0
-    times: Any = task_times.success_times(site.registry)
-    assert set(times) == {"sweep", "backup", "audit"}
-    assert all(before - 1 < moment < time() + 1 for moment in times.values())
-    assert run("backup", "--verify", str(tmp_path / "backup")) == 0
-    assert task_times.success_times(site.registry)["backup"] == times["backup"], "no new one was made"
-
-
-def test_a_task_that_failed_has_none(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    # C-RUN-49
-    monkeypatch.setattr("modhub.audit.commands.damage", lambda *_: ["Entry 1 was changed."])
-    assert run("audit", "verify") == 1
-    assert task_times.success_times(site.registry) == {}
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])

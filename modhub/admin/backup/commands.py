@@ -40,7 +40,6 @@ def run_create_backup(admin: Any, arguments: argparse.Namespace) -> int:
         return _measure_backup(admin, folder, without, link=not arguments.no_link)
     if not is_made:
         code = _make_backup(admin, folder, without, link=not arguments.no_link)
-        arguments.task = "backup"
     return _verify_backup(admin, folder) or code if arguments.verify else code
 
 
