@@ -202,12 +202,9 @@ class DoctorCheck:
     """A check of ``modhub-admin doctor``: ``find_problems(admin)`` returns sentences that say what to do."""
 
     label: str
-    order: int
     find_problems: Callable[[Any], Iterable[str]]
-    asks: tuple[str, ...] = ()
-    """The settings that name what the check waits for."""
-    seconds: float | None = None
-    """A check that takes longer has failed; None: as most."""
+    seconds: float
+    """A check that takes longer has failed."""
 
 
 UploadInspector = Callable[[Any], Any]

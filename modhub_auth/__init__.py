@@ -77,7 +77,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub_auth.mail.commands")
     config.include("modhub_auth.mail.alarms")
     config.add_health_check("passwords", check_passwords)
-    config.add_doctor_check("mail", find_mail_problems, order=40, asks=("mail.host", "sqlalchemy.url"))
+    config.add_doctor_check("mail", find_mail_problems)
     config.include("modhub_auth.pages")
     config.include("modhub_auth.documentation")
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/auth/{rest...}", MAX_ACCOUNT_BODY)

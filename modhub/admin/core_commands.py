@@ -7,7 +7,7 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from pyramid.path import DottedNameResolver
 
-from modhub.admin.doctor import doctor_arguments, run_doctor
+from modhub.admin.doctor import doctor_arguments, find_feature_problems, run_doctor
 from modhub.base.settings import StartRefused
 from modhub.db import session_limits
 from modhub.declarations import AdminCommand, add_dry_run_option
@@ -35,7 +35,7 @@ def run_migrate(admin: Any, arguments: argparse.Namespace) -> int:
 
 def run_check(admin: Any, _arguments: argparse.Namespace) -> int:
     """Report that the service can start, with the warnings of a start; what prevents it has been reported before."""
-    for sentence in start_warnings(admin.registry):
+    for sentence in (*start_warnings(admin.registry), *find_feature_problems(admin)):
         admin.warn(sentence)
     admin.say("The configuration is valid and the database is up to date.")
     return 0

@@ -55,18 +55,16 @@ def add_doctor_check(
     label: str,
     find_problems: Callable[[Any], Iterable[str]],
     *,
-    order: int = 100,
-    asks: tuple[str, ...] = (),
-    seconds: float | None = None,
+    seconds: float = 5.0,
 ) -> None:
-    """Let ``modhub-admin doctor`` call ``find_problems(admin)``, the lowest ``order`` first.
+    """Let ``modhub-admin doctor`` call ``find_problems(admin)``, after the checks of the core.
 
     It returns sentences, without their full stop, that say what is wrong and what to do; none if all is well. It runs
-    in a thread and has five seconds, or ``seconds``. ``asks`` are the settings that name what it waits for.
+    in a thread, and has failed if it takes longer than ``seconds``.
     """
 
     def register() -> None:
-        find_declarations(config).doctor_checks.append(DoctorCheck(label, order, find_problems, asks, seconds))
+        find_declarations(config).doctor_checks.append(DoctorCheck(label, find_problems, seconds))
 
     config.action(("modhub doctor check", label), register)
 

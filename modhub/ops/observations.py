@@ -1,4 +1,4 @@
-"""What processes note for others in the database (`modhub.ops.models.Observation`)."""
+"""When something was last noticed, by a name: what processes and commands leave for ``modhub-admin doctor``."""
 
 import os
 import sqlite3
@@ -6,15 +6,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import select, text
+from sqlalchemy import text
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from modhub.content.limits import MB
-from modhub.db import Databases, now
+from modhub.db import now
 from modhub.ops.models import Observation
 
+BACKUP_VERIFIED: Final = "backup verified"
+"""``backup --verify`` has found a backup whole."""
 _INSERTS: Final[dict[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 _FILE: Final = text("SELECT file FROM pragma_database_list WHERE name = 'main'")
 _SMALL_MEMORY: Final = text("SET LOCAL work_mem = '64kB'")
@@ -24,16 +26,17 @@ _NEED_ROOM: Final = text(
 """A megabyte that PostgreSQL has to put into a temporary file: nothing of it is kept."""
 
 
-def record_observation(
-    session: Session, name: str, note: str = "", *, keeps_first: bool = False, at: datetime | None = None
-) -> None:
-    """Note that ``name`` was observed ``at`` a time, or now. ``keeps_first``: an earlier time and note stay."""
-    values = {"observed_at": at or now(), "text": note}
+def record_observation(session: Session, name: str, note: str = "") -> None:
+    """Note that ``name`` was observed now."""
+    values = {"observed_at": now(), "text": note}
     insert = _INSERTS[session.get_bind().dialect.name](Observation).values(name=name, **values)
-    if keeps_first:
-        session.execute(insert.on_conflict_do_nothing())
-    else:
-        session.execute(insert.on_conflict_do_update(index_elements=[Observation.name], set_=values))
+    session.execute(insert.on_conflict_do_update(index_elements=[Observation.name], set_=values))
+
+
+def last_observed(session: Session, name: str) -> tuple[datetime, str] | None:
+    """When ``name`` was last observed, and its note; None if it never was."""
+    row = session.get(Observation, name)
+    return None if row is None else (row.observed_at, row.text)
 
 
 def record_written(session: Session, name: str) -> None:
@@ -55,15 +58,3 @@ def _need_room_for_file(session: Session) -> None:
     status = os.statvfs(Path(file).parent)
     if status.f_bavail * status.f_frsize < MB:
         raise OperationalError(None, None, sqlite3.OperationalError("database or disk is full"))
-
-
-def recorded_if_readable(databases: Databases, prefix: str) -> dict[str, tuple[datetime, str]]:
-    """The time and text of each observation whose name begins with ``prefix``; none if they cannot be read."""
-    if databases.has_no_file:
-        return {}
-    rows = select(Observation).where(Observation.name.startswith(prefix, autoescape=True))
-    try:
-        with databases.readonly_session() as session:
-            return {row.name: (row.observed_at, row.text) for row in session.scalars(rows)}
-    except SQLAlchemyError:
-        return {}

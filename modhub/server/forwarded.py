@@ -8,7 +8,7 @@ malformed headers are rejected here.
 import logging
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from ipaddress import IPv6Address, ip_address
 from threading import Lock
 from time import monotonic
@@ -43,8 +43,6 @@ class UntrustedProxyWarning:
     def __init__(self) -> None:
         self._next = -math.inf
         self._lock = Lock()
-        self.report: Callable[[str], None] | None = None
-        """The application's `IBodyRules.report_untrusted_proxy`."""
 
     def warn(self, peer: str, setting: str, value: str) -> None:
         """Warn that ``peer`` sent a header that names a caller, and that ``setting = value`` would make it count."""
@@ -59,8 +57,6 @@ class UntrustedProxyWarning:
             "passwords lock everybody out. If it is your proxy, set %s = %s in [server:main] (see production.ini).",
             *(peer, setting, value),
         )
-        if self.report is not None:
-            self.report(peer)
 
 
 def is_near(peer: str) -> bool:

@@ -120,7 +120,6 @@ class Server:
             logger.info("the application has no body rules: every body is limited to the default")
         else:
             self.adj.rules.server = self
-            self.adj.proxy_warning.report = self.adj.rules.report_untrusted_proxy
         self.adj.connection_limit = raise_file_limit(self.adj.connection_limit)
         self.map = Poller()
         self.pools = ThreadPools(self.adj)

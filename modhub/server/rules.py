@@ -3,7 +3,7 @@
 The server looks a request up at the end of its head, before it reads a byte of the body (C-ERR-19, T-D3).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -43,9 +43,6 @@ class IBodyRules(Interface):
     server = Attribute("The running :class:`modhub.server.loop.Server`, for metrics; None on any other server.")
     priority_paths = Attribute("Paths whose GET requests have a thread of their own, whatever else waits.")
     file_folder = Attribute("The folder in which bodies of ``BodyRule.stored`` are spooled; None: as all others.")
-    report_untrusted_proxy = Attribute(
-        "Called with the address of a nearby peer whose forwarding headers do not count."
-    )
 
     def find(method: str, path: str) -> BodyRule | None:  # noqa: N805
         """The rule for a request; ``path`` is percent-decoded. None means the default limit and no credential."""
@@ -77,7 +74,6 @@ class BodyRules:
     priority_paths: frozenset[str] = frozenset()
     file_folder: str | None = None
     server: Any = None
-    report_untrusted_proxy: Callable[[str], None] | None = None
 
     def __init__(self) -> None:
         self._entries: list[_Entry] = []

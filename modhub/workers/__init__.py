@@ -194,7 +194,6 @@ def includeme(config: Configurator) -> None:
     config.add_service(Workers, Workers())
     config.add_subscriber(_start, ApplicationStarted)
     config.add_subscriber(_stop, ApplicationStopped)
-    config.add_doctor_check("workers", find_worker_problems, order=90, asks=("sqlalchemy.url",))
     for name, help_text, read in (
         ("worker_rounds_total", "Rounds of background work.", lambda state: state.rounds),
         ("worker_failures_total", "Rounds of background work that failed.", lambda state: state.failures),

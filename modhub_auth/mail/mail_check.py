@@ -2,8 +2,6 @@
 
 import os
 import smtplib
-import socket
-import ssl
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -40,25 +38,11 @@ def _find_server_problems(settings: Mapping[str, Any]) -> Iterator[str]:
         server = connect(settings, MAIL_CHECK_SECONDS)
         server.ehlo_or_helo_if_needed()
         server.quit()
-    except socket.gaierror:
-        yield f"{where} is unknown: correct mail.host"
-    except ssl.SSLError as error:
-        reason = error.reason or type(error).__name__
-        yield f"{where} has no TLS that is accepted ({reason}): correct mail.ssl, mail.tls or its certificate"
     except smtplib.SMTPAuthenticationError as error:
         yield f"{where} rejects the sign-in ({error.smtp_code}): correct mail.username and mail.password"
-    except smtplib.SMTPNotSupportedError:
-        yield f"{where} offers no STARTTLS or no sign-in: correct mail.tls, mail.ssl or mail.username"
-    except smtplib.SMTPResponseException as error:
-        yield f"{where} does not take emails ({error.smtp_code}): ask its operator"
-    except smtplib.SMTPException as error:
-        if isinstance(error.__context__, TimeoutError):
-            yield f"{where} does not answer: restart it, or correct mail.ssl, mail.tls or mail.port"
-            return
-        yield f"{where} closes the connection: correct mail.ssl, mail.tls or mail.port"
-    except OSError as error:
-        reason = error.strerror or "no answer"
-        yield f"{where} cannot be reached ({reason}): start it, or correct mail.host and mail.port"
+    except OSError as error:  # also what smtplib and TLS raise
+        reason = getattr(error, "smtp_code", None) or error.strerror or type(error).__name__
+        yield f"{where} takes no emails ({reason}): start it, or correct mail.host, mail.port, mail.tls or mail.ssl"
 
 
 def folder_warning(settings: Mapping[str, Any]) -> str | None:

@@ -76,12 +76,7 @@ def _scan_uploads(config: Configurator, url: str) -> None:
     config.add_panel("workshop_notice", "scanning", panels.waiting_panel)
     config.add_worker("later scans", scan_waiting_files, SCAN_SECONDS, alone=True)
     config.add_worker("scanner", ask_scanner, SCANNER_ASK_SECONDS)
-    config.add_doctor_check(
-        "scanner",
-        operation.find_scanner_problems,
-        asks=("modhub_moderation.scanner",),
-        seconds=operation.SCANNER_CHECK_SECONDS,
-    )
+    config.add_doctor_check("scanner", operation.find_scanner_problems, seconds=operation.SCANNER_CHECK_SECONDS)
     config.add_metric(
         "scans_total",
         "Scans of uploads by what became of them.",

@@ -138,8 +138,6 @@ def errors(caplog):
 
 def test_an_error_of_the_server_in_the_loop_ends_that_connection_alone(caplog):
     class Broken:
-        report_untrusted_proxy = None
-
         def find(self, method, path):
             raise LookupError("rules")
 

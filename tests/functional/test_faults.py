@@ -149,7 +149,7 @@ def test_a_store_that_is_nearly_full_is_seen_before_and_when_uploads_fail(servic
         metrics = own.ask("GET", "/metrics").body.decode()
         assert f"modhub_store_free_bytes {ready['freeBytes']['storage']}" in metrics
         assert 'modhub_store_errors_total{operation="stage"} 0' in metrics
-        assert "storage: the disk of the folder of files has 0 MB free" in service.admin("doctor").stdout
+        assert "storage: the disk of the storage folder has 0 MB free" in service.admin("doctor").stdout
         assert "ALARM" not in service.log()
         refused_and_browsing_goes_on(service, own, mod["id"], 300 * 1024)
         assert "ALARM: a request body could not be written to disk: No space left on device" in service.log()

@@ -127,8 +127,6 @@ def test_what_one_machine_wrote_the_other_reads_and_nothing_is_done_twice(machin
     }
     assert first.admin("verify").returncode == 0
     wait_until(lambda: second.admin("audit", "verify").returncode == 0)
-    named = second.admin("doctor").stdout
-    assert f"{AHEAD_SECONDS} seconds ahead of that of the database server" in named, named
     assert all("Traceback" not in machine.log() for machine in machines)
 
 

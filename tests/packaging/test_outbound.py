@@ -37,7 +37,7 @@ KNOWN = {
     "modhub_auth/mail/transports.py": {"smtplib"},
     # modhub-admin doctor: the mail server, and modhub.base_url (tests/core/test_doctor.py).
     "modhub_auth/mail/mail_check.py": {"smtplib"},
-    "modhub/admin/proxy_check.py": {"http.client"},
+    "modhub/admin/doctor.py": {"http.client"},
     # It follows redirects of GET and HEAD, without the signature: ADR 021.
     "modhub/blobs/s3/connection.py": {
         "obstore",
@@ -95,11 +95,9 @@ def test_only_one_module_makes_a_connection_by_hand() -> None:
         if "modhub_testing" not in path.parts
         if "create_connection" in (text := path.read_text("utf-8")) or ".connect((" in text
     }
-    # The second asks modhub.base_url for its certificate and sends nothing (tests/core/test_operator_metrics.py), the
-    # third the scanner that the ini names (tests/moderation/test_scanning.py).
+    # The second asks the scanner that the ini names (tests/moderation/test_scanning.py).
     assert makers <= {
         "modhub_auth/platform/openid.py",
-        "modhub/ops/certificate.py",
         "modhub_moderation/scanning/clamd.py",
     }
 
