@@ -27,7 +27,6 @@ from modhub.base.service_registry import add_service, find_service
 from modhub.base.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.base.struct_types import prepare_structs
 from modhub.blobs import BlobStore, FollowsAddress, TakesOverFiles, open_local_store, storage_from_url
-from modhub.blobs.timing import MeasuredStore, StoreTimes
 from modhub.catalogue.public_copies import mark_touched, rewrite_touched
 from modhub.db import DatabaseLimits, Databases
 from modhub.db.changes import write_changes
@@ -95,9 +94,7 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True, limits_s
     # Last: a feature may provide the scheme and the settings of the store.
     store = open_store(config.registry, make=makes_store)
     if store is not None:
-        times = StoreTimes()
-        add_service(config, StoreTimes, times)
-        add_service(config, BlobStore, MeasuredStore(store, times))
+        add_service(config, BlobStore, store)
         if isinstance(store, TakesOverFiles):
             config.registry.getUtility(IBodyRules).file_folder = str(store.spool_folder)
         config.commit()
@@ -209,8 +206,6 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.ui")
     config.include("modhub.web.tweens")
     config.include("modhub.ops.health")
-    config.include("modhub.ops.metrics")
-    config.include("modhub.server.metrics")
     config.include("modhub.workers")
     config.include("modhub.ops.personal_archive")
     config.include("modhub.audit")

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from modhub.base.identity import CredentialKind
-from modhub.base.metrics import Metric
 from modhub.base.operations import Refusal
 from modhub.base.page_declarations import CardFigure, FrontExclusion, ImageLink, PageFilter, PageOrder
 from modhub.base.settings import Setting
@@ -239,7 +238,6 @@ class Declarations:
     """The scopes of a machine key whose line names none."""
     commands: dict[str, AdminCommand] = field(default_factory=dict)
     health_checks: dict[str, Callable[[Any], str | None]] = field(default_factory=dict)
-    metrics: list[Metric] = field(default_factory=list)
     doctor_checks: list[DoctorCheck] = field(default_factory=list)
     workers: list[Worker] = field(default_factory=list)
     maintenance: dict[str, Callable[[Any], Iterable[str]]] = field(default_factory=dict)

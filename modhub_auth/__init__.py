@@ -73,7 +73,6 @@ def includeme(config: Configurator) -> None:
     config.include("modhub_auth.author_names")
     config.add_personal_data("account", collect_account)
     config.include("modhub_auth.commands")
-    config.include("modhub_auth.metrics")
     config.include("modhub_auth.mail.commands")
     config.include("modhub_auth.mail.alarms")
     config.add_health_check("passwords", check_passwords)

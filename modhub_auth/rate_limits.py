@@ -20,7 +20,7 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError, busy
-from modhub.base.metrics import EventCounter
+from modhub.base.metrics import LIMITS_HIT
 from modhub.base.security_log import log_event
 from modhub.db import Databases, bulk, now
 from modhub_auth.clock_skew import CLOCK_SKEW
@@ -81,7 +81,6 @@ class RateLimiter:
     def __init__(self, databases: Databases, window: timedelta) -> None:
         self._databases = databases
         self._window = window
-        self.limits_hit = EventCounter()
 
     def count(self, counters: Sequence[RateCounter]) -> None:
         """Count a call regardless of its outcome. 429 if a counter is full; then none of them is increased."""
@@ -133,7 +132,7 @@ class RateLimiter:
 
     def _rate_limited(self, counters: Sequence[RateCounter], wait: float) -> ApiError:
         log_event("limited", counter=counters[0].purpose)
-        self.limits_hit.add(counters[0].purpose)
+        LIMITS_HIT.labels(counters[0].purpose).inc()
         return rate_limit_error(wait)
 
     def _settle(self, slot: Slot) -> None:

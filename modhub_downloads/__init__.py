@@ -7,7 +7,6 @@ from typing import Any
 from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
-from modhub.base.metrics import COUNTER
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.events import DownloadStarted, ModsDeleted
@@ -38,25 +37,12 @@ def _register_services(config: Configurator) -> None:
     config.add_service(DownloadReader, DownloadReader(databases.raw_queries))
 
 
-def _add_metrics(config: Configurator) -> None:
-    def counter(registry: Any) -> DownloadCounter:
-        return find_service(registry, DownloadCounter)
-
-    waiting = "Counted downloads that wait to be written."
-    config.add_metric("downloads_waiting", waiting, lambda registry: len(counter(registry)))
-    written = "Downloads that this process has added to the counts."
-    config.add_metric("downloads_counted_total", written, lambda registry: counter(registry).written, kind=COUNTER)
-    lost = "Downloads that were not counted, because too many waited."
-    config.add_metric("downloads_lost_total", lost, lambda registry: counter(registry).lost, kind=COUNTER)
-
-
 def includeme(config: Configurator) -> None:
     """Register the services, the subscribers, the address, the panels, the orders and the views."""
     config.include("modhub")
     config.add_feature("modhub_downloads", "Download counts")
     config.add_migrations("modhub_downloads", "modhub_downloads:migrations", "downloads_")
     _register_services(config)
-    _add_metrics(config)
     config.add_subscriber(count_download, DownloadStarted)
     config.add_subscriber(subscribers.delete_counts_of_mods, ModsDeleted)
     config.add_worker("download counts", write_counts, WRITE_SECONDS, at_stop=True)

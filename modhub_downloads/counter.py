@@ -5,10 +5,14 @@ from itertools import islice
 from threading import Lock
 from typing import Final, NamedTuple
 
+from prometheus_client import Counter
+
 from modhub.base.service_registry import find_service
 from modhub.db import now
 from modhub.events import DownloadStarted
 from modhub_downloads.days import day_of
+
+LOST: Final = Counter("modhub_downloads_lost", "Downloads that were not counted, because too many waited.")
 
 
 class CountedDownload(NamedTuple):
@@ -29,10 +33,6 @@ class DownloadCounter:
     def __init__(self) -> None:
         self._waiting: dict[CountedDownload, None] = {}
         self._lock = Lock()
-        self.written = 0
-        """Downloads that this process has added to the counts."""
-        self.lost = 0
-        """Downloads that were not counted, because too many waited."""
 
     def add(self, download: CountedDownload) -> None:
         """Count a download unless it waits already."""
@@ -40,17 +40,16 @@ class DownloadCounter:
             if len(self._waiting) < WAITING_MOST:
                 self._waiting[download] = None
             elif download not in self._waiting:
-                self.lost += 1
+                LOST.inc()
 
     def first(self, size: int) -> list[CountedDownload]:
         """The ``size`` that wait longest; they keep waiting until they are removed."""
         with self._lock:
             return list(islice(self._waiting, size))
 
-    def remove(self, downloads: Collection[CountedDownload], written: int) -> None:
-        """Forget these: they are in the database, ``written`` of them as new ones."""
+    def remove(self, downloads: Collection[CountedDownload]) -> None:
+        """Forget these: they are in the database."""
         with self._lock:
-            self.written += written
             for download in downloads:
                 self._waiting.pop(download, None)
 

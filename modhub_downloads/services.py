@@ -43,8 +43,8 @@ def lock_counts(session: Session) -> CountingState:
     return session.scalars(select(CountingState).with_for_update()).one()
 
 
-def write_downloads(session: Session, mods: IMods, downloads: Collection[CountedDownload], today: int) -> int:
-    """Add those that were not counted before to the counts, and return their number.
+def write_downloads(session: Session, mods: IMods, downloads: Collection[CountedDownload], today: int) -> None:
+    """Add those that were not counted before to the counts.
 
     Writing the same downloads a second time adds nothing, so a failed write may be repeated.
     """
@@ -63,7 +63,6 @@ def write_downloads(session: Session, mods: IMods, downloads: Collection[Counted
     if new:
         session.execute(insert(SeenDownload), [{"day": day, "digest": digest} for day, digest in new])
         _add_counts(session, Counter((by_hash[key].mod_id, by_hash[key].version, key[0]) for key in new))
-    return len(new)
 
 
 def existing_mods(session: Session, mods: IMods, mod_ids: Iterable[int]) -> set[int]:

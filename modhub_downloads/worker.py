@@ -37,8 +37,8 @@ class DownloadWriter:
         with self._writing:
             while batch := self._counter.first(bulk.BATCH):
                 with self._databases.write_session.begin() as session:
-                    written = write_downloads(session, self._mods, batch, day_of(now()))
-                self._counter.remove(batch, written)
+                    write_downloads(session, self._mods, batch, day_of(now()))
+                self._counter.remove(batch)
 
     def run_night(self) -> bool:
         """Close the days that are over and reconcile the counts, if that is due."""

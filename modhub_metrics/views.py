@@ -6,12 +6,12 @@ from pyramid.response import Response
 
 from modhub.http.request import Request
 from modhub.web.views import OPEN, page
-from modhub_metrics.exporter import Exporter
+from modhub_metrics.collector import ProcessMetrics
 from modhub_metrics.resources import IMetrics, MetricsResource
 
 
 @page(context=IMetrics, request_method="GET", permission=OPEN)
 def read_metrics(_context: MetricsResource, request: Request) -> Response:
     """All metrics of this process, in the text format of Prometheus."""
-    body = generate_latest(request.find_service(Exporter).collectors)
+    body = generate_latest(ProcessMetrics(request.registry))
     return Response(body, headerlist=[("Content-Type", CONTENT_TYPE_PLAIN_0_0_4), ("Cache-Control", "no-store")])

@@ -11,7 +11,6 @@ from pyramid.config import Configurator
 from modhub.audit.batches import find_batch, newest_batch, record_batch
 from modhub.audit.hashing import EntryMac
 from modhub.audit.history import OwnEntry, read_facts, read_own_entries
-from modhub.audit.metrics import count_unsealed
 from modhub.audit.personal_data import collect_entries
 from modhub.audit.recording import (
     act_for_account,
@@ -51,13 +50,12 @@ def _record_restore(event: DatabaseRestored) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the workers, the commands and the metric."""
+    """Register the workers and the commands."""
     settings: Any = config.registry.settings
     config.add_service(EntryMac, EntryMac(settings["modhub.secret"]))
     config.add_subscriber(_erase_deleted_account, AccountDeleted)
     config.add_subscriber(_record_restore, DatabaseRestored)
     config.add_worker("audit entries", seal_committed, SEAL_SECONDS)
     config.add_worker("old audit entries", erase_old, ERASE_SECONDS)
-    config.add_metric("audit_unsealed_entries", "Entries of the audit trail that are not sealed yet.", count_unsealed)
     config.add_personal_data("history", collect_entries)
     config.include("modhub.audit.commands")

@@ -1,14 +1,9 @@
-"""A cache in memory that is bounded by bytes, and its metrics."""
+"""A cache in memory that is bounded by bytes."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from functools import partial
+from collections.abc import Hashable
 from threading import Lock
-from typing import Any, Generic, NamedTuple, TypeVar
-
-from pyramid.config import Configurator
-
-from modhub.base.metrics import COUNTER, LabelValues
+from typing import Generic, NamedTuple, TypeVar
 
 Value = TypeVar("Value")
 
@@ -30,8 +25,6 @@ class ByteCache(Generic[Value]):
         self._max_entry = budget // max_share
         self._entries: OrderedDict[Hashable, _Entry[Value]] = OrderedDict()
         self._lock = Lock()
-        self.hits = self.misses = 0
-        """How many values were found, and how many had to be made."""
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._entries
@@ -50,7 +43,6 @@ class ByteCache(Generic[Value]):
         if entry is None or entry.stamp != stamp:
             return None
         with self._lock:
-            self.hits += 1
             if key in self._entries:  # not evicted in the meantime
                 self._entries.move_to_end(key)
         return entry.value
@@ -62,7 +54,6 @@ class ByteCache(Generic[Value]):
         read before that, so that a value which a change overtakes is not found afterwards.
         """
         with self._lock:
-            self.misses += 1
             if size > self._max_entry:
                 return
             replaced = self._entries.pop(key, None)
@@ -70,31 +61,3 @@ class ByteCache(Generic[Value]):
             self._entries[key] = _Entry(value, size, stamp)
             while self._free < 0:
                 self._free += self._entries.popitem(last=False)[1].size
-
-
-def add_cache_metrics(config: Configurator, name: str, find_cache: Callable[[Any], ByteCache[Any] | None]) -> None:
-    """Report the use of a package's cache as ``name``; ``find_cache(registry)`` returns it, or None without one."""
-    config.add_metric(
-        "cache_lookups_total",
-        "Values found in each cache, and values that had to be made.",
-        partial(_read_lookups, name, find_cache),
-        kind=COUNTER,
-        labels=("cache", "result"),
-    )
-    config.add_metric(
-        "cache_bytes", "Approximate bytes of each cache.", partial(_read_bytes, name, find_cache), labels=("cache",)
-    )
-
-
-def _read_lookups(
-    name: str, find_cache: Callable[[Any], ByteCache[Any] | None], registry: Any
-) -> dict[LabelValues, float]:
-    cache = find_cache(registry)
-    return {} if cache is None else {(name, "hit"): cache.hits, (name, "miss"): cache.misses}
-
-
-def _read_bytes(
-    name: str, find_cache: Callable[[Any], ByteCache[Any] | None], registry: Any
-) -> dict[LabelValues, float]:
-    cache = find_cache(registry)
-    return {} if cache is None else {name: cache.used}

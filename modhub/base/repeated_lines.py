@@ -9,6 +9,8 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
+from modhub.base.metrics import ALARMS
+
 AGAIN_SECONDS: Final = 60.0
 _MOST: Final = 1000
 
@@ -26,3 +28,9 @@ def log_sometimes(log: logging.Logger, level: int, message: str, *values: object
             _written.clear()
         _written[line] = now
     log.log(level, message, *values, stacklevel=2)
+
+
+def log_alarm(log: logging.Logger, message: str, *values: object) -> None:
+    """Log, as `log_sometimes`, and count what an operator has to look at: a damaged file, a full disk."""
+    ALARMS.inc()
+    log_sometimes(log, logging.ERROR, f"ALARM: {message}", *values)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from modhub.base.errors import ApiError, storage_refused, storage_unreachable
-from modhub.base.repeated_lines import log_sometimes
+from modhub.base.repeated_lines import log_alarm
 
 log = logging.getLogger("modhub.blobs.local")
 
@@ -22,7 +22,7 @@ def describe_damage(error: OSError) -> str:
 
 def unreadable(key: str, damage: str) -> ApiError:
     """Log the alarm and return the 503."""
-    log_sometimes(log, logging.ERROR, "ALARM: stored file %s cannot be read. %s", key, damage)
+    log_alarm(log, "stored file %s cannot be read. %s", key, damage)
     return storage_unreachable()
 
 
@@ -32,7 +32,7 @@ def write_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        log_sometimes(log, logging.ERROR, "ALARM: writing to the file store failed: %s", error_message(error))
+        log_alarm(log, "writing to the file store failed: %s", error_message(error))
         raise storage_refused() from None
 
 
@@ -42,5 +42,5 @@ def access_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        log_sometimes(log, logging.ERROR, "ALARM: the file store is not available: %s", error_message(error))
+        log_alarm(log, "the file store is not available: %s", error_message(error))
         raise storage_unreachable() from None

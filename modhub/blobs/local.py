@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from modhub.base.errors import ApiError, storage_refused, too_large
-from modhub.base.repeated_lines import log_sometimes
+from modhub.base.repeated_lines import log_alarm, log_sometimes
 from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache, is_settled, stamp_of
 from modhub.blobs.disk_errors import access_errors, describe_damage, error_message, unreadable, write_errors
 from modhub.blobs.spooled import SpooledFile, hash_unnamed, link_unnamed
@@ -124,7 +124,7 @@ class LocalStore:
                 with write_errors():
                     os.close(descriptor)
             if copied != blob:
-                log.error("ALARM: a copy of the stored file %s is not what was stored", blob.key)
+                log_alarm(log, "a copy of the stored file %s is not what was stored", blob.key)
                 raise storage_refused()
             self.publish(blob.key)
         except BaseException:

@@ -27,7 +27,6 @@ from modhub.directives.operation import (
     add_doctor_check,
     add_health_check,
     add_maintenance,
-    add_metric,
     add_worker,
 )
 from modhub.directives.owners import add_publish_check, add_refusals, add_upload_inspector
@@ -67,7 +66,6 @@ def includeme(config: Configurator) -> None:
         add_health_check,
         add_doctor_check,
         add_maintenance,
-        add_metric,
         add_blob_names,
         add_command,
         add_demo,

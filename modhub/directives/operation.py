@@ -1,12 +1,10 @@
-"""What operators see of a feature: checks, metrics, commands."""
+"""What operators see of a feature: checks, commands."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyramid.config import Configurator
 
-from modhub.base.metrics import COUNTER, GAUGE, Metric, Reading
-from modhub.base.settings import StartRefused
 from modhub.blobs.naming import BlobNames
 from modhub.declarations import (
     AdminCommand,
@@ -26,28 +24,6 @@ def add_health_check(config: Configurator, name: str, check: Callable[[Any], str
         find_declarations(config).health_checks[name] = check
 
     config.action(("modhub health check", name), register)
-
-
-def add_metric(
-    config: Configurator,
-    name: str,
-    help: str,  # noqa: A002 - as in argparse and in settings
-    read: Callable[[Any], Reading],
-    *,
-    kind: str = GAUGE,
-    labels: tuple[str, ...] = (),
-) -> None:
-    """Let a feature that exports metrics call ``read(registry)`` (:class:`modhub.base.metrics.Metric`).
-
-    ``name`` is without the prefix that all of them have. Several packages may add to one metric, each its own values
-    of the labels; the first one's ``help`` is shown.
-    """
-    if name.endswith("_total") is not (kind == COUNTER):
-        raise StartRefused(f"the metric {name}: a name ends in _total if, and only if, the metric is a counter")
-    metric = Metric(name, help, read, kind, labels)
-    config.action(
-        ("modhub metric", name, config.package_name), lambda: find_declarations(config).metrics.append(metric)
-    )
 
 
 def add_doctor_check(

@@ -12,7 +12,7 @@ from io import RawIOBase
 from typing import Any, BinaryIO, Final
 
 from modhub.base.errors import busy
-from modhub.base.repeated_lines import log_sometimes
+from modhub.base.repeated_lines import log_alarm
 from modhub.content.limits import MB
 from modhub.http.compression import LEVEL
 from modhub.server.rules import RESERVE_RESPONSE
@@ -81,6 +81,6 @@ def _write(file: BinaryIO, part: bytes) -> None:
 
 
 def _failed(error: OSError) -> Exception:
-    message = "ALARM: a response cannot be written to the temporary folder (%s)"
-    log_sometimes(log, logging.ERROR, message, error.strerror)
+    message = "a response cannot be written to the temporary folder (%s)"
+    log_alarm(log, message, error.strerror)
     return busy()

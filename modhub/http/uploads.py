@@ -11,13 +11,12 @@ from typing import Any, Final
 from webob.request import DisconnectionError
 
 from modhub.base.errors import ContinueExpected, invalid
-from modhub.base.service_registry import find_optional_service, find_service
+from modhub.base.service_registry import find_service
 from modhub.blobs.data_manager import stage
 from modhub.blobs.spooled import SpooledFile
 from modhub.blobs.store import COPY_BYTES, Blob, Readable
-from modhub.blobs.timing import StoreTimes
 from modhub.declarations import Declarations
-from modhub.http.payload import FAILED, FILE, raw_stream
+from modhub.http.payload import FILE, raw_stream
 
 SNIFF_BYTES: Final = 1024
 """Bytes at the beginning of a file by which its type is recognised."""
@@ -135,8 +134,6 @@ def _watch(source: Readable, inspections: Sequence[Any]) -> Readable:
 
 def receive_upload(request: Any, limit: int, end: int = 0) -> ReceivedUpload:
     """Stage the request body by :func:`stage_with_end`. 413 above ``limit`` bytes, 400 if empty or a form."""
-    if request.environ.get(FAILED) and (times := find_optional_service(request.registry, StoreTimes)) is not None:
-        times.add_failure("stage")
     try:
         stream = raw_stream(request, limit)
     except ContinueExpected:

@@ -7,6 +7,7 @@ from typing import Any
 
 from waitress.buffers import ReadOnlyFileBasedBuffer
 
+from modhub.base.metrics import LIMITS_HIT
 from modhub.server.files import queued_bytes
 from modhub.server.poller import Poller
 from modhub.server.progress import TransferProgress
@@ -99,7 +100,7 @@ class DeadlineMixin(ABC):
             self._fail_request(busy_error())
             self._map.touch(self)
             return
-        self.adj.limits_hit.add("connections")
+        LIMITS_HIT.labels("connections").inc()
         if not self.via_proxy:
             self.server.peers.close_later(self.socket.dup())
         self.handle_close()

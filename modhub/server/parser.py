@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 from waitress.parser import HTTPRequestParser
 from waitress.receiver import FixedStreamReceiver
 
-from modhub.base.repeated_lines import log_sometimes
+from modhub.base.repeated_lines import log_alarm, log_sometimes
 from modhub.server.chunked import ChunkedBody
 from modhub.server.head import BARE_LINE_END, Head, body_length, parse_head
 from modhub.server.protocol_errors import ProtocolError, malformed_request
@@ -160,7 +160,7 @@ class Parser(HTTPRequestParser):
         except OSError as error:
             # The disk is full, as a rule. Without the path, which the text of some errors has.
             reason = error.strerror or type(error).__name__
-            log_sometimes(logger, logging.ERROR, "ALARM: a request body could not be written to disk: %s", reason)
+            log_alarm(logger, "a request body could not be written to disk: %s", reason)
             self._end_early({"modhub.body_failed": True})
             return len(data)
         except SpoolFull:

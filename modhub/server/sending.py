@@ -8,7 +8,7 @@ from typing import Any
 from waitress.buffers import ReadOnlyFileBasedBuffer
 from waitress.channel import ClientDisconnected, HTTPChannel
 
-from modhub.base.repeated_lines import log_sometimes
+from modhub.base.repeated_lines import log_alarm
 from modhub.server.files import send_file
 
 logger = logging.getLogger("modhub.server")
@@ -77,8 +77,8 @@ class SendingChannel(HTTPChannel):
             try:
                 super().write_soon(data)
             except OSError as error:
-                message = "ALARM: a response cannot be written to the temporary folder (%s)"
-                log_sometimes(logger, logging.ERROR, message, error.strerror)
+                message = "a response cannot be written to the temporary folder (%s)"
+                log_alarm(logger, message, error.strerror)
                 if sum(map(len, self.outbufs)) != self.total_outbufs_len + len(data):
                     self.will_close = True  # the file that has the beginning lacks the rest
                     raise ClientDisconnected from None

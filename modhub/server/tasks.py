@@ -5,6 +5,7 @@ from typing import Any, Final
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import build_http_date
 
+from modhub.base.metrics import LIMITS_HIT
 from modhub.server.protocol_errors import ProtocolError, server_failure
 from modhub.server.rules import RESERVE_RESPONSE
 
@@ -122,7 +123,7 @@ class ProtocolErrorTask(_ResponseHeadMixin, ErrorTask):
         error = self.request.error
         protocol_error = error if isinstance(error, ProtocolError) else server_failure()
         if protocol_error.status in LIMIT_NAMES:
-            self.channel.adj.limits_hit.add(LIMIT_NAMES[protocol_error.status])
+            LIMITS_HIT.labels(LIMIT_NAMES[protocol_error.status]).inc()
         self.status, headers, body = protocol_error.to_response()
         self.response_headers += [*headers, *self.channel.adj.error_headers]
         self.set_close_on_finish()

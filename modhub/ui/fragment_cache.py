@@ -14,8 +14,7 @@ import msgspec
 from markupsafe import Markup
 from pyramid.config import Configurator
 
-from modhub.base.byte_cache import ByteCache, add_cache_metrics
-from modhub.base.service_registry import find_service
+from modhub.base.byte_cache import ByteCache
 from modhub.content.limits import MB
 from modhub.ui.formatting import Formatter
 from modhub.ui.i18n import Translations
@@ -72,4 +71,3 @@ def includeme(config: Configurator) -> None:
     """Add the service. Jinja's environment is complete only when the configuration is."""
     fragments = FragmentCache(lambda template: config.get_jinja2_environment().get_template(template))
     config.add_service(FragmentCache, fragments)
-    add_cache_metrics(config, "fragments", lambda registry: find_service(registry, FragmentCache).fragments)

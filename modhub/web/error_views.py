@@ -16,7 +16,7 @@ from webob.request import DisconnectionError
 
 from modhub.base.errors import ApiError, ContinueExpected, OwnershipLost, account_blocked, busy, invalid, not_found
 from modhub.base.identity import CredentialKind, CredentialPolicy
-from modhub.base.repeated_lines import log_sometimes
+from modhub.base.repeated_lines import log_alarm, log_sometimes
 from modhub.base.request_ids import REQUEST_ID
 from modhub.base.system_faults import is_system_fault
 from modhub.content.text import N_
@@ -133,7 +133,7 @@ def internal_error_view(error: Exception, request: Request) -> Response:
         return render_error(busy(), request)
     if is_system_fault(error):
         # Such as a temporary file on a full disk.
-        log_sometimes(log, logging.ERROR, "ALARM: a request cannot be answered: %s", error.strerror)
+        log_alarm(log, "a request cannot be answered: %s", error.strerror)
         return render_error(busy(), request)
     log.error("unexpected error in request %s", request.environ.get(REQUEST_ID), exc_info=error)
     message = N_("Something went wrong on our side. The error has been logged.")

@@ -14,7 +14,6 @@ from pyramid.exceptions import ConfigurationError
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from modhub.base.byte_cache import add_cache_metrics
 from modhub.base.errors import ApiError
 from modhub.base.public_cache import PublicCache
 from modhub.base.request_ids import REQUEST_ID
@@ -199,6 +198,5 @@ def includeme(config: Configurator) -> None:
     stamp: Callable[[], Hashable] = find_service(config.registry, ChangeReader).stamp
     budget = config.registry.settings["modhub.response_cache_bytes"]
     config.add_service(PublicCache, PublicCache(stamp, budget))
-    add_cache_metrics(config, "public", lambda registry: find_service(registry, PublicCache).values)
     config.add_tween("modhub.web.public_reads.public_reads_tween_factory")
     config.add_view_deriver(response_cache_deriver)

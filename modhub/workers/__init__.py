@@ -5,18 +5,18 @@ They run in processes that serve; commands and tests that only configure an appl
 
 import logging
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from threading import Event, Thread
-from time import monotonic, time
+from time import monotonic
 from typing import Any, Final
 
+from prometheus_client import Gauge
 from pyramid.config import Configurator
 from sqlalchemy.exc import SQLAlchemyError
 
 from modhub.base.errors import ApiError
-from modhub.base.metrics import COUNTER
 from modhub.base.service_registry import find_service
 from modhub.base.system_faults import is_system_fault
 from modhub.blobs.operator_reasons import failure_sentence
@@ -36,6 +36,17 @@ EXPIRED_SECONDS: Final = 600.0
 """A lease that expired longer ago than this is a finding of ``modhub-admin doctor``."""
 
 
+FAILED_ROUNDS: Final = Gauge(
+    "modhub_worker_failed_rounds", "Rounds of background work that have failed since one succeeded.", ["worker"]
+)
+INTERVAL: Final = Gauge("modhub_worker_interval_seconds", "Seconds between two rounds of background work.", ["worker"])
+SUCCEEDED_AT: Final = Gauge(
+    "modhub_worker_success_timestamp_seconds",
+    "When a round of background work last succeeded here, in seconds since 1970.",
+    ["worker"],
+)
+
+
 class RoundFailed(Exception):
     """A round failed for a reason that the operator should read: the message is logged."""
 
@@ -45,24 +56,13 @@ class Stopping(Exception):
 
 
 @dataclass(slots=True)
-class WorkerState:
-    """What a worker has done in this process."""
-
-    rounds: int = 0
-    failures: int = 0
-    succeeded_at: float = 0.0
-    """When a round last succeeded, in seconds since 1970; 0 before the first, and once another process works."""
-    failed_rounds: int = 0
-    """How many rounds have failed since one succeeded."""
-
-
-@dataclass(slots=True)
 class Workers:
     """The workers of a process that serves."""
 
     holder: str = field(default_factory=lambda: secrets.token_hex(16))
     """Names this process in the leases."""
-    states: dict[str, WorkerState] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
+    """How many rounds of each worker have failed since one succeeded."""
     _stopping: Event = field(default_factory=Event)
     _threads: list[Thread] = field(default_factory=list)
 
@@ -99,28 +99,31 @@ class Workers:
 
     def run_round(self, registry: Any, worker: Worker) -> bool:
         """Run one round, unless another process has the lease of it; False if it failed."""
-        state = self.states.setdefault(worker.name, WorkerState())
         try:
             lease = self._lease(registry, worker) if worker.alone else None
             if lease is not None and not lease.take():
-                state.succeeded_at, state.failed_rounds = 0.0, 0
+                self._note(worker, 0)
+                SUCCEEDED_AT.remove(worker.name)  # another process works
                 return True
-            state.rounds += 1
             with nullcontext() if lease is None else lease.working():
                 worker.run(registry)
         except Stopping:
             return True
         except Exception as error:  # noqa: BLE001 - the thread must survive any error
-            state.failures += 1
-            state.failed_rounds += 1
-            if state.failed_rounds == 1:
+            if not self.failed.get(worker.name):
                 _log_failure(registry, worker, error)
+            self._note(worker, self.failed.get(worker.name, 0) + 1)
             return False
-        if state.failed_rounds:
+        if self.failed.get(worker.name):
             log.info("%s go on", worker.name)
-        state.failed_rounds = 0
-        state.succeeded_at = time()
+        self._note(worker, 0)
+        SUCCEEDED_AT.labels(worker.name).set_to_current_time()
         return True
+
+    def _note(self, worker: Worker, failed: int) -> None:
+        self.failed[worker.name] = failed
+        FAILED_ROUNDS.labels(worker.name).set(failed)
+        INTERVAL.labels(worker.name).set(worker.every)
 
     def _lease(self, registry: Any, worker: Worker) -> HeldLease:
         return HeldLease(find_service(registry, Databases), worker.name, self.holder, worker.every + LEASE_SECONDS)
@@ -171,38 +174,8 @@ def find_worker_problems(admin: Any) -> Iterator[str]:
             yield f"no process has run the worker of {worker.name} for {expired / 60:.0f} minutes: is modhub running?"
 
 
-def _of_workers(read: Callable[[WorkerState], float]) -> Callable[[Any], dict[Any, float]]:
-    return lambda registry: {name: read(state) for name, state in _states(registry)}
-
-
-def _read_successes(registry: Any) -> dict[Any, float]:
-    """Only of workers that run here: another process may have the lease."""
-    return {name: state.succeeded_at for name, state in _states(registry) if state.succeeded_at}
-
-
-def _states(registry: Any) -> list[tuple[str, WorkerState]]:
-    """A copy: the first round of a worker adds its state while another thread reads them."""
-    return list(find_service(registry, Workers).states.items())
-
-
-def _read_intervals(registry: Any) -> dict[Any, float]:
-    return {worker.name: worker.every for worker in find_service(registry, Declarations).workers}
-
-
 def includeme(config: Configurator) -> None:
-    """Register the workers of this process, their start, metrics and check."""
+    """Register the workers of this process, and their start."""
     config.add_service(Workers, Workers())
     config.add_subscriber(_start, ApplicationStarted)
     config.add_subscriber(_stop, ApplicationStopped)
-    for name, help_text, read in (
-        ("worker_rounds_total", "Rounds of background work.", lambda state: state.rounds),
-        ("worker_failures_total", "Rounds of background work that failed.", lambda state: state.failures),
-    ):
-        config.add_metric(name, help_text, _of_workers(read), kind=COUNTER, labels=("worker",))
-    failed = "Rounds of background work that have failed since one succeeded."
-    read_failed = _of_workers(lambda state: state.failed_rounds)
-    config.add_metric("worker_failed_rounds", failed, read_failed, labels=("worker",))
-    interval = "Seconds between two rounds of background work."
-    config.add_metric("worker_interval_seconds", interval, _read_intervals, labels=("worker",))
-    succeeded = "When a round of background work last succeeded, in seconds since 1970."
-    config.add_metric("worker_success_timestamp_seconds", succeeded, _read_successes, labels=("worker",))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
+from prometheus_client import Counter
 from sqlalchemy import ColumnElement, Update, delete, select, update
 from sqlalchemy.orm import Session
 
@@ -14,6 +15,7 @@ from modhub_auth.mail.transports import ConnectionLost, DeliveryRefused, Deliver
 from modhub_auth.models import OutgoingEmail
 
 log = logging.getLogger(__name__)
+DEAD: Final = Counter("modhub_emails_dead", "Emails that this process has given up.")
 LEASE_TIME: Final = timedelta(minutes=5)
 """How long a leased email belongs to one process; after that the process counts as dead."""
 SHORTEST_PAUSE: Final = timedelta(seconds=10)
@@ -136,6 +138,7 @@ class MailSender:
     def _record_failure(self, email: OutgoingEmail, reason: str, *, permanent: bool) -> None:
         time = now()
         if permanent or time - email.created_at > DEAD_AFTER:
+            DEAD.inc()
             log.warning("email %d (%s) is dead: %s", email.id, email.kind, reason)
             # Its content stays until it is cleaned up: the operator may retry it, if it was the mail server's fault.
             self._record(email, finished_at=time, problem=reason)

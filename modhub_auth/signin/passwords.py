@@ -19,7 +19,7 @@ from argon2.low_level import ARGON2_VERSION, error_to_str
 
 from modhub.base.errors import ApiError, busy, invalid
 from modhub.base.optional_calls import optional_call
-from modhub.base.repeated_lines import log_sometimes
+from modhub.base.repeated_lines import log_alarm, log_sometimes
 from modhub.content.text import normal
 
 log = logging.getLogger(__name__)
@@ -163,7 +163,7 @@ class QueuedHasher:
                 result = self._run(task)
             except (RuntimeError, HashingError, MemoryError) as error:  # no thread, or no memory
                 if self._works is not False:
-                    log.error("ALARM: passwords cannot be hashed: %s", error or type(error).__name__)
+                    log_alarm(log, "passwords cannot be hashed: %s", error or type(error).__name__)
                 self._works = False
                 raise busy() from error
             self._works = True

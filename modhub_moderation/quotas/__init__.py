@@ -4,7 +4,6 @@ from functools import partial
 
 from pyramid.config import Configurator
 
-from modhub.base.metrics import COUNTER, LIMITS_HIT, LIMITS_HIT_HELP
 from modhub.events import AccountDeleted, StorageRequested, UploadStarted
 from modhub_moderation.quotas import panel, subscribers
 from modhub_moderation.quotas.limits import QuotaKeeper
@@ -12,7 +11,7 @@ from modhub_moderation.quotas.settings import QUOTA_SETTINGS
 
 
 def includeme(config: Configurator) -> None:
-    """Register the settings, the subscribers, the worker, the metric and the panel."""
+    """Register the settings, the subscribers, the worker and the panel."""
     config.declare_settings("modhub_moderation.", QUOTA_SETTINGS)
     keeper = QuotaKeeper(config.registry)
     config.add_service(QuotaKeeper, keeper)
@@ -20,5 +19,4 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(partial(subscribers.refuse_storage, keeper), StorageRequested)
     config.add_subscriber(subscribers.forget_uploads, AccountDeleted)
     config.add_worker("upload counts", subscribers.purge_uploads, every=3600, alone=True)
-    config.add_metric(LIMITS_HIT, LIMITS_HIT_HELP, subscribers.count_refusals, kind=COUNTER, labels=("limit",))
     config.add_panel("mine", "quotas", panel.quota_panel)

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError
-from modhub.base.metrics import EventCounter
+from modhub.base.metrics import LIMITS_HIT
 from modhub.base.security_log import log_event
 from modhub.base.service_registry import find_service
 from modhub.content.limits import MB
@@ -47,7 +47,6 @@ class QuotaKeeper:
 
     def __init__(self, registry: Any) -> None:
         self._registry = registry
-        self.refusals = EventCounter("quota")
 
     @property
     def has_limits(self) -> bool:
@@ -120,7 +119,7 @@ class QuotaKeeper:
 
     def _refused(self, error: ApiError) -> ApiError:
         log_event("quota reached", status=error.status)
-        self.refusals.add("quota")
+        LIMITS_HIT.labels("quota").inc()
         return error
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from modhub.base.metrics import LabelValues
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.events import AccountDeleted, StorageRequested, UploadStarted
@@ -37,8 +36,3 @@ def purge_uploads(registry: Any) -> None:
     """The worker that deletes what counts no more."""
     with find_service(registry, Databases).write_session.begin() as session:
         services.delete_old_uploads(session)
-
-
-def count_refusals(registry: Any) -> dict[LabelValues, float]:
-    """How many mods and uploads were refused."""
-    return find_service(registry, QuotaKeeper).refusals.counts()

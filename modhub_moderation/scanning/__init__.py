@@ -4,7 +4,6 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
-from modhub.base.metrics import COUNTER
 from modhub.base.operations import Refusal
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
@@ -77,15 +76,6 @@ def _scan_uploads(config: Configurator, url: str) -> None:
     config.add_worker("later scans", scan_waiting_files, SCAN_SECONDS, alone=True)
     config.add_worker("scanner", ask_scanner, SCANNER_ASK_SECONDS)
     config.add_doctor_check("scanner", operation.find_scanner_problems, seconds=operation.SCANNER_CHECK_SECONDS)
-    config.add_metric(
-        "scans_total",
-        "Scans of uploads by what became of them.",
-        operation.count_scans,
-        kind=COUNTER,
-        labels=("result",),
-    )
-    config.add_metric("scanner_up", "1 if the malware scanner answered the last time.", operation.is_scanner_up)
-    config.add_metric("scans_waiting", "Files that wait for the malware scanner.", operation.count_waiting_scans)
 
 
 def includeme(config: Configurator) -> None:

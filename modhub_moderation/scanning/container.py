@@ -1,15 +1,14 @@
-"""The scanner of an application, and what became of its scans."""
+"""The scanner of an application, and whether it answers."""
 
 import logging
 from threading import BoundedSemaphore, Lock
 from typing import Final
 
-from modhub.base.metrics import EventCounter
+from prometheus_client import Gauge
+
 from modhub_moderation.scanning.interfaces import Scanner, ScannerDown
 
-SCAN_CLEAN: Final = "clean"
-SCAN_FOUND: Final = "found"
-SCAN_FAILED: Final = "failed"
+DOWN: Final = Gauge("modhub_scanner_down", "1 if the malware scanner did not answer the last time.")
 MOST_AT_ONCE: Final = 32
 """Scans of uploads at once in a process: a scanner that hangs must leave threads for those who sign in."""
 
@@ -23,25 +22,9 @@ class Scanning:
         self.scanner = scanner
         self.later = later
         """Whether files of drafts are accepted while the scanner is down."""
-        self.results = EventCounter(SCAN_CLEAN, SCAN_FOUND, SCAN_FAILED)
         self.slots = BoundedSemaphore(MOST_AT_ONCE)
         self._is_down = False
         self._lock = Lock()
-
-    @property
-    def is_down(self) -> bool:
-        """Whether the last scan failed."""
-        return self._is_down
-
-    def count_result(self, result: str) -> None:
-        """Count a scan that ended: the scanner is up."""
-        self.results.add(result)
-        self.note_up()
-
-    def count_failure(self, error: ScannerDown) -> None:
-        """Count a scan that failed."""
-        self.results.add(SCAN_FAILED)
-        self.note_down(error)
 
     def note_up(self) -> None:
         """The scanner has answered."""
@@ -57,4 +40,5 @@ class Scanning:
         with self._lock:
             has_turned = self._is_down is not is_down
             self._is_down = is_down
+        DOWN.set(is_down)
         return has_turned

@@ -12,7 +12,7 @@ from modhub.blobs import Blob
 from modhub.content.text import N_
 from modhub.interfaces import IMod, IOwnMod
 from modhub_moderation.scanning import services
-from modhub_moderation.scanning.container import SCAN_CLEAN, SCAN_FOUND, Scanning
+from modhub_moderation.scanning.container import Scanning
 from modhub_moderation.scanning.interfaces import Scan, ScannerDown
 from modhub_moderation.scanning.services import ScannedUpload
 
@@ -84,10 +84,10 @@ class UploadScan:
             services.add_waiting_file(self._request.dbsession, self._mod_id, blob)
             return
         if rule is not None:
-            self._scanning.count_result(SCAN_FOUND)
+            self._scanning.note_up()
             self._tell_moderators(blob, rule)
             raise rejected()
-        self._scanning.count_result(SCAN_CLEAN)
+        self._scanning.note_up()
 
     def close(self) -> None:
         """End the scan, and let another one begin."""
@@ -103,7 +103,7 @@ class UploadScan:
         return self._scan.finish()
 
     def _refuse(self, error: ScannerDown) -> ApiError:
-        self._scanning.count_failure(error)
+        self._scanning.note_down(error)
         return scanner_down()
 
     def _tell_moderators(self, blob: Blob, rule: str) -> None:

@@ -1,11 +1,11 @@
-"""What operators see of scanning: a check, metrics and a command."""
+"""What operators see of scanning: a check and a command."""
 
 import argparse
 from collections.abc import Iterator
 from typing import Any, Final
 
-from modhub.base.service_registry import find_optional_service, find_service
-from modhub.db import Databases, iso
+from modhub.base.service_registry import find_optional_service
+from modhub.db import iso
 from modhub.declarations import add_json_option
 from modhub_moderation.scanning import services
 from modhub_moderation.scanning.container import Scanning
@@ -24,22 +24,6 @@ def find_scanner_problems(admin: Any) -> Iterator[str]:
             yield from scanning.scanner.find_problems()
         except ScannerDown as error:
             yield str(error)
-
-
-def count_scans(registry: Any) -> dict[Any, float]:
-    """The scans of this process by what became of them."""
-    return find_service(registry, Scanning).results.counts()
-
-
-def is_scanner_up(registry: Any) -> float:
-    """1 if the scanner answered the last time, else 0."""
-    return float(not find_service(registry, Scanning).is_down)
-
-
-def count_waiting_scans(registry: Any) -> float:
-    """How many files wait for the scanner."""
-    with find_service(registry, Databases).readonly_session() as session:
-        return services.count_waiting_files(session)
 
 
 def scan_arguments(parser: argparse.ArgumentParser) -> None:

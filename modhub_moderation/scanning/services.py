@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from sqlalchemy import Select, delete, func, select, update
+from sqlalchemy import Select, delete, select, update
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import conflict
@@ -74,11 +74,6 @@ def record_hit(session: Session, upload: ScannedUpload, rule: str) -> None:
 def list_hits(session: Session, size: int) -> list[ScanHit]:
     """What was found, the last first."""
     return list(session.scalars(select(ScanHit).order_by(ScanHit.last_at.desc(), ScanHit.id.desc()).limit(size)))
-
-
-def count_waiting_files(session: Session) -> int:
-    """How many files wait for the scanner."""
-    return session.scalar(select(func.count()).select_from(WaitingFile).where(WaitingFile.rule.is_(None))) or 0
 
 
 def find_waiting_files(session: Session, after: str, size: int) -> list[tuple[WaitingFile, StoredBlob | None]]:

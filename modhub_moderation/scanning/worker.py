@@ -12,7 +12,7 @@ from modhub.db import Databases, now
 from modhub.interfaces import IMods
 from modhub.workers import RoundFailed, raise_if_stopping
 from modhub_moderation.scanning import services
-from modhub_moderation.scanning.container import SCAN_CLEAN, SCAN_FOUND, Scanning
+from modhub_moderation.scanning.container import Scanning
 from modhub_moderation.scanning.interfaces import ScannerDown
 from modhub_moderation.scanning.services import ScannedUpload
 
@@ -87,7 +87,7 @@ def _scan_blob(registry: Any, blob: StoredBlob) -> str | None:
             finally:
                 scan.close()
     except ScannerDown as error:
-        scanning.count_failure(error)
+        scanning.note_down(error)
         raise RoundFailed(str(error)) from None
-    scanning.count_result(SCAN_CLEAN if rule is None else SCAN_FOUND)
+    scanning.note_up()
     return rule

@@ -33,12 +33,9 @@ def in_templates() -> set[str]:
 
 
 def constants(path: Path) -> set[str]:
-    """Every string constant of a module but for its docstrings and the texts of metrics."""
+    """Every string constant of a module but for its docstrings."""
     tree = ast.parse(path.read_text("utf-8"))
     documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "add_metric":
-            documentation |= {id(argument) for argument in call.args}
     strings = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
     return {node.value for node in strings if id(node) not in documentation}
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import transaction
+from prometheus_client import REGISTRY
 from sqlalchemy import BigInteger, literal_column, select, text, type_coerce, update
 from sqlalchemy.exc import OperationalError
 
@@ -26,7 +27,6 @@ from modhub.workers import (
     RoundFailed,
     Stopping,
     Workers,
-    WorkerState,
     find_worker_problems,
     is_stopping,
 )
@@ -86,13 +86,12 @@ def test_rounds_go_on_until_a_stop_and_one_is_the_last(site: Site, workers: Work
     count = len(rounds)
     time.sleep(0.1)
     assert len(rounds) == count
-    assert workers.states["deeds"].rounds == count
 
 
 @pytest.mark.slow
 def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site: Site, start: Start) -> None:
     mine, began = site.find_service(Workers), threading.Event()
-    mine.states.pop("deeds", None)  # the application is shared
+    mine.failed.pop("deeds", None)  # the application is shared
 
     def run(registry: Any) -> None:
         began.set()
@@ -103,7 +102,7 @@ def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site: Site, start: S
     mine.start(site.registry, [worker(run)])
     assert began.wait(60)
     mine.stop()
-    assert mine.states["deeds"].failures == 0
+    assert "deeds" not in mine.failed
     assert not any(thread.name == "modhub deeds" for thread in threading.enumerate())
 
 
@@ -151,8 +150,9 @@ def test_the_first_of_several_failures_is_logged_and_each_is_counted(
         (record.getMessage(), bool(record.exc_info)) for record in caplog.records if "deeds" in record.getMessage()
     ]
     assert logged == [failure, ("deeds go on", False), failure]
-    state = workers.states["deeds"]
-    assert (state.rounds, state.failures, state.failed_rounds, state.succeeded_at > 0) == (5, 4, 1, True)
+    assert read("failed_rounds") == 1
+    assert time.time() - 60 < (read("success_timestamp_seconds") or 0) <= time.time()
+    assert read("interval_seconds") == deeds.every
 
 
 def test_the_pause_grows_while_rounds_fail(site: Site, workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +262,6 @@ def test_only_the_holder_runs_a_round_and_hands_it_on_at_a_stop(site: Site) -> N
     assert first.run_round(site.registry, alone)
     assert other.run_round(site.registry, alone)
     assert runs == [1]
-    assert other.states["deeds"].rounds == 0
     first.start(site.registry, [alone])
     first.stop()
     assert other.run_round(site.registry, alone)
@@ -272,7 +271,6 @@ def test_only_the_holder_runs_a_round_and_hands_it_on_at_a_stop(site: Site) -> N
 def test_who_has_lost_the_lease_exports_neither_success_nor_failure(site: Site) -> None:
     # C-RUN-49
     mine, fails = site.find_service(Workers), False
-    mine.states.pop("deeds", None)
 
     def run(_registry: Any) -> None:
         if fails:
@@ -283,32 +281,16 @@ def test_who_has_lost_the_lease_exports_neither_success_nor_failure(site: Site) 
     fails = True
     for _ in range(2):
         assert not mine.run_round(site.registry, alone)
-    state = mine.states["deeds"]
-    assert (state.succeeded_at > 0, state.failed_rounds, state.failures) == (True, 2, 2)
+    assert (read("success_timestamp_seconds") is None, read("failed_rounds")) == (False, 2)
     shift(site.databases, -1)
     assert lease_of(site.databases, "other").take()
     assert mine.run_round(site.registry, alone)
-    assert (state.succeeded_at, state.failed_rounds, state.failures) == (0, 0, 2)
+    assert (read("success_timestamp_seconds"), read("failed_rounds")) == (None, 0)
 
 
-def test_a_worker_that_never_ran_here_exports_no_time_of_success(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    # C-RUN-49
-    alone = worker(lambda _: None, 60, alone=True)
-    monkeypatch.setattr(site.find_service(Declarations), "workers", [alone])
-    mine, metrics = site.find_service(Workers), {metric.name: metric for metric in site.declarations.metrics}
-    monkeypatch.setattr(mine, "states", {})
-
-    def read(name: str) -> Any:
-        return metrics[f"worker_{name}"].read(site.registry)
-
-    assert lease_of(site.databases, "other").take()
-    assert mine.run_round(site.registry, alone)
-    assert read("success_timestamp_seconds") == {}
-    assert (read("rounds_total"), read("failures_total"), read("failed_rounds")) == ({"deeds": 0},) * 3
-    assert read("interval_seconds") == {"deeds": 60}
-    shift(site.databases, -1)
-    assert mine.run_round(site.registry, alone)
-    assert abs(read("success_timestamp_seconds")["deeds"] - time.time()) < 60
+def read(metric: str) -> float | None:
+    """What this process exports about the worker."""
+    return REGISTRY.get_sample_value(f"modhub_worker_{metric}", {"worker": "deeds"})
 
 
 ENDS = """
@@ -408,17 +390,3 @@ def test_the_lease_of_a_worker_is_in_no_backup(site: Site) -> None:
     assert Lease.__table__.info == {"in_backup": False}
     with site.databases.readonly_session() as session:
         assert session.execute(text("SELECT count(*) FROM core_lease")).scalar() == 0
-
-
-def test_a_first_round_does_not_disturb_who_reads_the_metrics(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    mine = site.find_service(Workers)
-
-    class Watched(WorkerState):
-        def __getattribute__(self, name: str) -> Any:
-            mine.states.setdefault("another", WorkerState())
-            return super().__getattribute__(name)
-
-    for metric in site.declarations.metrics:
-        if metric.name.startswith("worker_"):
-            monkeypatch.setattr(mine, "states", {"deeds": Watched()})
-            metric.read(site.registry)

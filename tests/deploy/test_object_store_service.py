@@ -17,7 +17,6 @@ from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.local import LocalStore
 from modhub.blobs.moving import copy_store
 from modhub.blobs.s3 import S3Store, breaker
-from modhub.blobs.timing import MeasuredStore
 from modhub.db import Databases
 from modhub_testing import Site, Start
 from modhub_testing.commands import issue_certificate
@@ -112,10 +111,9 @@ def test_the_reported_address_is_the_endpoint_in_every_process(
     first, second = start("", url=url, **nowhere), start("", url=url, **nowhere)
 
     def endpoint(site: Site) -> str:
-        measured = site.find_service(BlobStore)
-        assert isinstance(measured, MeasuredStore)
-        assert isinstance(measured.store, S3Store)
-        return measured.store.connection.endpoint()
+        store = site.find_service(BlobStore)
+        assert isinstance(store, S3Store)
+        return store.connection.endpoint()
 
     assert endpoint(second) == "http://127.0.0.1:1"
     assert second.get("/readyz", status=503).json["storage"] == "unreachable"

@@ -264,9 +264,9 @@ def test_memory_is_bounded(start: Start, monkeypatch: pytest.MonkeyPatch) -> Non
     mod, counter = published_mod(site), site.find_service(DownloadCounter)
     for number in (1, 2, 3, 3, 4, 5, 1):
         download(site, mod, f"192.0.2.{number}")
-    assert (len(counter), counter.lost) == (3, 2)
+    assert len(counter) == 3
     site.find_service(DownloadWriter).write_all()
-    assert (len(counter), counter.written) == (0, 3)
+    assert len(counter) == 0
     download(site, mod, "192.0.2.4")
     site.find_service(DownloadWriter).write_all()
     assert site.get(mod_address(mod, "downloads")).json["total"] == 4

@@ -49,7 +49,6 @@ def test_two_processes_record_and_seal(service: Installation) -> None:
     for process in service.processes:
         metrics = service.caller().ask("GET", "/metrics", port=process.port)
         assert metrics.status == 200
-        assert b"modhub_audit_unsealed_entries 0.0" in metrics.body
     with closing(service.connect()) as connection:
         connection.execute("UPDATE core_audit_entry SET target_id = '999' WHERE number = 10")
     tampered = service.admin("audit", "verify")

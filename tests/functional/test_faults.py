@@ -147,13 +147,13 @@ def test_a_store_that_is_nearly_full_is_seen_before_and_when_uploads_fail(servic
         ready = own.need(200, "GET", "/readyz")
         assert 0 < ready["freeBytes"]["storage"] <= 100 * 1024
         metrics = own.ask("GET", "/metrics").body.decode()
-        assert f"modhub_store_free_bytes {ready['freeBytes']['storage']}" in metrics
-        assert 'modhub_store_errors_total{operation="stage"} 0' in metrics
+        assert f'modhub_free_bytes{{folder="storage"}} {ready["freeBytes"]["storage"]}' in metrics
+        assert "modhub_alarms_total 0" in metrics
         assert "storage: the disk of the storage folder has 0 MB free" in service.admin("doctor").stdout
         assert "ALARM" not in service.log()
         refused_and_browsing_goes_on(service, own, mod["id"], 300 * 1024)
         assert "ALARM: a request body could not be written to disk: No space left on device" in service.log()
-        assert 'modhub_store_errors_total{operation="stage"} 2' in own.ask("GET", "/metrics").body.decode()
+        assert "modhub_alarms_total 2" in own.ask("GET", "/metrics").body.decode()
         (service.files / "something else").unlink()
         assert own.send_file(mod["id"], "code", bytes(300 * 1024), version="2").status == 201
         assert service.stop() == [0]

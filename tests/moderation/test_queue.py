@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from modhub.base.errors import OwnershipLost
 from modhub.db import now
-from modhub_moderation.cases import queue_metrics, queue_run
-from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Notice
+from modhub_moderation.cases import queue_run
+from modhub_moderation.cases.models import Case, Decision, DecisionKind
 from modhub_moderation.cases.queue_bulk import BulkItem
 from modhub_moderation.cases.queue_models import FirstPublication, TitleShape
 from modhub_moderation.cases.queue_titles import compare_titles, shape_of
@@ -309,22 +309,3 @@ def test_a_form_that_says_too_little_is_shown_again(site: Site, mo: Person, fiel
     mo.pages.post(BULK, {**FILLED, "csrf_token": form["csrf_token"].value, "kind": "release", "mods": "1"}, status=400)
     sent = {**FILLED, "csrf_token": form["csrf_token"].value, "kind": "hide", "confirmed": "1", "item": "mod:1"}
     mo.pages.post(BULK, sent, status=400)
-
-
-def test_the_queue_is_measured(site: Site, ada: Person, mo: Person) -> None:
-    # C-QUE-6
-    assert queue_metrics.oldest_waiting(site.registry) == 0
-    first, second = (make_case(site, ada, ada.publish(f"Tool {number}"), stranger=True) for number in range(2))
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Case).where(Case.id == first).values(opened_at=now() - timedelta(hours=1)))
-    assert queue_metrics.count_waiting(site.registry) == {"cases": 2, "appeals": 0}
-    assert 3600 <= queue_metrics.oldest_waiting(site.registry) < 3700
-    assert queue_metrics.count_open_notices(site.registry)["malware"] == 2
-    decision = rule(site, first, ruling_of(DecisionKind.HIDE), mo)
-    with site.databases.write_session.begin() as session:
-        session.add(Appeal(decision_id=decision, text="No.", created_at=now() - timedelta(hours=2)))
-    assert queue_metrics.count_waiting(site.registry) == {"cases": 1, "appeals": 1}
-    assert queue_metrics.oldest_waiting(site.registry) >= 7200
-    assert f'href="/Modhub/moderation/cases/{first}"' in mo.pages.get(QUEUE).text
-    assert counts(site, Notice) == [2]
-    assert second

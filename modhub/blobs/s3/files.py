@@ -10,7 +10,7 @@ from time import monotonic
 from typing import BinaryIO, Final
 
 from modhub.base.errors import ApiError, storage_unreachable
-from modhub.base.repeated_lines import log_sometimes
+from modhub.base.repeated_lines import log_alarm
 from modhub.blobs.s3.connection import ObjectChanged, ObjectMissing, S3Connection
 from modhub.blobs.store import Blob, SizedFile, StoreTrouble
 
@@ -133,7 +133,7 @@ def _write(file: io.FileIO, window: bytes) -> None:
 def alarm(key: str, trouble: StoreTrouble) -> ApiError:
     """The 503 for a stored file that cannot be given out. The log has the file, or the store if that is away."""
     if not isinstance(trouble, ObjectMissing | ObjectChanged):
-        log_sometimes(log, logging.ERROR, "ALARM: the file store is not available: %s", trouble)
+        log_alarm(log, "the file store is not available: %s", trouble)
         return storage_unreachable()
-    log_sometimes(log, logging.ERROR, "ALARM: stored file %s cannot be read. %s", key, trouble.sentence)
+    log_alarm(log, "stored file %s cannot be read. %s", key, trouble.sentence)
     return storage_unreachable()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO, NoReturn
 
 from modhub.base.errors import storage_refused, storage_unreachable
-from modhub.base.repeated_lines import log_sometimes
+from modhub.base.repeated_lines import log_alarm, log_sometimes
 from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache
 from modhub.blobs.s3.connection import ObjectChanged, ObjectMissing, S3Connection
 from modhub.blobs.s3.files import CopySpace, ObjectFile, alarm
@@ -157,10 +157,10 @@ def _checked_key(key: str) -> str:
 
 
 def _refuse(trouble: StoreTrouble) -> NoReturn:
-    log_sometimes(log, logging.ERROR, "ALARM: writing to the file store failed: %s", trouble)
+    log_alarm(log, "writing to the file store failed: %s", trouble)
     raise storage_refused() from None
 
 
 def _unreachable(trouble: StoreTrouble) -> NoReturn:
-    log_sometimes(log, logging.ERROR, "ALARM: the file store is not available: %s", trouble)
+    log_alarm(log, "the file store is not available: %s", trouble)
     raise storage_unreachable() from None
