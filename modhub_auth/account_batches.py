@@ -7,7 +7,7 @@ from typing import Any, Final
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub.audit import find_batch, newest_batch, record_batch
+from modhub.audit import find_batch, record_batch
 from modhub.base.settings import StartRefused
 from modhub.db import bulk, now
 from modhub.declarations import read_names
@@ -48,12 +48,10 @@ def block_named(admin: Any, arguments: argparse.Namespace) -> int:
             mods = admin.find_service(IMods).hide_mods_of_accounts(session, [account.id for account in accounts], at)
             lines.append(f"{len(mods)} mods {'would be' if arguments.dry_run else 'are now'} hidden.")
         is_batch = bool(mods) or len(blocked) > 1
-        if is_batch:
-            record_batch(session, BLOCKED_TOGETHER, at, accounts=blocked, mods=mods)
+        number = record_batch(session, BLOCKED_TOGETHER, at, accounts=blocked, mods=mods) if is_batch else None
     admin.say_outcome(lines, problems)
-    if is_batch and not arguments.dry_run:
-        number = newest_batch(admin, BLOCKED_TOGETHER, at)
-        admin.say(f"To undo all of it: account unblock --batch {number or 'NUMBER (audit list names it)'}")
+    if number is not None:
+        admin.say(f"To undo all of it: account unblock --batch {number}")
     if mods and not arguments.dry_run:
         admin.registry.notify(ModsHidden(tuple(mods), admin.registry))
     return 1 if problems else 0

@@ -1,27 +1,23 @@
-"""The audit trail: what operators, keys and accounts did, in a table that can only grow (ADR 028).
+"""The audit trail: what operators, keys and accounts did, in one table.
 
 ``record(session, "mod published", "mod", 12)`` is all that a feature needs: who acts, from where, and in which request
 is known from the session.
 """
 
-from typing import Any
-
 from pyramid.config import Configurator
 
-from modhub.audit.batches import find_batch, newest_batch, record_batch
-from modhub.audit.hashing import EntryMac
-from modhub.audit.history import OwnEntry, read_facts, read_own_entries
-from modhub.audit.personal_data import collect_entries
+from modhub.audit.batches import find_batch, record_batch
+from modhub.audit.history import OwnEntry, collect_entries, read_own_entries
 from modhub.audit.recording import (
     act_for_account,
     act_for_operator,
     act_for_request,
     acting_as_service,
     erase_account,
+    erase_old,
     record,
     record_nothing,
 )
-from modhub.audit.sealing import ERASE_SECONDS, SEAL_SECONDS, erase_old, seal_committed
 from modhub.events import AccountDeleted, DatabaseRestored
 
 __all__ = [
@@ -31,8 +27,6 @@ __all__ = [
     "act_for_request",
     "acting_as_service",
     "find_batch",
-    "newest_batch",
-    "read_facts",
     "read_own_entries",
     "record",
     "record_batch",
@@ -50,12 +44,9 @@ def _record_restore(event: DatabaseRestored) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the workers and the commands."""
-    settings: Any = config.registry.settings
-    config.add_service(EntryMac, EntryMac(settings["modhub.secret"]))
+    """Register the worker and the commands."""
     config.add_subscriber(_erase_deleted_account, AccountDeleted)
     config.add_subscriber(_record_restore, DatabaseRestored)
-    config.add_worker("audit entries", seal_committed, SEAL_SECONDS)
-    config.add_worker("old audit entries", erase_old, ERASE_SECONDS)
+    config.add_worker("old audit entries", erase_old, every=3600)
     config.add_personal_data("history", collect_entries)
     config.include("modhub.audit.commands")

@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub.audit.hashing import EntryMac
 from modhub.audit.models import AuditEntry
 from modhub.audit.recording import record
-from modhub.audit.sealing import seal_entries
 from modhub.db import iso
 
 BATCH_TARGET: Final = "batch"
@@ -33,27 +31,17 @@ class _Details(msgspec.Struct):
 
 def record_batch(
     session: Session, action: str, at: datetime, *, accounts: Sequence[int] = (), mods: Sequence[int] = ()
-) -> None:
-    """Record a batch, besides the entries of its parts."""
+) -> int | None:
+    """Record a batch, besides the entries of its parts; its number, None in a dry run."""
     account_ids, mod_ids = (" ".join(map(str, many)) or None for many in (accounts, mods))
-    record(session, action, BATCH_TARGET, at=iso(at), accounts=account_ids, mods=mod_ids)
-
-
-def newest_batch(admin: Any, action: str, at: datetime) -> int | None:
-    """Seal, and return the number of the batch that this command has just committed; None if another one seals."""
-    seal_entries(admin.databases.write_session.begin, admin.find_service(EntryMac))
-    with admin.reading() as session:
-        newest = select(AuditEntry).where(AuditEntry.action == action, AuditEntry.target_kind == BATCH_TARGET)
-        for entry in session.scalars(newest.order_by(AuditEntry.id.desc()).limit(10)):
-            if msgspec.json.decode(entry.details, type=_Details).at == at:
-                number: int | None = entry.number
-                return number
-    return None
+    entry = record(session, action, BATCH_TARGET, at=iso(at), accounts=account_ids, mods=mod_ids)
+    session.flush()
+    return None if entry is None else entry.id
 
 
 def find_batch(session: Session, number: int) -> BatchParts | None:
     """The batch with this number in the audit trail; None if that entry is not one."""
-    is_batch = (AuditEntry.number == number, AuditEntry.target_kind == BATCH_TARGET)
+    is_batch = (AuditEntry.id == number, AuditEntry.target_kind == BATCH_TARGET)
     entry = session.scalars(select(AuditEntry).where(*is_batch)).one_or_none()
     if entry is None:
         return None

@@ -1,14 +1,16 @@
-"""What an account did with itself, for its owner (C-ACC-26)."""
+"""What an account did, for its owner (C-ACC-26, C-DAT-2): entries whose address is erased lead to nobody any more."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
-from modhub.audit.models import AuditEntry, PersonalPart
+from modhub.audit.models import AuditEntry
+from modhub.db.row_documents import row_documents
+from modhub.declarations import AccountData
 
 
 class OwnEntry(NamedTuple):
@@ -20,28 +22,40 @@ class OwnEntry(NamedTuple):
     address: str
 
 
-def read_own_entries(session: Session, account_id: int, actions: Collection[str], size: int) -> list[OwnEntry]:
-    """Return the newest ``size`` entries of these ``actions`` that the account did to itself.
+def by_account(account_id: int) -> tuple[ColumnElement[bool], ...]:
+    """The condition of entries of what the account did."""
+    return AuditEntry.actor_kind == "account", AuditEntry.actor_id == str(account_id)
 
-    Those whose personal part is erased are not found: it is what leads from an account to its entries.
-    """
+
+def read_own_entries(session: Session, account_id: int, actions: Collection[str], size: int) -> list[OwnEntry]:
+    """Return the newest ``size`` entries of these ``actions`` that the account did to itself."""
     own = (
-        select(AuditEntry.at, AuditEntry.action, AuditEntry.details, PersonalPart.address)
-        .join(PersonalPart, PersonalPart.token == AuditEntry.token)
-        .where(PersonalPart.account_id == account_id)
+        select(AuditEntry)
+        .where(*by_account(account_id), AuditEntry.address.is_not(None))
         .where(AuditEntry.target_kind == "account", AuditEntry.target_id == str(account_id))
         .where(AuditEntry.action.in_(actions))
         .order_by(AuditEntry.id.desc())
         .limit(size)
     )
     return [
-        OwnEntry(at, action, json.loads(details) if details else {}, address)
-        for at, action, details, address in session.execute(own)
+        OwnEntry(entry.at, entry.action, read_details(entry), entry.address or "") for entry in session.scalars(own)
     ]
 
 
-def read_facts(session: Session, action: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(id of the target, details) of each entry of this action, oldest first: to compare what is stored with it."""
-    entries = select(AuditEntry.target_id, AuditEntry.details).where(AuditEntry.action == action)
-    for target_id, details in session.execute(entries.order_by(AuditEntry.id)):
-        yield target_id, json.loads(details) if details else {}
+def read_details(entry: AuditEntry) -> dict[str, Any]:
+    """The facts of an entry."""
+    details: dict[str, Any] = json.loads(entry.details) if entry.details else {}
+    return details
+
+
+def collect_entries(session: Session, account_id: int) -> AccountData | None:
+    """All entries that still lead to the account, oldest first."""
+    columns = (
+        *(AuditEntry.at, AuditEntry.action, AuditEntry.target_kind, AuditEntry.target_id, AuditEntry.details),
+        *(AuditEntry.address, AuditEntry.name),
+    )
+    entries = select(*columns).where(*by_account(account_id), AuditEntry.address.is_not(None))
+    documents = row_documents(session, entries.order_by(AuditEntry.id))
+    for document in documents:
+        document["details"] = json.loads(document["details"]) if document["details"] else {}
+    return AccountData(documents) if documents else None

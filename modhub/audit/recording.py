@@ -1,25 +1,27 @@
 """Recording: one entry for each action, in the transaction of the action."""
 
 import getpass
+import json
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import delete
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from modhub.audit.hashing import EntryMac, canonical_json, personal_digest
-from modhub.audit.models import AuditEntry, PersonalPart
+from modhub.audit.history import by_account
+from modhub.audit.models import AuditEntry
 from modhub.base.request_ids import REQUEST_ID
 from modhub.base.security_log import log_event
 from modhub.base.service_registry import find_service
-from modhub.db import bulk, now
+from modhub.db import Databases, bulk, is_transient, now
 from modhub.db.unit_of_work import SERVICE, Actor, unit_of_work
 
 _MAX_ADDRESS, _MAX_NAME = 100, 200
+_ERASED: Final = {"address": None, "name": None}
 
 
 def act_for_request(session: Session, request: Any) -> None:
@@ -83,50 +85,37 @@ def record(
     target: str,
     target_id: int | str = "",
     **details: int | str | None,
-) -> None:
+) -> AuditEntry | None:
     """Record what the session's actor did to ``target``: ``record(session, "mod published", "mod", 12)``.
 
-    It is logged when it is committed, and not at all if it is rolled back.
+    It is logged when it is committed, and not at all if it is rolled back. Returns the entry, None in a dry run.
 
     ``target`` is one word, the kind of thing. Nothing personal may be in ``details``: they are kept without limit.
     """
     unit = unit_of_work(session)
     if unit.is_rehearsal:
-        return
+        return None
     facts = {name: value for name, value in details.items() if value is not None}
     actor = unit.find_actor()
     kind, actor_id = actor.kind, actor.id
     if unit.pending.account_id is not None and kind in {"nobody", "account"}:
         kind, actor_id = "account", str(unit.pending.account_id)
-    token, time = secrets.token_hex(16), now()
+    is_deleted = kind == "account" and int(actor_id) in unit.pending.deleted_accounts
     entry = AuditEntry(
-        token=token,
-        at=time,
+        at=now(),
         actor_kind=kind,
         actor_id=actor_id,
         action=action,
         target_kind=target,
         target_id=str(target_id),
-        details=canonical_json(facts) if facts else "",
+        details=json.dumps(facts) if facts else "",
         request_id=actor.request_id,
-        personal_digest="",
+        address=None if is_deleted else _storable(actor.address, _MAX_ADDRESS),
+        name=None if is_deleted else _storable(actor.name, _MAX_NAME),
     )
-    account_id = int(actor_id) if kind == "account" else None
-    if (actor.address or actor.name) and account_id not in unit.pending.deleted_accounts:
-        personal = PersonalPart(
-            token=token,
-            at=time,
-            account_id=account_id,
-            address=_storable(actor.address, _MAX_ADDRESS),
-            name=_storable(actor.name, _MAX_NAME),
-            salt=secrets.token_hex(16),
-        )
-        entry.personal_digest = personal_digest(personal)
-        session.add(personal)
-    # Without an application there is no secret, and `verify` finds the entry.
-    entry.mac = "" if unit.registry is None else find_service(unit.registry, EntryMac).sign(entry)
     session.add(entry)
     unit.pending.log_lines.append((action, {target: target_id, **facts}))
+    return entry
 
 
 def log_committed(session: Session) -> None:
@@ -135,13 +124,29 @@ def log_committed(session: Session) -> None:
         log_event(action, **facts)
 
 
-def _storable(value: str, limit: int) -> str:
-    """``value`` without the bytes of an environment variable that are not UTF-8."""
-    return value.encode("utf-8", "replace").decode().replace("\0", "")[:limit]
+def _storable(value: str, limit: int) -> str | None:
+    """``value`` without the bytes of an environment variable that are not UTF-8; None if it is empty."""
+    return value.encode("utf-8", "replace").decode().replace("\0", "")[:limit] or None
 
 
 def erase_account(session: Session, account_id: int) -> None:
-    """Erase the personal parts of what a deleted account did, and keep none in the rest of the transaction."""
+    """Erase what is personal in the entries of a deleted account, and keep none in the rest of the transaction."""
     unit_of_work(session).pending.deleted_accounts.add(account_id)
     session.flush()
-    bulk.execute_bulk(session, delete(PersonalPart).where(PersonalPart.account_id == account_id))
+    bulk.execute_bulk(session, update(AuditEntry).where(*by_account(account_id)).values(_ERASED))
+
+
+def erase_old(registry: Any) -> None:
+    """The worker that erases what is personal after ``modhub.audit_days``. Writers go first: it waits for no lock."""
+    oldest = now() - timedelta(days=registry.settings["modhub.audit_days"])
+    is_personal = AuditEntry.address.is_not(None) | AuditEntry.name.is_not(None)
+    expired = select(AuditEntry.id).where(AuditEntry.at <= oldest, is_personal).limit(bulk.BATCH)
+    erase = update(AuditEntry).where(AuditEntry.id.in_(expired)).values(_ERASED)
+    erased = 1
+    try:
+        while erased:
+            with find_service(registry, Databases).best_effort_session.begin() as session:
+                erased = bulk.execute_bulk(session, erase)
+    except Exception as error:
+        if not is_transient(error):
+            raise

@@ -7,7 +7,7 @@ from typing import Any, Final
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub.audit import find_batch, newest_batch, record_batch
+from modhub.audit import find_batch, record_batch
 from modhub.base.settings import StartRefused
 from modhub.catalogue import moderation
 from modhub.catalogue.models import Mod
@@ -41,13 +41,12 @@ def run_hide(admin: Any, names: list[str], arguments: argparse.Namespace) -> int
             owned = select(Mod.id).where(Mod.owner == arguments.owner, Mod.hidden_at.is_(None))
             mods += moderation.lock_mods(session, {*session.scalars(owned)} - {mod.id for mod in mods}).values()
         newly_hidden = {mod.id for mod in moderation.hide_mods(session, mods, arguments.reason, at)}
-        if len(newly_hidden) > 1:
-            record_batch(session, HIDDEN_TOGETHER, at, mods=sorted(newly_hidden))
+        is_batch = len(newly_hidden) > 1
+        number = record_batch(session, HIDDEN_TOGETHER, at, mods=sorted(newly_hidden)) if is_batch else None
         lines = [_hidden_line(mod, mod.id in newly_hidden, arguments) for mod in mods]
     admin.say_outcome(lines, problems)
-    if len(newly_hidden) > 1 and not arguments.dry_run:
-        number = newest_batch(admin, HIDDEN_TOGETHER, at)
-        admin.say(f"To undo all of it: mod restore --batch {number or 'NUMBER (audit list names it)'}")
+    if number is not None:
+        admin.say(f"To undo all of it: mod restore --batch {number}")
     if newly_hidden and not arguments.dry_run:
         admin.registry.notify(ModsHidden(tuple(sorted(newly_hidden)), admin.registry))
     return 1 if problems else 0

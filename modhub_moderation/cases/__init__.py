@@ -20,7 +20,6 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(upkeep.forget_measures_of_mods, ModsDeleted)
     config.add_subscriber(upkeep.forget_person, AccountDeleted)
     config.add_worker("decisions that end", upkeep.end_decisions, alone=True)
-    config.add_maintenance("decisions", upkeep.verify_decisions)
     config.scan("modhub_moderation.cases.pages")
     config.scan("modhub_moderation.cases.mod_pages")
     config.scan("modhub_moderation.cases.appeal_pages")

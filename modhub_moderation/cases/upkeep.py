@@ -1,20 +1,16 @@
-"""What happens to cases by itself: decisions end, deleted mods and accounts are forgotten, records are verified."""
+"""What happens to cases by itself: decisions end, deleted mods and accounts are forgotten."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import exists, select, update
 from sqlalchemy.orm import Session, aliased
 
-from modhub.audit import read_facts
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, bulk, now
 from modhub.events import AccountDeleted, ModsDeleted
 from modhub.workers import raise_if_stopping
 from modhub_moderation.cases.decisions import (
-    DECIDED,
     Decider,
-    describe_decision,
     has_open_appeal,
     lock_subject,
     write_decision,
@@ -62,22 +58,3 @@ def end_decision(session: Session, registry: Any, case_id: int, decision_id: int
     ruling = Ruling(UNDOES[DecisionKind(last.kind)], Ground(last.ground), ENDED)
     write_decision(session, registry, locked, ruling, Decider(automatic=True))
     return True
-
-
-def verify_decisions(session: Session) -> Iterator[str]:
-    """Yield a sentence for each decision that is not what the audit trail says, or not there (C-CAS-8)."""
-    recorded, newest_of = dict[int, dict[str, Any]](), dict[str, int]()
-    for case_id, details in read_facts(session, DECIDED):
-        # Of each case alone: decisions of several at once may be recorded in another order than they got their numbers.
-        number, newest = int(details["decision"]), newest_of.get(case_id, 0)
-        if number < newest:
-            yield f"decision {number} is recorded after decision {newest}"
-        recorded[number], newest_of[case_id] = details, max(number, newest)
-    for decision in session.scalars(select(Decision).order_by(Decision.id)):
-        facts = recorded.pop(decision.id, None)
-        if facts is None:
-            yield f"decision {decision.id} of case {decision.case_id} is not in the audit trail"
-        elif facts != {name: value for name, value in describe_decision(decision).items() if value is not None}:
-            yield f"decision {decision.id} of case {decision.case_id} is not what the audit trail says"
-    for number in recorded:
-        yield f"decision {number} is in the audit trail, and was removed"

@@ -26,7 +26,6 @@ READING = {
     "advisory list",
     "audit export",
     "audit list",
-    "audit verify",
     "build list",
     "check",
     "doctor",

@@ -21,7 +21,7 @@ def analyze(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_everything_that_an_operator_needs_is_there() -> None:
-    timed = {"modhub-sweep", "modhub-audit", "modhub-backup", "modhub-letters", "modhub-doctor"}
+    timed = {"modhub-sweep", "modhub-backup", "modhub-letters", "modhub-doctor"}
     assert {path.stem for path in SERVICES} == timed | {"modhub@", "modhub-alarm@", "modhub-migrate"}
     assert {path.stem for path in TIMERS} == timed
 

@@ -67,11 +67,6 @@ def audit_of(site: Site, case_id: int) -> list[tuple[str, str]]:
         return [(action, details) for action, details in session.execute(statement.order_by(AuditEntry.id))]
 
 
-def faults(site: Site) -> list[str]:
-    with site.databases.readonly_session() as session:
-        return list(upkeep.verify_decisions(session))
-
-
 @pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda value: value or "no-appeal")
 @pytest.mark.parametrize("origin", ["notice", "own", "automatic"])
 @pytest.mark.parametrize(("kind", "choice", "expected"), TABLE, ids=lambda value: getattr(value, "value", ""))
@@ -126,7 +121,6 @@ def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
     case = case_of(site, case_id)
     is_open = origin == "automatic" and outcome is None
     assert (case.decided_at is None, case.ended_at is None, case.open_key is None) == (is_open, is_open, not is_open)
-    assert faults(site) == []
 
 
 def outcomes(site: Site, address: str) -> list[str]:
@@ -322,23 +316,6 @@ def test_an_appeal_has_its_time(site: Site, ada: Person, mo: Person, late: bool)
     assert outcome == ("too_late" if late else "taken")
 
 
-def test_the_records_show_what_was_changed(site: Site, ada: Person, mo: Person) -> None:
-    # C-CAS-8
-    cases = [make_case(site, ada, ada.publish(f"Tool {number}")) for number in range(3)]
-    first, second, third = [rule(site, case_id, ruling_of(DISMISS), mo) for case_id in cases]
-    assert faults(site) == []
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Decision).where(Decision.id == first).values(facts="Nothing."))
-        session.execute(delete(Decision).where(Decision.id == second))
-        at = session.get_one(Decision, third).decided_at
-        session.get_one(Decision, third).decided_at = at - timedelta(days=1)
-    assert faults(site) == [
-        f"decision {first} of case {cases[0]} is not what the audit trail says",
-        f"decision {third} of case {cases[2]} is not what the audit trail says",
-        f"decision {second} is in the audit trail, and was removed",
-    ]
-
-
 @pytest.mark.postgres
 def test_what_goes_with_an_account(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-9
@@ -363,7 +340,6 @@ def test_what_goes_with_an_account(site: Site, ada: Person, mo: Person) -> None:
     assert f"Mod {mod['id']}" in shown
     assert f"Account {ada.id}" in shown
     assert "“”" not in shown
-    assert faults(site) == []
 
 
 @pytest.mark.postgres

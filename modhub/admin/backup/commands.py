@@ -2,20 +2,16 @@
 
 import argparse
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from pyramid.config import Configurator
-from sqlalchemy.exc import IntegrityError
 
 from modhub.admin.backup.archive import check_archive
 from modhub.admin.backup.create import BackupSource, FinishedBackup, create_backup, measure_backup, source_of
 from modhub.admin.backup.manifest import Manifest, has_manifest
 from modhub.admin.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
 from modhub.audit import record
-from modhub.audit.hashing import EntryMac
-from modhub.audit.sealing import seal_entries
 from modhub.base.secret_fingerprints import fingerprints
 from modhub.base.service_registry import find_optional_service
 from modhub.blobs import BlobStore, is_missing_folder
@@ -60,7 +56,6 @@ def _source(admin: Any) -> BackupSource:
 
 def _make_backup(admin: Any, folder: Path, without: frozenset[str], *, link: bool) -> int:
     source = _source(admin)
-    _seal_audit_trail(admin)
     backup = create_backup(source, folder, without, link=link)
     manifest = backup.manifest
     with admin.writing() as (session, _):
@@ -90,13 +85,6 @@ def _damages(backup: FinishedBackup) -> Iterator[str]:
         yield f"In it from {backup.earlier}, because the file store does not have it whole: file {key}"
     for key in set(files.replaced) - set(files.damaged):
         yield f"Copied again, because {backup.earlier} does not have it whole: file {key}"
-
-
-def _seal_audit_trail(admin: Any) -> None:
-    """Seal the entries: restored under another secret, unsealed ones look like those of an intruder."""
-    # `audit verify` reports an end of the chain that was changed.
-    with suppress(IntegrityError):
-        seal_entries(admin.databases.write_session.begin, admin.find_service(EntryMac))
 
 
 def _verify_backup(admin: Any, folder: Path) -> int:

@@ -398,7 +398,6 @@ def _create_audit() -> None:
     op.create_table(
         "core_audit_entry",
         sa.Column("id", ID, nullable=False),
-        sa.Column("token", sa.String(32), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("actor_kind", sa.String(10), nullable=False),
         sa.Column("actor_id", sa.String(80), nullable=False),
@@ -407,40 +406,15 @@ def _create_audit() -> None:
         sa.Column("target_id", sa.Text(), nullable=False),
         sa.Column("details", sa.Text(), nullable=False),
         sa.Column("request_id", sa.String(32), nullable=False),
-        sa.Column("personal_digest", sa.String(64), nullable=False),
-        sa.Column("mac", sa.String(64), nullable=False),
-        sa.Column("number", sa.BigInteger()),
-        sa.Column("digest", sa.String(64)),
+        sa.Column("address", sa.String(100)),
+        sa.Column("name", sa.String(200)),
         sa.PrimaryKeyConstraint("id", name="pk_core_audit_entry"),
-        sa.UniqueConstraint("number", name="uq_core_audit_entry_number"),
-        sa.UniqueConstraint("token", name="uq_core_audit_entry_token"),
         sqlite_autoincrement=True,
     )
+    op.create_index("ix_core_audit_entry_actor", "core_audit_entry", ["actor_kind", "actor_id"])
+    personal = sa.text("address IS NOT NULL OR name IS NOT NULL")
     op.create_index(
-        "ix_core_audit_entry_unsealed",
-        "core_audit_entry",
-        ["id"],
-        sqlite_where=sa.text("number IS NULL"),
-        postgresql_where=sa.text("number IS NULL"),
-    )
-    op.create_table(
-        "core_audit_personal",
-        sa.Column("token", sa.String(32), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("account_id", sa.BigInteger()),
-        sa.Column("address", sa.String(100), nullable=False),
-        sa.Column("name", sa.String(200), nullable=False),
-        sa.Column("salt", sa.String(32), nullable=False),
-        sa.PrimaryKeyConstraint("token", name="pk_core_audit_personal"),
-    )
-    op.create_index("ix_core_audit_personal_account_id", "core_audit_personal", ["account_id"])
-    op.create_index("ix_core_audit_personal_at", "core_audit_personal", ["at"])
-    op.create_table(
-        "core_audit_head",
-        sa.Column("id", sa.SmallInteger(), autoincrement=False, nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.Column("digest", sa.String(64), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_core_audit_head"),
+        "ix_core_audit_entry_personal", "core_audit_entry", ["at"], sqlite_where=personal, postgresql_where=personal
     )
 
 
