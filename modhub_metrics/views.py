@@ -5,8 +5,8 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from pyramid.response import Response
 
 from modhub.http.request import Request
+from modhub.ops.metrics import ProcessMetrics
 from modhub.web.views import OPEN, page
-from modhub_metrics.collector import ProcessMetrics
 from modhub_metrics.resources import IMetrics, MetricsResource
 
 

@@ -1,4 +1,4 @@
-"""Metrics that several packages add to. Each process counts for itself, and ``modhub_metrics`` shows them.
+"""Metrics that several packages add to. Each process counts for itself; the feature of metrics shows them.
 
 All others stand beside what they count, as objects of prometheus_client whose names begin with ``modhub_``.
 """

@@ -5,13 +5,12 @@ import secrets
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
-import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.errors import ApiError, conflict, not_found
-from modhub.db import iso, now
+from modhub.db import now
 from modhub_moderation.cases.advising import advise, check_advised, withdraw_advised
 from modhub_moderation.cases.effects import Effects, begin_measures, end_measures, list_hidden
 from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, SubjectKind
@@ -136,7 +135,7 @@ def write_decision(
     if not decider.automatic or case.decided_at is not None:
         _close(case, moment)
     session.flush()
-    record(session, DECIDED, "case", case.id, **describe_decision(decision))
+    _record_decision(session, decision)
     written = Written(case, decision, last, secret, is_whole, is_appeal)
     tell_owner(session, registry, written)
     if case.decided_at is not None:
@@ -161,21 +160,17 @@ def has_open_appeal(session: Session, decision_id: int) -> bool:
     return session.scalar(select(Appeal.id).where(*is_open)) is not None
 
 
-def describe_decision(decision: Decision) -> dict[str, int | str | None]:
-    """The facts of a decision for the audit trail; ``digest`` is of all that it says, so that no word can change."""
-    said = (
-        *(decision.id, decision.case_id, decision.replaces_id, decision.kind, decision.part, decision.part_key),
-        *(decision.hides_mods, decision.ground, decision.basis, decision.clause, decision.facts, decision.origin),
-        *(decision.automatic, decision.moderator_id, None if decision.until is None else iso(decision.until)),
-        iso(decision.decided_at),
+def _record_decision(session: Session, decision: Decision) -> None:
+    record(
+        session,
+        DECIDED,
+        "case",
+        decision.case_id,
+        decision=decision.id,
+        replaces=decision.replaces_id,
+        kind=decision.kind,
+        ground=decision.ground,
+        basis=decision.basis,
+        origin=decision.origin,
+        automatic="yes" if decision.automatic else "no",
     )
-    return {
-        "decision": decision.id,
-        "replaces": decision.replaces_id,
-        "kind": decision.kind,
-        "ground": decision.ground,
-        "basis": decision.basis,
-        "origin": decision.origin,
-        "automatic": "yes" if decision.automatic else "no",
-        "digest": hashlib.sha256(msgspec.json.encode(said)).hexdigest(),
-    }
