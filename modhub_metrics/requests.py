@@ -15,7 +15,7 @@ from modhub.http.request import Request
 
 COUNTED_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 REQUESTS: Final = Counter("modhub_requests", "Requests.", ["kind", "method", "status"])
-SECONDS: Final = Histogram(
+REQUEST_SECONDS: Final = Histogram(
     "modhub_request_seconds",
     "Seconds until the response was ready to be sent.",
     ["kind", "method"],
@@ -42,7 +42,7 @@ def count(request: Request, status: int, seconds: float) -> None:
     method = method if method in COUNTED_METHODS else "other"
     kind = kind_of(request.resource_type, request.is_api)
     REQUESTS.labels(kind, method, status).inc()
-    SECONDS.labels(kind, method).observe(seconds)
+    REQUEST_SECONDS.labels(kind, method).observe(seconds)
     if status == 413:
         LIMITS_HIT.labels("body_bytes").inc()
 

@@ -46,7 +46,7 @@ def run_doctor(admin: Any, arguments: argparse.Namespace) -> int:
     """Run the checks and print each; the exit code is 1 if one of them is not ok."""
     is_well = True
     for check in admin.declarations.doctor_checks:
-        problems = run_check(check, admin)
+        problems = examine(check, admin)
         is_well = is_well and not problems
         if arguments.json:
             admin.say_json({"label": check.label, "ok": not problems, "problems": problems})
@@ -56,7 +56,7 @@ def run_doctor(admin: Any, arguments: argparse.Namespace) -> int:
     return 0 if is_well else 1
 
 
-def run_check(check: DoctorCheck, admin: Any) -> list[str]:
+def examine(check: DoctorCheck, admin: Any) -> list[str]:
     """Run a check in a thread of its own, which does not keep the process alive."""
     problems, ended = list[str](), Event()
 

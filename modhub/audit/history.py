@@ -37,12 +37,10 @@ def read_own_entries(session: Session, account_id: int, actions: Collection[str]
         .order_by(AuditEntry.id.desc())
         .limit(size)
     )
-    return [
-        OwnEntry(entry.at, entry.action, read_details(entry), entry.address or "") for entry in session.scalars(own)
-    ]
+    return [OwnEntry(entry.at, entry.action, facts_of(entry), entry.address or "") for entry in session.scalars(own)]
 
 
-def read_details(entry: AuditEntry) -> dict[str, Any]:
+def facts_of(entry: AuditEntry) -> dict[str, Any]:
     """The facts of an entry."""
     details: dict[str, Any] = json.loads(entry.details) if entry.details else {}
     return details
