@@ -36,6 +36,7 @@ from modhub.events import ApplicationStarted
 from modhub.http.request import Request
 from modhub.interfaces import IApi, IRoot, ISite, IStorageAddress
 from modhub.ops.migrate import refuse_when_behind
+from modhub.ops.restored import refuse_unready
 from modhub.ops.start_checks import start_warnings
 from modhub.security.api_keys import address_credential, machine_credential
 from modhub.security.policy import SecurityPolicy
@@ -62,7 +63,9 @@ def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any
     try:
         config = configure(settings)
         declared = find_service(config.registry, Declarations)
-        refuse_when_behind(find_service(config.registry, Databases), declared.migrations, ini)
+        databases = find_service(config.registry, Databases)
+        refuse_when_behind(databases, declared.migrations, ini)
+        refuse_unready(databases, ini)
     except StartRefused as error:
         sys.exit(f"modhub does not start: {error}.")
     for warning in start_warnings(config.registry):

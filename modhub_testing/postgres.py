@@ -196,6 +196,8 @@ def postgres_server(
     `PostgresMissingError`.
     """
     with server_folder(binaries) as (base, programs, account):
+        # pg_dump, as new as the server
+        os.environ["PATH"] = f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         with (base / "log").open("wb") as log:
             try:
                 make_cluster(programs, base, log, account)

@@ -11,10 +11,8 @@ from sqlalchemy.orm import Session
 from modhub.audit import record
 from modhub.base.service_registry import find_optional_service
 from modhub.blobs import BlobStore, maintenance
-from modhub.blobs.holds import HoldPurpose, held_since
 from modhub.blobs.moving import count_live
 from modhub.blobs.naming import names_of_keys
-from modhub.db import iso
 from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub.ops.progress import progress_bar
 
@@ -22,7 +20,7 @@ _VERIFY_EXAMPLES: Final = """\
 verify                     reads every stored file; exit code 1 if something is damaged
 verify --json              the same, as one JSON document"""
 _SWEEP_EXAMPLES: Final = """\
-sweep                      removes what was replaced or deleted an hour ago or earlier
+sweep                      removes what was replaced or deleted two days ago or earlier
 sweep --dry-run            says how many files that would be
 sweep --older-than 0       also what was deleted just now"""
 
@@ -72,8 +70,6 @@ def verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_sweep(admin: Any, arguments: argparse.Namespace) -> int:
     """Remove files that nothing refers to."""
-    with admin.reading() as session:
-        backup_began = held_since(session, HoldPurpose.BACKUP)
     act = maintenance.count_sweepable if arguments.dry_run else maintenance.sweep
     trashed, orphans = act(admin.databases, admin.existing_store, arguments.older_than)
     if not arguments.dry_run:
@@ -81,8 +77,6 @@ def run_sweep(admin: Any, arguments: argparse.Namespace) -> int:
             record(session, "files swept", "store", replaced=trashed, orphaned=orphans)
     verb = "Would remove" if arguments.dry_run else "Removed"
     admin.say(f"{verb} {trashed} replaced or deleted files and {orphans} orphaned files.")
-    if backup_began is not None:
-        admin.say(f"A backup has been running since {iso(backup_began)}: files that it may need are kept.")
     return 0
 
 
@@ -98,9 +92,9 @@ def sweep_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--older-than",
         type=seconds,
-        default=maintenance.GRACE_SECONDS,
+        default=maintenance.KEPT_SECONDS,
         metavar="SECONDS",
-        help="remove only files that are at least this old (%(default)s); 0 removes all",
+        help="remove only files that are at least this old (%(default)s); a running backup may need younger ones",
     )
     add_dry_run_option(parser, "say how many files would be removed, remove none")
 

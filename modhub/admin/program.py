@@ -27,6 +27,7 @@ from modhub.db import Databases, database_errors, is_transient
 from modhub.declarations import Declarations
 from modhub.http.payload import encode
 from modhub.ops import migrate
+from modhub.ops.restored import refuse_unready
 
 ABOUT: Final = (
     "What operators do from a shell. The features that INI includes bring commands: modhub-admin -c INI --help lists "
@@ -246,6 +247,7 @@ def run_command(config: Configurator, argv: Sequence[str], ini: str = "YOUR.ini"
         arguments = build_admin_parser(config).parse_args(argv)
         if arguments.needs_schema:
             migrate.refuse_when_behind(admin.databases, admin.declarations.migrations, ini)
+            refuse_unready(admin.databases, ini)
         code: int = arguments.run(admin, arguments)
     except Exception as error:
         if is_transient(error):
@@ -264,5 +266,7 @@ def includeme(config: Configurator) -> None:
     """The commands of the core."""
     config.include("modhub.admin.core_commands")
     config.include("modhub.admin.maintenance_commands")
-    config.include("modhub.admin.backup.commands")
+    config.include("modhub.admin.backup")
+    config.include("modhub.admin.restore")
+    config.include("modhub.admin.copy_to")
     config.include("modhub.admin.move_storage")

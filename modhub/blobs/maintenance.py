@@ -6,14 +6,12 @@ Safe while the service runs, in any number of processes. Each function says what
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from sqlalchemy import delete, func, select, text
 from sqlalchemy.orm import Session
 
-from modhub.base.settings import StartRefused
-from modhub.blobs.holds import HoldPurpose, held_since
 from modhub.blobs.models import StoredBlob
 from modhub.blobs.store import BlobStore
 from modhub.db import Databases, bulk, now
@@ -21,26 +19,26 @@ from modhub.db import Databases, bulk, now
 GRACE_SECONDS: Final = 3600
 """Files older than this cannot belong to a running request."""
 
+KEPT_SECONDS: Final = 2 * 24 * 3600
+"""How long files stay that were replaced or deleted: longer than any backup takes."""
+
 LOCKED_BATCH: Final = 50
 """Files deleted while a lock is held: PostgreSQL ends a transaction that is idle for a minute."""
 
 
-def sweep(databases: Databases, store: BlobStore, older_than: int = GRACE_SECONDS) -> tuple[int, int]:
+def sweep(databases: Databases, store: BlobStore, older_than: int = KEPT_SECONDS) -> tuple[int, int]:
     """Remove replaced and deleted files, and files without a row, once they are ``older_than`` seconds old.
 
     Returns (rows removed, orphans removed). A file with a row is never removed, whatever is written concurrently.
-    While a backup copies files, those stay that were replaced or deleted since it began. While a restore copies files,
-    they have no rows yet: `StartRefused`.
+    A backup copies the rows first and the files second: so it needs files that were replaced or deleted meanwhile.
     """
-    refuse_while_restoring(databases)
     return _sweep_trash(databases, store, older_than), _sweep_orphans(databases, store, older_than)
 
 
-def count_sweepable(databases: Databases, store: BlobStore, older_than: int = GRACE_SECONDS) -> tuple[int, int]:
+def count_sweepable(databases: Databases, store: BlobStore, older_than: int = KEPT_SECONDS) -> tuple[int, int]:
     """What :func:`sweep` would remove now: (rows, orphans). Nothing is locked or changed."""
-    refuse_while_restoring(databases)
     with databases.readonly_session() as session:
-        trashed = select(func.count()).where(StoredBlob.trashed_at <= _trash_cutoff(session, older_than))
+        trashed = select(func.count()).where(StoredBlob.trashed_at <= now() - timedelta(seconds=older_than))
         cutoff = time.time() - older_than
         keys = store.keys()
         old_keys = (key for key, changed in keys if changed <= cutoff)
@@ -48,41 +46,23 @@ def count_sweepable(databases: Databases, store: BlobStore, older_than: int = GR
         return session.scalar(trashed) or 0, orphans
 
 
-def refuse_while_restoring(databases: Databases) -> None:
-    """Raise `StartRefused` while a restore is running."""
-    with databases.readonly_session() as session:
-        if held_since(session, HoldPurpose.RESTORE) is not None:
-            raise StartRefused("a restore is running: its files have no rows yet; sweep when it has finished")
-
-
-def _trash_cutoff(session: Session, older_than: int) -> datetime:
-    """A running backup keeps what was trashed since it began, and before: clocks differ, transactions take a while."""
-    cutoff = now() - timedelta(seconds=older_than)
-    backup_began = held_since(session, HoldPurpose.BACKUP)
-    return cutoff if backup_began is None else min(cutoff, backup_began - timedelta(seconds=GRACE_SECONDS))
-
-
 def _sweep_trash(databases: Databases, store: BlobStore, older_than: int) -> int:
     """Delete trashed files without a lock: nothing refers to them, and nothing ever will again.
 
     Files are deleted before their rows, so that the next sweep continues after a crash. The rows of a batch are deleted
     by one statement in its own transaction.
-
-    A backup may begin at any time: so each batch looks for one after its rows were read. If there is none yet, these
-    rows were trash before it began, and it needs none of their files.
     """
     cutoff = now() - timedelta(seconds=older_than)
-    trashed = select(StoredBlob.id, StoredBlob.key, StoredBlob.trashed_at).where(StoredBlob.trashed_at <= cutoff)
+    trashed = select(StoredBlob.id, StoredBlob.key).where(StoredBlob.trashed_at <= cutoff)
     trashed = trashed.order_by(StoredBlob.id).limit(bulk.BATCH)
     removed = last = 0
     with databases.readonly_session() as session:
         while batch := session.execute(trashed.where(StoredBlob.id > last)).all():
-            last, safe_cutoff = batch[-1].id, _trash_cutoff(session, older_than)
-            rows = [row for row in batch if row.trashed_at <= safe_cutoff]
-            _delete(store, [row.key for row in rows])
+            last = batch[-1].id
+            _delete(store, [row.key for row in batch])
             with databases.write_session.begin() as write_session:
-                bulk.execute_bulk(write_session, delete(StoredBlob).where(StoredBlob.id.in_([row.id for row in rows])))
-            removed += len(rows)
+                bulk.execute_bulk(write_session, delete(StoredBlob).where(StoredBlob.id.in_([row.id for row in batch])))
+            removed += len(batch)
     return removed
 
 
@@ -106,7 +86,6 @@ def _sweep_orphans(databases: Databases, store: BlobStore, older_than: int) -> i
     for index, batch in enumerate(bulk.batches(suspects, LOCKED_BATCH if delete_under_lock else bulk.BATCH)):
         if index:
             time.sleep(bulk.BATCH_PAUSE_SECONDS)
-        refuse_while_restoring(databases)
         with _block_row_writers(databases) as session:
             orphans = _without_row(session, batch)
             if delete_under_lock:

@@ -24,7 +24,7 @@ from modhub.content import limits
 from modhub.db import Databases
 from modhub.db.changes import MOD, ChangeReader
 from modhub.declarations import Declarations
-from modhub.events import AccountDeleted, DatabaseRestored
+from modhub.events import AccountDeleted
 from modhub.interfaces import IApi, IFileDigests, IMod, IMods, IOwnMod, IPublicMods, ISite
 from modhub.web.traversal import ANY
 
@@ -63,7 +63,6 @@ def includeme(config: Configurator) -> None:
     config.add_blob_names("catalogue", describe_mod_files)
     config.add_maintenance("catalogue", public_copies.public_copy_damage)
     config.add_subscriber(subscribers.delete_mods_of_account, AccountDeleted)
-    config.add_subscriber(subscribers.restart_feed, DatabaseRestored)
     # Public views first: among several views of one resource, the first registered is tried first.
     config.scan("modhub.catalogue.public_views")
     config.scan("modhub.catalogue.owner_views")

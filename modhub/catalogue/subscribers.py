@@ -1,4 +1,4 @@
-"""What the catalogue does when an account is deleted (C-ACC-18), and when a backup is restored."""
+"""What the catalogue does when an account is deleted (C-ACC-18)."""
 
 from sqlalchemy import select, union_all
 from sqlalchemy.orm import aliased
@@ -7,8 +7,7 @@ from modhub.audit import record
 from modhub.catalogue.models import Mod, Vote
 from modhub.catalogue.services import erase_mods
 from modhub.catalogue.voting import withdraw_votes
-from modhub.db.changes import start_new_feed
-from modhub.events import AccountDeleted, DatabaseRestored
+from modhub.events import AccountDeleted
 
 
 def delete_mods_of_account(event: AccountDeleted) -> None:
@@ -29,9 +28,3 @@ def delete_mods_of_account(event: AccountDeleted) -> None:
     if owned_ids:
         record(session, "mods deleted with their account", "account", account_id, mods=" ".join(map(str, owned_ids)))
     erase_mods(session, owned_ids)
-
-
-def restart_feed(event: DatabaseRestored) -> None:
-    """Serials that were given out after the backup are given out again: clients that know them must begin again."""
-    # The timeline in the backup is another server's.
-    start_new_feed(event.session, timeline="")

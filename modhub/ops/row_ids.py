@@ -6,6 +6,9 @@ A database that has lost its newest rows, by a restore or a failover, would give
 from typing import Final
 
 from sqlalchemy import Connection, Integer, Table, func, inspect, select, text
+from sqlalchemy.orm import Session
+
+from modhub.db import Base
 
 ID_GAP: Final = 1000
 """Ids that are skipped where rows may have been lost. Tokens, cached images and addresses that were given out for them
@@ -57,6 +60,15 @@ def skip_ids(connection: Connection, table: Table, given_out: int = 0) -> None:
         connection.execute(statement, {"name": table.name, "last": last})
     else:
         connection.execute(text("SELECT setval(:sequence, :last)"), {"sequence": sequence, "last": last})
+
+
+def skip_all_ids(session: Session) -> None:
+    """As `skip_ids`, for all tables, in the transaction of ``session``."""
+    connection = session.connection()
+    present = set(inspect(connection).get_table_names())
+    for table in Base.metadata.sorted_tables:
+        if table.name in present:
+            skip_ids(connection, table)
 
 
 def _is_autoincrement(connection: Connection, table: Table) -> bool:

@@ -6,21 +6,19 @@ connections end with it: so the timeline is read once for each connection that m
 (ADR 044).
 """
 
-import argparse
 import logging
 from typing import Any, Final
 
 from pyramid.config import Configurator
-from sqlalchemy import Connection, Engine, event, inspect, select, update
+from sqlalchemy import Connection, Engine, event, select, update
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.service_registry import find_service
-from modhub.db import Base, Databases, bulk
+from modhub.db import Databases, bulk
 from modhub.db.changes import Generation, start_new_feed
-from modhub.declarations import AdminCommand, add_dry_run_option
-from modhub.ops.row_ids import ID_GAP, skip_ids
+from modhub.ops.row_ids import skip_all_ids
 
 log = logging.getLogger(__name__)
 _CHECKED: Final = "modhub timeline checked"
@@ -32,9 +30,6 @@ SELECT pg_is_in_recovery(), has_function_privilege('pg_control_system()', 'EXECU
 _TIMELINE: Final = "substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)"
 _TIMELINE_OF_SYSTEM: Final = f"(SELECT system_identifier || '/' FROM pg_control_system()) || {_TIMELINE}"  # noqa: S608
 _CURRENT: Final = f"SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE {_TIMELINE} END"
-_EXAMPLES: Final = """\
-new-feed               after the database was set back by other means than restore and PostgreSQL's own
-new-feed --dry-run     says what that would do"""
 
 
 def is_same_timeline(timeline: str, known: str) -> bool:
@@ -45,17 +40,6 @@ def is_same_timeline(timeline: str, known: str) -> bool:
     if "/" in timeline and "/" in known:
         return timeline == known
     return timeline.rpartition("/")[2] == known.rpartition("/")[2]
-
-
-def begin_new_feed(session: Session, reason: str) -> None:
-    """Begin a new feed and skip ids, in the transaction of ``session``, whose writes wait for each other here."""
-    start_new_feed(session)
-    connection = session.connection()
-    present = set(inspect(connection).get_table_names())
-    for table in Base.metadata.sorted_tables:
-        if table.name in present:
-            skip_ids(connection, table)
-    record(session, "feed begun", "catalogue", reason=reason)
 
 
 def watch_timelines(databases: Databases) -> None:
@@ -138,30 +122,13 @@ def _enter_timeline(session: Session, timeline: str) -> None:
     # Empty: the tables are new or restored.
     if known:
         log.warning("the database goes on from an earlier moment (timeline %s after %s): a new feed", timeline, known)
-        begin_new_feed(session, "timeline")
+        start_new_feed(session)
+        skip_all_ids(session)
+        record(session, "feed begun", "catalogue", reason="timeline")
     entered = update(Generation).where(Generation.id == 1).values(timeline=timeline)
     bulk.execute_bulk(session, entered)
 
 
-def run_new_feed(admin: Any, arguments: argparse.Namespace) -> int:
-    """Begin a new feed by hand."""
-    with admin.writing(dry_run=arguments.dry_run) as (session, _):
-        if not arguments.dry_run:
-            begin_new_feed(session, "command")
-    verb, number = ("Would begin", "would skip") if arguments.dry_run else ("Began", "skip")
-    admin.say(f"{verb} a new feed: clients that follow the changes begin again. New ids {number} {ID_GAP}.")
-    return 0
-
-
 def includeme(config: Configurator) -> None:
-    """Watch the connections of the application, and register the command."""
+    """Watch the connections of the application."""
     watch_timelines(find_service(config.registry, Databases))
-    config.add_command(
-        AdminCommand(
-            "new-feed",
-            "begin a new feed after the database was set back to an earlier moment",
-            add_dry_run_option,
-            run_new_feed,
-            examples=_EXAMPLES,
-        )
-    )

@@ -78,10 +78,11 @@ REHEARSED_ELSEWHERE = {
     "profile clear",  # test_profiles_upkeep.py
     "moderator add",  # test_moderators.py
     "moderator remove",
-    "new-feed",  # test_timelines.py
     "reporter distrust",  # test_moderation_quarantine.py
     "reporter trust",
     "restore",  # test_backup.py: into another database
+    "restored",
+    "copy-to",
 }
 LISTED_ELSEWHERE = {"advisory list", "moderator list", "reporter list", "scan list"}
 """In tests/moderation, which have what they list."""

@@ -1,39 +1,39 @@
-"""Backup and restore: every table from either database into either; damage, occupied places, sweeps."""
+"""Backups by the databases' own tools: what is in them, restoring them, damage, and moving to PostgreSQL."""
 
-import hashlib
-import json
+import errno
 import os
-import sqlite3
-import threading
-import time
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
-from itertools import product
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
-from sqlalchemy import JSON, Boolean, Connection, Integer, LargeBinary, Table, insert, select, text, update
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import JSON, Boolean, Connection, Integer, LargeBinary, MetaData, Table, insert, inspect, select, text
 
 import modhub
-from modhub.admin.backup import create
-from modhub.admin.backup import restore as restoring
-from modhub.admin.backup.archive import check_archive
-from modhub.admin.backup.create import BackupSource, create_backup, snapshot
-from modhub.admin.backup.manifest import Manifest, blob_file, read_manifest, table_file, write_manifest
-from modhub.admin.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
-from modhub.admin.backup.tables import count_rows, load_table, read_rows, reflect_tables, write_table
-from modhub.base.service_registry import find_service
+from modhub.admin import backup, restore
+from modhub.admin import program as admin
+from modhub.admin.backup import DUMP, blob_file, create_backup, read_manifest
+from modhub.admin.copy_to import copy_rows
+from modhub.admin.dumps import disposing, load_database
 from modhub.base.settings import StartRefused
-from modhub.blobs import BlobStore, holds, maintenance
-from modhub.blobs.holds import HOLD_TIME, FileHold, HoldPurpose, hold_files
-from modhub.blobs.models import StoredBlob
-from modhub.db import Databases, now
-from modhub.declarations import Declarations, Migrations
+from modhub.blobs import BlobStore, maintenance
+from modhub.db import Base, Databases
+from modhub.db.changes import Generation
+from modhub.declarations import Migrations
 from modhub.ops import migrate
-from modhub_testing import Site, stored_files
-from modhub_testing.databases import TEST_SECRET, TemplateDatabases
+from modhub.ops.models import Observation
+from modhub.ops.observations import BACKUP_VERIFIED
+from modhub.ops.row_ids import ID_GAP
+from modhub_downloads.models import DaySalt
+from modhub_downloads.worker import DownloadWriter
+from modhub_testing import TEST_ACCOUNTS, TEST_SECRET, Site, Start, stored_files
+from modhub_testing.databases import TemplateDatabases
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
+from modhub_testing.postgres import PORT, PostgresServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -42,81 +42,406 @@ FEATURES = (
     "modhub_sync modhub_downloads modhub_profiles modhub_tags modhub_moderation"
 )
 TEXT = 'Zeile 1\nZeile 2\t"«Ü» 🎮'
-PREFIXES = ("core_", "auth_", "builds_", "wiki_", "sync_", "following_", "downloads_", "profiles_", "tags_")
-KINDS = list(product(["sqlite", "postgresql"], repeat=2))
-"""From and into which database. Outside CI only from one to the other."""
-
-
-FIRST_STEP = """
-import sqlalchemy as sa
-from alembic import op
-
-revision = "steps_0001"
-down_revision = None
-
-
-def upgrade():
-    op.create_table("steps_x", sa.Column("id", sa.Integer(), primary_key=True, autoincrement=False))
-"""
-SECOND_STEP = """
-import sqlalchemy as sa
-from alembic import op
-
-revision = "steps_0002"
-down_revision = "steps_0001"
-
-
-def upgrade():
-    op.add_column("steps_x", sa.Column("number", sa.Integer(), server_default="1"))
-"""
-
-
-@pytest.fixture(scope="module")
-def packages() -> list[Migrations]:
-    settings = {"sqlalchemy.url": "sqlite:////unused", "modhub.secret": TEST_SECRET, "pyramid.includes": FEATURES}
-    return find_service(modhub.configure(settings).registry, Declarations).migrations
+NewUrl = Callable[[str], str]
 
 
 @pytest.fixture
-def _scratch_migrated_once() -> Iterator[None]:
-    """A restore migrates a scratch database to count what migrations insert: here once for each set of revisions."""
-    counts: dict[tuple[Any, ...], dict[str, int]] = {}
-    count = restoring._rows_of_new_tables
+def new_url(template_databases: TemplateDatabases, tmp_path: Path) -> Iterator[NewUrl]:
+    """``new_url(dialect)`` is the address of a database without a table."""
+    made: list[str] = []
 
-    def counted(packages: list[Migrations]) -> dict[str, int]:
-        key = tuple((package.package, package.folder, *migrate.known_revisions(package)) for package in packages)
-        if key not in counts:
-            counts[key] = count(packages)
-        return counts[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(restoring, "_rows_of_new_tables", counted)
-        yield
-
-
-@pytest.fixture
-def new(template_databases: TemplateDatabases, tmp_path: Path) -> Iterator[Callable[..., Databases]]:
-    """``new(dialect)`` is a migrated database, ``new(dialect, None)`` one without tables."""
-    made: list[tuple[str, Databases]] = []
-
-    def begin(dialect: str, includes: str | None = FEATURES) -> Databases:
-        url = template_databases.new(dialect, includes, tmp_path / f"backup-{len(made)}.sqlite")
-        made.append((url, Databases(url)))
-        return made[-1][1]
+    def begin(dialect: str) -> str:
+        made.append(template_databases.new(dialect, None, tmp_path / f"place-{len(made)}.sqlite"))
+        return made[-1]
 
     yield begin
-    for url, databases in made:
-        databases.dispose()
+    for url in made:
         template_databases.drop(url)
+
+
+@pytest.fixture
+def place(start: Start, dialect: str, new_url: NewUrl) -> Callable[[], Site]:
+    """``place()`` is an application over an empty database and an empty file store of its own."""
+    return lambda: start(url=new_url(dialect), modhub__base_url="https://new.example.org")
+
+
+def run(site: Site, *words: object) -> int:
+    return admin.run_command(site.config, ["-c", "my.ini", *map(str, words)])
+
+
+def spoil(path: Path) -> None:
+    """Change a byte in the middle."""
+    path.chmod(0o600)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def files_of(folder: Path) -> list[Path]:
+    return sorted(path for path in (folder / "files").rglob("*") if path.is_file())
+
+
+def feed(site: Site) -> str:
+    with site.databases.readonly_session() as session:
+        return session.scalars(select(Generation.feed)).one()
+
+
+def test_a_backup_becomes_an_installation_elsewhere(site: Site, place: Any, tmp_path: Path, capsys: Any) -> None:
+    # C-RUN-16, C-RUN-17, C-RUN-18, C-MOD-2
+    mod = published_mod(site)
+    upload_asset(site, mod, "code", b"two", version="2")
+    last = published_mod(site)
+    site.as_account(OWNER).delete(mod_address(last), status=204)
+    folder = tmp_path / "made"
+    assert run(site, "backup", folder) == 0
+    # Deleted files are not in it, and nobody else may read it.
+    assert len(files_of(folder)) == 1
+    assert {path.stat().st_mode & 0o777 for path in (folder, *folder.rglob("*")) if path.is_dir()} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in folder.rglob("*") if path.is_file()} == {0o400}
+    assert run(site, "backup", "--verify", folder) == 0
+    assert "is whole and was loaded into a scratch database" in capsys.readouterr().out
+    with site.databases.readonly_session() as session:
+        assert session.get(Observation, BACKUP_VERIFIED) is not None
+    other = place()
+    assert run(other, "restore", "--dry-run", folder) == 0
+    assert run(other, "restore", folder) == 0
+    assert run(other, "verify") == 0
+    assert other.get(mod_address(mod, "download")).body == b"two"
+    assert feed(other) != feed(site)
+    assert published_mod(other)["id"] == last["id"] + ID_GAP + 1
+    with pytest.raises(StartRefused, match="the database is not empty"):
+        run(other, "restore", folder)
+
+
+def plain_text(folder: Path, dialect: str) -> bytes:
+    """A dump as it can be searched: that of PostgreSQL is compressed."""
+    if dialect == "sqlite":
+        return (folder / DUMP).read_bytes()
+    return subprocess.run(["pg_restore", "--file=-", folder / DUMP], capture_output=True, check=True).stdout
+
+
+def test_no_row_is_in_it_that_no_backup_may_hold(start: Start, dialect: str, tmp_path: Path) -> None:
+    # C-DL-3, C-RUN-16. Also of a feature that the ini no longer names.
+    site = start(f"{TEST_ACCOUNTS} modhub_downloads")
+    mod = published_mod(site, title="Kept")
+    site.get(mod_address(mod, "download"))
+    site.find_service(DownloadWriter).write_all()
+    with site.databases.readonly_session() as session:
+        salt = session.scalars(select(DaySalt.salt)).one()
+    without = start(TEST_ACCOUNTS, url=site.registry.settings["sqlalchemy.url"])
+    for number, origin in enumerate((site, without)):
+        assert run(origin, "backup", tmp_path / str(number)) == 0
+        content = plain_text(tmp_path / str(number), dialect)
+        assert b"Kept" in content
+        assert TEST_SECRET.encode() not in content
+        assert salt not in content
+        assert salt.hex().encode() not in content
+        assert "modhub_downloads" in read_manifest(tmp_path / str(number)).revisions
+
+
+@pytest.mark.parametrize(
+    "damage", ["dump", "file", "missing dump", "missing file", "path", "text", "deep", "unfinished"]
+)
+def test_a_damaged_or_unfinished_backup_is_refused_in_one_sentence(
+    site: Site, place: Any, tmp_path: Path, damage: str
+) -> None:
+    # C-RUN-17
+    published_mod(site)
+    folder = tmp_path / "made"
+    assert run(site, "backup", folder) == 0
+    (file,), manifest = files_of(folder), folder / "manifest.json"
+    manifest.chmod(0o600)
+    damages: dict[str, Callable[[], Any]] = {
+        "dump": lambda: spoil(folder / DUMP),
+        "file": lambda: spoil(file),
+        "missing dump": (folder / DUMP).unlink,
+        "missing file": file.unlink,
+        "path": lambda: manifest.write_text(
+            manifest.read_text("utf-8").replace(f"{file.parent.name}{file.name}", "../../../etc/passwd"), "utf-8"
+        ),
+        "text": lambda: manifest.write_text("{}", "utf-8"),
+        "deep": lambda: manifest.write_text("[" * 100_000, "utf-8"),
+        "unfinished": manifest.unlink,
+    }
+    damages[damage]()
+    other = place()
+    sentence = "no finished backup" if damage == "unfinished" else "the backup is damaged"
+    for words in (("backup", "--verify"), ("restore",)):
+        with pytest.raises(StartRefused, match=sentence):
+            run(other, *words, folder)
+    assert not stored_files(other)
+
+
+def test_what_is_no_dump_is_refused_in_one_sentence(site: Site, place: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    # C-RUN-17: somebody has made digests for it.
+    folder = tmp_path / "made"
+    assert run(site, "backup", folder) == 0
+    spoilt = (folder / DUMP).read_bytes()[:1000] + bytes(5000)
+    (folder / DUMP).unlink()
+    (folder / DUMP).write_bytes(spoilt)
+    monkeypatch.setattr(backup, "_is_whole", lambda _path, _sha256: True)
+    for words in (("backup", "--verify"), ("restore",)):
+        with pytest.raises(StartRefused, match=r"cannot be loaded|could not be restored|pg_restore failed"):
+            run(place(), *words, folder)
+
+
+def test_a_place_that_is_in_use_or_another_kind_is_refused(
+    start: Start, dialect: str, place: Any, tmp_path: Path, new_url: NewUrl
+) -> None:
+    # C-RUN-17
+    site = start()
+    published_mod(site)
+    folder = tmp_path / "made"
+    assert run(site, "backup", folder) == 0
+    with pytest.raises(StartRefused, match="is not empty: name a new one for each backup"):
+        run(site, "backup", folder)
+    other = place()
+    stray = Path(other.registry.settings["modhub.storage"].removeprefix("file://")) / "ab" / ("0" * 30)
+    stray.parent.mkdir(exist_ok=True)
+    stray.write_bytes(b"another file")
+    with pytest.raises(StartRefused, match="the file store is not empty"):
+        run(other, "restore", folder)
+    with pytest.raises(StartRefused, match=r"modhub\.storage is empty"):
+        run(start(url=new_url(dialect), modhub__storage=""), "restore", folder)
+    kind = {"sqlite": "postgresql", "postgresql": "sqlite"}[dialect]
+    with pytest.raises(StartRefused, match=f"the backup is of {dialect}, and sqlalchemy.url of {kind}"):
+        run(start(url=new_url(kind)), "restore", folder)
+
+
+def test_a_restored_database_is_not_served_before_it_is_prepared(site: Site, place: Any, tmp_path: Path) -> None:
+    # C-RUN-18
+    mod, folder = published_mod(site), tmp_path / "made"
+    assert run(site, "backup", folder) == 0
+    other = place()
+    load_database(other.databases, folder / DUMP)
+    url = other.registry.settings["sqlalchemy.url"]
+    with pytest.raises(SystemExit, match=r"run: modhub-admin -c YOUR\.ini restored"):
+        modhub.main({}, **{"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": TEST_ACCOUNTS})
+    with pytest.raises(StartRefused, match="was restored, and not prepared"):
+        run(other, "mod", "list")
+    assert run(other, "restored", "--dry-run") == 0
+    assert feed(other) == feed(site)
+    assert run(other, "restored") == 0
+    assert feed(other) != feed(site)
+    assert published_mod(other)["id"] == mod["id"] + ID_GAP + 1
+    modhub.main({}, **{"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": TEST_ACCOUNTS})
+
+
+@pytest.fixture
+def feature(tmp_path: Path) -> Migrations:
+    """A feature with a table, which a second revision gives a column."""
+    versions = tmp_path / "feature" / "versions"
+    versions.mkdir(parents=True)
+    head = "import sqlalchemy as sa\nfrom alembic import op\nbranch_labels = depends_on = None\n"
+    (versions / "shelf_0001.py").write_text(
+        f'{head}revision = "shelf_0001"\ndown_revision = None\n'
+        'def upgrade():\n    op.create_table("shelf_mod", sa.Column("name", sa.String(9)))\n'
+    )
+    (versions / "shelf_0002.py").write_text(
+        f'{head}revision = "shelf_0002"\ndown_revision = "shelf_0001"\n'
+        'def upgrade():\n    op.add_column("shelf_mod", sa.Column("place", sa.Integer(), server_default="7"))\n'
+    )
+    return Migrations("shelf", str(tmp_path / "feature"), "shelf_")
+
+
+def test_a_backup_of_an_older_schema_is_restored_and_read(
+    start: Start, dialect: str, new_url: NewUrl, feature: Migrations, tmp_path: Path
+) -> None:
+    # C-RUN-17
+    site, folder = start(fresh=True), tmp_path / "made"
+    with migrate.migration_lock(site.databases) as connection:
+        migrate.upgrade_package(connection, feature, "shelf_0001")
+        connection.execute(text("INSERT INTO shelf_mod (name) VALUES ('old')"))
+    assert run(site, "backup", folder) == 0
+    other = start(url=new_url(dialect), modhub__storage=f"file://{tmp_path}/new")
+    other.declarations.migrations.append(feature)
+    assert run(other, "backup", "--verify", folder) == 0
+    assert run(other, "restore", folder) == 0
+    with other.databases.readonly_engine.connect() as connection:
+        assert connection.execute(text("SELECT name, place FROM shelf_mod")).all() == [("old", 7)]
+    newer = start(url=new_url(dialect), modhub__storage=f"file://{tmp_path}/newer")
+    newer.declarations.migrations.append(feature)
+    (Path(feature.folder) / "versions" / "shelf_0001.py").unlink()
+    (Path(feature.folder) / "versions" / "shelf_0002.py").unlink()
+    with pytest.raises(StartRefused, match=r"newer than this code \(shelf\)"):
+        run(newer, "restore", folder)
+
+
+def test_a_restore_that_was_killed_is_run_again(site: Site, place: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    # C-RUN-17
+    mod, folder, other = published_mod(site), tmp_path / "made", place()
+    assert run(site, "backup", folder) == 0
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(restore, "load_database", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(other, "restore", folder)
+    assert len(stored_files(other)) == 1
+    assert run(other, "restore", folder) == 0
+    assert run(other, "verify") == 0
+    assert other.get(mod_address(mod, "download")).status_int == 200
+
+
+def test_files_that_are_deleted_while_a_backup_runs_stay_for_it(site: Site, tmp_path: Path, monkeypatch: Any) -> None:
+    # C-RUN-6, C-RUN-16
+    mods = [published_mod(site) for _ in range(3)]
+    store = site.find_service(BlobStore)
+    open_blob, opened = store.open, []
+
+    def delete_all_first(key: str, size: int, sha256: str) -> Any:
+        if not opened:
+            for mod in mods:
+                site.as_account(OWNER).delete(mod_address(mod), status=204)
+            assert maintenance.sweep(site.databases, store) == (0, 0)
+        opened.append(key)
+        return open_blob(key, size, sha256)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "open", delete_all_first)
+        assert run(site, "backup", tmp_path / "made") == 0
+    assert len(files_of(tmp_path / "made")) == 3
+    assert maintenance.sweep(site.databases, store, 0) == (3, 0)
+
+
+def test_each_night_adds_only_its_new_files_and_no_damage_spreads(site: Site, tmp_path: Path) -> None:
+    # C-RUN-45
+    for number in range(2):
+        upload_asset(site, published_mod(site), "code", bytes([number]) * 1000, version="2")
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    assert run(site, "backup", first) == 0
+    assert run(site, "backup", second) == 0
+    assert [path.stat().st_ino for path in files_of(first)] == [path.stat().st_ino for path in files_of(second)]
+    shutil.rmtree(first)
+    damaged, intact = files_of(second)
+    spoil(damaged)
+    assert run(site, "backup", third) == 0
+    assert [path.stat().st_nlink for path in files_of(second)] == [1, 2]
+    assert intact.stat().st_ino in {path.stat().st_ino for path in files_of(third)}
+    assert run(site, "backup", "--verify", third) == 0
+
+
+def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(site: Site, tmp_path: Path, capsys: Any) -> None:
+    # C-RUN-16
+    for _ in range(2):
+        published_mod(site)
+    lost = stored_files(site)[0]
+    lost.unlink()
+    assert run(site, "backup", tmp_path / "made") == 1
+    key = lost.parent.name + lost.name
+    assert f"does not have it whole: file {key}" in capsys.readouterr().out
+    assert not blob_file(tmp_path / "made", key).exists()
+    assert run(site, "backup", "--verify", tmp_path / "made") == 1
+    assert f"File {key}: it was damaged already" in capsys.readouterr().out
+
+
+def test_a_full_disk_leaves_one_sentence_and_nothing_that_is_taken_for_a_backup(
+    site: Site, tmp_path: Path, monkeypatch: Any
+) -> None:
+    # C-RUN-16
+    published_mod(site)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfileobj", full)
+        with pytest.raises(StartRefused, match=r"could not be written \(No space left"):
+            run(site, "backup", tmp_path / "made")
+    with pytest.raises(StartRefused, match="no finished backup"):
+        read_manifest(tmp_path / "made")
+
+
+PRINTS_PASSWORDS = """\
+#!/bin/sh
+cd "${0%/*}"
+echo "$@" >words
+cp "$PGPASSFILE" passwords
+stat -c %a "$PGPASSFILE" >mode
+"""
+postgresql = pytest.mark.parametrize("dialect", ["postgresql"])
+
+
+@postgresql
+def test_the_password_is_on_no_command_line(
+    site: Site, postgres: PostgresServer, tmp_path: Path, monkeypatch: Any
+) -> None:
+    # C-RUN-16
+    program = tmp_path / "bin" / "pg_dump"
+    program.parent.mkdir()
+    program.write_text(PRINTS_PASSWORDS)
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    url = site.databases.write_engine.url.set(password=r"se:cr\et%")
+    with disposing(url.render_as_string(hide_password=False)) as databases:
+        create_backup(databases, None, "", tmp_path / "made")
+    assert (program.parent / "passwords").read_text() == "*:*:*:*:se\\:cr\\\\et%\n"
+    assert (program.parent / "mode").read_text() == "600\n"
+    assert "cr" not in (program.parent / "words").read_text().replace("scratch", "")
+    assert f"port={PORT}" in (program.parent / "words").read_text()
+
+
+@postgresql
+@pytest.mark.parametrize(
+    ("program", "sentence"),
+    [
+        ("", "pg_dump cannot be run .No such file or directory.: install postgresql-client"),
+        (
+            "echo 'pg_dump: error: aborting because of server version mismatch' >&2\n"
+            "echo 'pg_dump: detail: server version: 99; pg_dump version: 15' >&2\nexit 1",
+            "pg_dump failed: aborting because of server version mismatch; server version: 99; pg_dump version: 15$",
+        ),
+    ],
+)
+def test_a_program_that_is_missing_or_too_old_is_one_sentence(
+    site: Site, tmp_path: Path, monkeypatch: Any, program: str, sentence: str
+) -> None:
+    # C-RUN-16
+    (tmp_path / "bin").mkdir()
+    if program:
+        (tmp_path / "bin" / "pg_dump").write_text(f"#!/bin/sh\n{program}\n")
+        (tmp_path / "bin" / "pg_dump").chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(StartRefused, match=sentence):
+        run(site, "backup", tmp_path / "made")
+
+
+@postgresql
+def test_a_role_that_may_not_create_a_database_verifies_what_it_can(
+    start: Start, postgres: PostgresServer, tmp_path: Path, capsys: Any
+) -> None:
+    # C-RUN-16
+    site = start()
+    assert run(site, "backup", tmp_path / "made") == 0
+    url = site.databases.write_engine.url.set(username="verifier").render_as_string(hide_password=False)
+    owner = f"host='{postgres.base}' port={PORT} user=postgres dbname={site.databases.write_engine.url.database}"
+    with closing(psycopg.connect(owner, autocommit=True)) as other:
+        other.execute(b"CREATE ROLE verifier LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO verifier")
+        assert run(start(url=url, modhub__storage=""), "backup", "--verify", tmp_path / "made") == 0
+        other.execute(b"DROP OWNED BY verifier; DROP ROLE verifier")
+    assert "is whole by its digests and its list. It was not loaded" in capsys.readouterr().out
+
+
+@postgresql
+def test_what_a_verification_that_was_killed_has_left_goes_with_the_next(
+    site: Site, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    # C-RUN-16
+    name = f"{site.databases.write_engine.url.database}_backup_check"
+    with closing(psycopg.connect(f"host='{postgres.base}' port={PORT} user=postgres", autocommit=True)) as other:
+        other.execute(f"CREATE DATABASE {name}".encode())
+        assert run(site, "backup", tmp_path / "made") == 0
+        assert run(site, "backup", "--verify", tmp_path / "made") == 0
+        assert other.execute("SELECT count(*) FROM pg_database WHERE datname = %s", [name]).fetchone() == (0,)
 
 
 def value_for(column: Any, row: int) -> Any:
     """A value that another database could get wrong; every third row has NULL where it may."""
     if isinstance(column.type, Integer) and (column.foreign_keys or column.primary_key):
         return row
-    if column.nullable and row == 3:
-        return None
-    return value_of_type(column, row)
+    return None if column.nullable and row == 3 else value_of_type(column, row)
 
 
 def value_of_type(column: Any, row: int) -> Any:
@@ -128,15 +453,23 @@ def value_of_type(column: Any, row: int) -> Any:
         return bytes(range(256)) * row
     if isinstance(column.type, Integer):
         # The rowid of the full-text index is one of these; small integers stay small.
-        return 2**62 + row if type(column.type).__name__ == "BIGINT" else row
+        return 2**50 + row if type(column.type).__name__ == "BIGINT" else row
     length = getattr(column.type, "length", None) or 100
     return f"{row}{TEXT}"[:length]
+
+
+def reflected(connection: Connection) -> list[Table]:
+    """The tables as the database has them, not as models say."""
+    names = Base.metadata.tables.keys() & set(inspect(connection).get_table_names())
+    metadata = MetaData()
+    metadata.reflect(connection, only=list(names))
+    return [table for table in metadata.sorted_tables if table.name in names]
 
 
 def fill(databases: Databases) -> None:
     """Three rows in every table, whatever tables there are."""
     with databases.write_engine.begin() as connection:
-        tables = reflect_tables(connection, PREFIXES)
+        tables = reflected(connection)
         assert len(tables) > 25
         for table in reversed(tables):
             connection.execute(table.delete())
@@ -149,506 +482,42 @@ def rows_of(databases: Databases) -> dict[str, list[Any]]:
     with databases.readonly_engine.connect() as connection:
         return {
             table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))]
-            for table in reflect_tables(connection, PREFIXES)
+            for table in reflected(connection)
         }
 
 
-def back_up(databases: Databases, packages: list[Migrations], folder: Path, store: Any = None) -> Manifest:
-    source = BackupSource(databases, store, packages, "https://old.example.org", (TEST_SECRET,))
-    return create_backup(source, folder, frozenset()).manifest
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("_scratch_migrated_once")
-@pytest.mark.parametrize("kinds", KINDS if os.environ.get("CI") else KINDS[1:3], ids=" to ".join)
-def test_every_table_goes_from_either_database_into_either(
-    kinds: tuple[str, str],
-    new: Callable[..., Databases],
-    packages: list[Migrations],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # C-RUN-16
-    source, target = kinds
-    databases = new(source)
-    fill(databases)
-    # Blobs of rows without files: their copies are tested elsewhere.
-    monkeypatch.setattr("modhub.admin.backup.files.live_blobs", lambda _folder, _entry: iter(()))
-    monkeypatch.setattr(create, "measure_files", lambda _connection, _earlier: ([], []))
-    back_up(databases, packages, tmp_path / "made")
-    manifest = check_archive_without_files(tmp_path / "made", monkeypatch)
-    for place in (new(target), new(target, None)):
-        restored = RestoreTarget(place, None, packages)
-        refuse_unfit_place(restored, tmp_path / "made", manifest)
-        restore(restored, tmp_path / "made", manifest)
-        assert rows_of(place) == rows_of(databases)
-        migrate.refuse_when_behind(place, packages)
-        with place.readonly_engine.connect() as connection:
-            for package in packages:
-                assert migrate.schema_differences(place, package) == []
-            assert count_rows(connection, PREFIXES)
-        with pytest.raises(StartRefused, match="the database is not empty"):
-            refuse_unfit_place(restored, tmp_path / "made", manifest)
-        with pytest.raises(StartRefused, match="the database is not empty"):
-            restore(restored, tmp_path / "made", manifest)
-        assert rows_of(place) == rows_of(databases)
-
-
-def check_archive_without_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Manifest:
-    monkeypatch.setattr("modhub.admin.backup.archive.live_blobs", lambda _folder, _entry: iter(()))
-    return check_archive(folder)
-
-
-def new_place(site: Site, new: Callable[..., Databases], tmp_path: Path, dialect: str = "sqlite") -> RestoreTarget:
-    """An empty database and an empty file store."""
-    files = tmp_path / f"restored-{dialect}"
-    store = modhub.open_store(site.registry, make=True, url=f"file://{files}")
-    databases = new(dialect, None)
-    databases.write_session.configure(registry=site.registry)
-    return RestoreTarget(databases, store, site.declarations.migrations, site.registry)
-
-
-def back_up_site(site: Site, folder: Path) -> Manifest:
-    return back_up(site.databases, site.declarations.migrations, folder, site.find_service(BlobStore))
-
-
-def bite(path: Path) -> None:
-    path.chmod(0o600)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
-def tree(folder: Path) -> dict[str, int]:
-    return {str(path.relative_to(folder)): path.stat().st_mode & 0o777 for path in folder.rglob("*")}
-
-
-def test_files_come_with_the_rows_and_ids_go_on(
-    site: Site, dialect: str, new: Callable[..., Databases], tmp_path: Path
-) -> None:
-    # C-RUN-16, C-MOD-2
-    mod = published_mod(site)
-    upload_asset(site, mod, "code", b"two", version="2")
-    last = published_mod(site)
-    site.as_account(OWNER).delete(mod_address(last), status=204)
-    folder = tmp_path / "made"
-    manifest = back_up_site(site, folder)
-    # Deleted files are not in it, and nobody else may read it.
-    assert manifest.files == 1
-    assert folder.stat().st_mode & 0o777 == 0o700
-    modes = tree(folder)
-    assert {modes[name] for name in modes if (folder / name).is_file()} == {0o400}
-    assert {modes[name] for name in modes if (folder / name).is_dir()} == {0o700}
-    assert TEST_SECRET not in "".join(
-        (folder / name).read_text("utf-8", "replace") for name in modes if (folder / name).is_file()
-    )
-    for kind in ("sqlite", "postgresql"):
-        place = new_place(site, new, tmp_path, kind)
-        refuse_unfit_place(place, folder, check_archive(folder))
-        restore(place, folder, manifest)
-        with place.databases.readonly_session() as session:
-            assert place.store is not None
-            assert list(maintenance.blob_damage(session, place.store)) == []
-            assert session.scalar(select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))) is not None
-        with place.databases.write_engine.begin() as connection:
-            table = next(table for table in reflect_tables(connection, ["core_"]) if table.name == "core_mod")
-            row = dict(connection.execute(select(table)).mappings().one())
-            del row["id"]
-            added = connection.execute(insert(table).values({**row, "guid": "x"})).inserted_primary_key
-        assert added == (last["id"] + 1001,)
-
-
-@pytest.mark.parametrize("kind", ["table", "file", "manifest", "hash", "missing table", "missing file", "short file"])
-def test_a_damaged_backup_is_refused_before_anything_is_touched(
-    site: Site, new: Callable[..., Databases], tmp_path: Path, kind: str
-) -> None:
-    # C-RUN-17
-    published_mod(site)
-    folder = tmp_path / "made"
-    back_up_site(site, folder)
-    (file,) = [path for path in (folder / "files").rglob("*") if path.is_file()]
-    damages: dict[str, Callable[[], Any]] = {
-        "table": lambda: bite(table_file(folder, "core_mod")),
-        "file": lambda: bite(file),
-        "manifest": lambda: bite(folder / "manifest.json"),
-        "hash": lambda: bite(folder / "manifest.sha256"),
-        "missing table": table_file(folder, "core_mod").unlink,
-        "missing file": file.unlink,
-        "short file": lambda: (file.chmod(0o600), os.truncate(file, 1)),
-    }
-    check_archive(folder)
-    damages[kind]()
-    with pytest.raises(StartRefused, match="the backup is damaged"):
-        check_archive(folder)
-
-
-def rehash(folder: Path, name: str, change: Callable[[list[Any]], None], last_id: int | None = None) -> None:
-    """Change the first row of a table as somebody does who can make hashes."""
-    manifest, path = read_manifest(folder), table_file(folder, name)
-    first, *others = path.read_bytes().splitlines(keepends=True)
-    row = json.loads(first)
-    change(row)
-    path.chmod(0o600)
-    path.write_bytes(b"".join([json.dumps(row).encode() + b"\n", *others]))
-    (entry,) = (entry for entry in manifest.tables if entry.name == name)
-    entry.sha256, entry.last_id = hashlib.sha256(path.read_bytes()).hexdigest(), last_id or entry.last_id
-    for written in ("manifest.json", "manifest.sha256"):
-        (folder / written).unlink()
-    write_manifest(folder, manifest)
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_every_row_moves_from_sqlite_to_postgresql(start: Start, new_url: NewUrl) -> None:
+    # C-RUN-17, C-MOD-2
+    site, target = start(FEATURES), Databases(new_url("postgresql"))
+    fill(site.databases)
+    packages = site.declarations.migrations
+    assert copy_rows(site.databases, target, packages) > 3 * 25
+    assert rows_of(target) == rows_of(site.databases)
+    assert [migrate.schema_differences(target, package) for package in packages] == [[]] * len(packages)
+    with target.write_session.begin() as session:
+        assert session.scalar(text("SELECT nextval(pg_get_serial_sequence('core_mod', 'id'))")) == 3 + ID_GAP + 1
+    target.dispose()
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-@pytest.mark.parametrize("trashed_at", [None, 1])
-@pytest.mark.parametrize("key", ["..PAYLOAD", "../../../etc/passwd", "/etc/passwd", "aascratch", 7, None])
-def test_a_key_that_is_a_path_is_refused(site: Site, tmp_path: Path, key: Any, trashed_at: int | None) -> None:
-    # C-RUN-17. A sweep would go to the file of one that is trash.
-    published_mod(site)
-    folder = tmp_path / "made"
-    back_up_site(site, folder)
-    columns = next(entry for entry in read_manifest(folder).tables if entry.name == "core_blob").columns
-    at = [each.name for each in columns]
-
-    def change(row: list[Any]) -> None:
-        row[at.index("key")], row[at.index("trashed_at")] = key, trashed_at
-
-    rehash(folder, "core_blob", change)
-    with pytest.raises(StartRefused, match="by something that is not a key"):
-        check_archive(folder)
-
-
-@pytest.mark.parametrize("dialect", ["sqlite"])
-def test_numbers_and_rows_that_no_database_holds_are_refused(site: Site, tmp_path: Path) -> None:
+def test_a_moved_installation_goes_on_where_it_was(site: Site, start: Start, new_url: NewUrl, tmp_path: Path) -> None:
     # C-RUN-17
-    published_mod(site)
-    changes: list[tuple[Callable[[list[Any]], None], int | None]] = [
-        (lambda row: row.__setitem__(0, 10**30), None),
-        (lambda row: row.append(1), None),
-        (lambda row: None, 10**30),
-        # No id is above it by the gap.
-        (lambda row: None, 2**63 - 1),
-        (lambda row: row.__setitem__(0, 2**63 - 1), None),
-    ]
-    for number, (change, last_id) in enumerate(changes):
-        folder = tmp_path / str(number)
-        back_up_site(site, folder)
-        rehash(folder, "core_mod", change, last_id)
-        (entry,) = (entry for entry in read_manifest(folder).tables if entry.name == "core_mod")
-
-        def read_all(folder: Path = folder, entry: Any = entry) -> None:
-            check_archive(folder)
-            list(read_rows(folder, entry))
-
-        with pytest.raises(StartRefused, match="the backup is damaged"):
-            read_all()
-
-
-def test_an_unfinished_backup_is_refused(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    published_mod(site)
-    with monkeypatch.context() as patch:
-        patch.setattr(create, "write_manifest", killed)
-        with pytest.raises(KeyboardInterrupt):
-            back_up_site(site, tmp_path / "made")
-    with pytest.raises(StartRefused, match="no finished backup"):
-        read_manifest(tmp_path / "made")
-    with pytest.raises(StartRefused, match="is not empty and holds an unfinished backup"):
-        back_up_site(site, tmp_path / "made")
-    with pytest.raises(StartRefused, match="no backup folder"):
-        read_manifest(tmp_path / "none")
-
-
-@pytest.mark.long
-def test_a_restore_that_was_killed_is_run_again(
-    site: Site, dialect: str, new: Callable[..., Databases], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for _ in range(3):
-        published_mod(site)
-    folder = tmp_path / "made"
-    manifest = back_up_site(site, folder)
-    place = new_place(site, new, tmp_path, dialect)
-    assert place.store is not None
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    put, load = place.store.put, load_table
-    for module, name in ((place.store, "put"), (restoring, "load_table"), (restoring, "_notify")):
-        calls: list[Any] = []
-
-        def at_the_second(*arguments: Any, calls: list[Any] = calls, name: str = name) -> None:
-            calls.append(arguments)
-            if len(calls) == 2 or name == "_notify":
-                killed()
-            (put if name == "put" else load)(*arguments)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(module, name, at_the_second)
-            with pytest.raises(KeyboardInterrupt):
-                restore(place, folder, manifest)
-        refuse_unfit_place(place, folder, manifest)
-        with place.databases.readonly_engine.connect() as connection:
-            assert reflect_tables(connection, ["core_"]) == []
-    restore(place, folder, manifest)
-    with place.databases.readonly_session() as session:
-        assert list(maintenance.blob_damage(session, place.store)) == []
-    ours, theirs = rows_of(place.databases), rows_of(site.databases)
-    assert ours["core_mod"] == theirs["core_mod"]
-    # C-RUN-18: clients that follow the changes begin again.
-    assert ours["core_generation"] != theirs["core_generation"]
-
-
-def test_a_place_that_is_in_use_is_refused(site: Site, new: Callable[..., Databases], tmp_path: Path) -> None:
-    # C-RUN-17
-    published_mod(site)
-    folder = tmp_path / "made"
-    manifest = back_up_site(site, folder)
-    packages, store = site.declarations.migrations, site.find_service(BlobStore)
-    empty = new("sqlite", "")
-    (tmp_path / "other" / "ab").mkdir(parents=True)
-    (tmp_path / "other" / "ab" / ("0" * 30)).write_bytes(b"another file")
-    in_use = modhub.open_store(site.registry, make=True, url=f"file://{tmp_path}/other")
-    with pytest.raises(StartRefused, match="the file store is not empty"):
-        refuse_unfit_place(RestoreTarget(empty, in_use, packages), folder, manifest)
-    with pytest.raises(StartRefused, match=r"modhub\.storage is empty"):
-        refuse_unfit_place(RestoreTarget(empty, None, packages), folder, manifest)
-    # Those of the same backup are what a killed restore has left.
-    refuse_unfit_place(RestoreTarget(empty, store, packages), folder, manifest)
-    # One row that somebody wrote is enough.
-    with empty.write_engine.begin() as connection:
-        (table,) = (table for table in reflect_tables(connection, ["core_game"]) if table.name == "core_game")
-        connection.execute(insert(table).values(name="Portal", folded="portal", display_name=""))
-    with pytest.raises(StartRefused, match="the database is not empty: core_game has rows"):
-        refuse_unfit_place(RestoreTarget(empty, store, packages), folder, manifest)
-
-
-def test_features_and_versions_must_fit(
-    site: Site, new: Callable[..., Databases], packages: list[Migrations], tmp_path: Path
-) -> None:
-    core = site.declarations.migrations
-    with pytest.raises(StartRefused, match=r"tables of modhub_auth, .* --without modhub_auth"):
-        back_up(new("sqlite", "modhub_auth"), core, tmp_path / "refused")
-    assert not (tmp_path / "refused").exists()
-    folder = tmp_path / "made"
-    manifest = back_up(new("sqlite"), packages, folder)
-    with pytest.raises(StartRefused, match="has the tables of modhub_auth, which"):
-        refuse_unfit_place(RestoreTarget(new("sqlite", None), None, core), folder, manifest)
-    manifest.revisions["modhub"] = ["core_9999"]
-    with pytest.raises(StartRefused, match=r"newer than this code \(modhub\)"):
-        refuse_unfit_place(RestoreTarget(new("sqlite", None), None, packages), folder, manifest)
-    manifest.revisions["modhub"] = []
-    with pytest.raises(StartRefused, match="a database without tables"):
-        refuse_unfit_place(RestoreTarget(new("sqlite"), None, packages), folder, manifest)
-
-
-def test_an_older_backup_gets_the_schema_of_this_code(
-    dialect: str, new: Callable[..., Databases], packages: list[Migrations], tmp_path: Path
-) -> None:
-    versions = tmp_path / "steps" / "versions"
-    versions.mkdir(parents=True)
-    (versions / "steps_0001.py").write_text(FIRST_STEP, "utf-8")
-    core = [package for package in packages if package.package == "modhub"]
-    both = [*core, Migrations("modhub_steps", str(versions.parent), "steps_")]
-    old = new(dialect, None)
-    migrate.upgrade(old, both)
-    with old.write_engine.begin() as connection:
-        connection.execute(text("INSERT INTO steps_x (id) VALUES (7)"))
-    source = BackupSource(old, None, both, "", ())
-    with snapshot(old) as connection:
-        manifest = written(source, connection, tmp_path / "made")
-    (versions / "steps_0002.py").write_text(SECOND_STEP, "utf-8")
-    place = RestoreTarget(new(dialect, None), None, both)
-    refuse_unfit_place(place, tmp_path / "made", manifest)
-    restore(place, tmp_path / "made", manifest)
-    migrate.refuse_when_behind(place.databases, both)
-    with place.databases.readonly_engine.connect() as connection:
-        assert connection.execute(text("SELECT * FROM steps_x")).all() == [(7, 1)]
-
-
-def test_a_feature_that_the_backup_did_not_have_begins_as_in_a_new_database(
-    dialect: str, new: Callable[..., Databases], packages: list[Migrations], tmp_path: Path
-) -> None:
-    core = [package for package in packages if package.package == "modhub"]
-    folder = tmp_path / "made"
-    manifest = back_up(new(dialect, ""), core, folder)
-    both = [package for package in packages if package.package in {"modhub", "modhub_tags"}]
-    place = RestoreTarget(new(dialect, None), None, both)
-    refuse_unfit_place(place, folder, manifest)
-    restore(place, folder, manifest)
-    assert "library" in [row[0] for row in rows_of(place.databases)["tags_tag"]]
-
-
-def written(source: BackupSource, connection: Connection, folder: Path) -> Manifest:
-    """A backup by the code of then, which had no holds yet."""
-    (folder / "tables").mkdir(parents=True)
-    entries = create._write_tables(connection, source.packages, folder)
-    revisions = {package.package: list(migrate.current_revisions(connection, package)) for package in source.packages}
-    return Manifest(1, "", "", source.databases.dialect, "", [], revisions, entries, 0, 0, [])
-
-
-def test_the_rows_are_of_one_moment(
-    site: Site, dialect: str, new: Callable[..., Databases], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # C-RUN-16
-    published_mod(site)
-    added = []
-
-    def write_slowly(connection: Connection, table: Table, *rest: Any) -> Any:
-        added.append(published_mod(site, title=f"Meanwhile {table.name}"))
-        return write_table(connection, table, *rest)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(create, "write_table", write_slowly)
-        folder = tmp_path / "made"
-        manifest = back_up_site(site, folder)
-    assert len(added) > 10
-    assert {entry.name: entry.rows for entry in manifest.tables if entry.name in {"core_mod", "core_public_mod"}} == {
-        "core_mod": 1,
-        "core_public_mod": 1,
-    }
-    assert manifest.files == 1
-    checks = {"catalogue": site.declarations.maintenance["catalogue"]}
-    assert verify_in_scratch(site.declarations.migrations, checks, folder, check_archive(folder)) == []
-
-
-def test_no_sweep_takes_a_file_that_a_running_backup_needs(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # C-RUN-16
-    mods = [published_mod(site) for _ in range(3)]
-    store = site.find_service(BlobStore)
-    copied: list[str] = []
-    swept: list[tuple[int, int]] = []
-    open_blob = store.open
-
-    def open_slowly(key: str, size: int, sha256: str) -> Any:
-        if not copied:
-            for mod in mods:
-                site.as_account(OWNER).delete(mod_address(mod), status=204)
-            swept.append(maintenance.sweep(site.databases, store, 0))
-        copied.append(key)
-        return open_blob(key, size, sha256)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "open", open_slowly)
-        manifest = back_up_site(site, tmp_path / "made")
-    assert (manifest.files, manifest.damaged, swept) == (3, [], [(0, 0)])
-    check_archive(tmp_path / "made")
-    assert maintenance.sweep(site.databases, store, 0) == (3, 0)
-
-
-class SweepTimer:
-    """Sweeps again and again with a grace of a second, as modhub-sweep.timer would, and adds up what was removed."""
-
-    GRACE = 1
-
-    def __init__(self, site: Site) -> None:
-        self.removed = self.rounds = 0
-        self._site = site
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-
-    def _run(self) -> None:
-        while not self._ended.wait(0.05):
-            self.removed += maintenance.sweep(self._site.databases, self._site.find_service(BlobStore), self.GRACE)[0]
-            self.rounds += 1
-
-    def __enter__(self) -> "SweepTimer":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def wait_beyond_the_grace(self) -> None:
-        """Until something that is trashed now would have been removed."""
-        time.sleep(self.GRACE + 0.2)
-        rounds = self.rounds
-        while self.rounds < rounds + 2:
-            assert self._thread.is_alive()
-            time.sleep(0.02)
-
-
-@pytest.mark.long
-def test_a_copy_that_takes_longer_than_the_grace_of_a_running_sweep_timer(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # C-RUN-16
-    mods = [published_mod(site, title=f"Mod {number}") for number in range(4)]
-    store = site.find_service(BlobStore)
-    removed: list[int] = []
-
-    def slow_open(key: str, size: int, sha256: str) -> Any:
-        if not removed:
-            upload_asset(site, mods[0], "code", b"new", version="2")
-            for mod in mods[1:]:
-                site.as_account(OWNER).delete(mod_address(mod), status=204)
-            timer.wait_beyond_the_grace()
-        removed.append(timer.removed)
-        return type(store).open(store, key, size, sha256)  # type: ignore[arg-type]
-
-    with SweepTimer(site) as timer:
-        with monkeypatch.context() as patch:
-            patch.setattr(store, "open", slow_open)
-            manifest = back_up_site(site, tmp_path / "made")
-        assert (manifest.files, manifest.damaged, removed) == (4, [], [0, 0, 0, 0])
-        check_archive(tmp_path / "made")
-        timer.wait_beyond_the_grace()
-    assert timer.removed == 4
-
-
-def test_a_hold_is_renewed_as_long_as_the_copy_takes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    # C-RUN-16
-    monkeypatch.setattr(holds, "RENEW_SECONDS", 0.02)
-    with hold_files(site.databases, HoldPurpose.BACKUP):
-        with site.databases.write_session.begin() as session:
-            session.execute(update(FileHold).values(renewed_at=now() - 2 * HOLD_TIME))
-        deadline, since = time.monotonic() + 60, None
-        while since is None and time.monotonic() < deadline:
-            with site.databases.readonly_session() as session:
-                since = holds.held_since(session, HoldPurpose.BACKUP)
-        assert since is not None
-
-
-def test_a_hold_that_the_database_keeps_is_named_with_the_reason(
-    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(*_: Any) -> Any:
-        raise OperationalError("DELETE secret", (1,), sqlite3.OperationalError("database is locked"))
-
-    with monkeypatch.context() as patch, hold_files(site.databases, HoldPurpose.BACKUP):
-        patch.setattr(holds.bulk, "execute_bulk", refuse)
-    assert caplog.messages == ["the hold of a backup ends later by itself (database is locked)"]
-
-
-def test_a_hold_of_a_killed_process_ends_and_a_restore_keeps_sweeps_away(site: Site) -> None:
-    store = site.find_service(BlobStore)
-    with hold_files(site.databases, HoldPurpose.RESTORE):
-        for sweep in (maintenance.sweep, maintenance.count_sweepable):
-            with pytest.raises(StartRefused, match="a restore is running"):
-                sweep(site.databases, store, 0)
-        with site.databases.write_session.begin() as session:
-            session.execute(update(FileHold).values(renewed_at=now() - 2 * HOLD_TIME))
-        assert maintenance.sweep(site.databases, store, 0) == (0, 0)
-    with site.databases.readonly_session() as session:
-        assert session.scalars(select(FileHold)).all() == []
-
-
-def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(
-    site: Site, new: Callable[..., Databases], tmp_path: Path
-) -> None:
-    for _ in range(2):
-        published_mod(site)
-    stored_files(site)[0].unlink()
-    folder = tmp_path / "made"
-    manifest = back_up_site(site, folder)
-    assert (manifest.files, len(manifest.damaged)) == (1, 1)
-    check_archive(folder)
-    assert not blob_file(folder, manifest.damaged[0]).exists()
-    place = new_place(site, new, tmp_path)
-    restore(place, folder, manifest)
-    with place.databases.readonly_session() as session:
-        assert place.store is not None
-        assert len(list(maintenance.blob_damage(session, place.store))) == 1
+    mod, url = published_mod(site, title="Moved"), new_url("postgresql")
+    assert run(site, "copy-to", "--dry-run", url) == 0
+    assert run(site, "copy-to", url) == 0
+    other = start(url=url, modhub__storage=site.registry.settings["modhub.storage"])
+    assert run(other, "verify") == 0
+    assert [found["id"] for found in other.get("/api/modhub?q=moved").json["mods"]] == [mod["id"]]
+    assert feed(other) == feed(site)
+    for origin, target, sentence in (
+        (site, url, "the database is not empty"),
+        (other, url, "copies from SQLite"),
+        (site, f"sqlite:///{tmp_path}/x.sqlite", "to PostgreSQL"),
+    ):
+        with pytest.raises(StartRefused, match=sentence):
+            run(origin, "copy-to", target)
+    with_more = start(f"{TEST_ACCOUNTS} modhub_tags")
+    less = start(TEST_ACCOUNTS, url=with_more.registry.settings["sqlalchemy.url"])
+    with pytest.raises(StartRefused, match=r"does not name modhub_tags"):
+        run(less, "copy-to", new_url("postgresql"))

@@ -22,15 +22,15 @@ from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 pytestmark = pytest.mark.postgres
 
-DAY = 24 * 3600
+AGE = 3 * 24 * 3600
 
 
 def age(site: Site) -> None:
-    """All that lies in the store, and all that is trash, is a day old."""
+    """All that lies in the store, and all that is trash, is three days old."""
     for path in stored_files(site):
-        os.utime(path, (time.time() - DAY, time.time() - DAY))
+        os.utime(path, (time.time() - AGE, time.time() - AGE))
     with site.databases.write_session.begin() as session:
-        old = now() - timedelta(seconds=DAY)
+        old = now() - timedelta(seconds=AGE)
         session.execute(update(StoredBlob).where(StoredBlob.trashed_at.is_not(None)).values(trashed_at=old))
 
 
@@ -112,10 +112,10 @@ def test_a_dry_run_counts_what_a_sweep_would_remove_at_that_age(site: Site) -> N
     orphan(site, b"as young")
     place = site.databases, site.find_service(BlobStore)
     before = keys(site)
-    counted = [maintenance.count_sweepable(*place, seconds) for seconds in (2 * DAY, DAY // 2, 0)]
+    counted = [maintenance.count_sweepable(*place, seconds) for seconds in (2 * AGE, AGE // 2, 0)]
     assert counted == [(0, 0), (1, 1), (2, 3)]
     assert keys(site) == before
-    assert [maintenance.sweep(*place, seconds) for seconds in (2 * DAY, DAY // 2, 0)] == [(0, 0), (1, 1), (1, 2)]
+    assert [maintenance.sweep(*place, seconds) for seconds in (2 * AGE, AGE // 2, 0)] == [(0, 0), (1, 1), (1, 2)]
 
 
 def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, store_calls: list[tuple[str, bool]]) -> None:
@@ -159,7 +159,7 @@ def test_what_is_published_and_not_yet_committed_is_waited_for(site: Site, older
         session.flush()
         store.publish(blob.key)
         for path in stored_files(site):
-            os.utime(path, (time.time() - DAY, time.time() - DAY))
+            os.utime(path, (time.time() - AGE, time.time() - AGE))
         taken: list[Any] = []
         thread = threading.Thread(target=lambda: taken.append(maintenance.sweep(databases, store, older_than)))
         thread.start()

@@ -14,7 +14,8 @@ from modhub.catalogue import commands, public_copies
 from modhub.catalogue.models import Mod
 from modhub.db import changes, now
 from modhub.db.changes import MOD, ChangeEntry, ChangeReader, Generation, PublicChange, What
-from modhub.events import AccountDeleted, DatabaseRestored
+from modhub.events import AccountDeleted
+from modhub.ops.restored import make_ready
 from modhub_testing import Site
 from modhub_testing.mods import (
     OWNER,
@@ -186,7 +187,7 @@ def test_a_new_feed_has_a_new_id_and_the_same_serial(site: Site) -> None:
     assert reader.generation() == (before[0], feed)
     assert feed != before[1]
     with site.databases.write_session.begin() as session:
-        site.registry.notify(DatabaseRestored(session, site.registry, ""))
+        make_ready(session, site.registry, "")
     assert reader.generation()[0] == before[0]
     assert reader.generation()[1] not in {feed, before[1]}
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, delete, insert
 
-from modhub.blobs.holds import FileHold
+from modhub.blobs.models import StoredBlob
+from modhub.blobs.store import new_key
 from modhub.db import now
 from modhub.db.changes import Generation
 from modhub.ops.row_ids import ID_GAP, last_used_id, skip_ids
@@ -13,12 +14,12 @@ from modhub_testing import Site
 
 pytestmark = pytest.mark.postgres
 
-FILES: Any = FileHold.__table__
+FILES: Any = StoredBlob.__table__
 GENERATION: Any = Generation.__table__
 
 
-def next_id(connection: Connection) -> int:
-    row = {"purpose": "backup", "started_at": now(), "renewed_at": now()}
+def next_id(connection: Connection, **values: Any) -> int:
+    row = {"key": new_key(), "size": 0, "sha256": "", "created_at": now(), **values}
     return int(connection.execute(insert(FILES).values(row)).inserted_primary_key[0])  # type: ignore[index]
 
 
@@ -38,8 +39,7 @@ def test_new_rows_are_numbered_above_all_that_may_be_lost(site: Site, rows: int)
 
 def test_a_row_with_a_number_above_the_sequence_counts(site: Site) -> None:
     with site.databases.write_engine.begin() as connection:
-        row: dict[str, Any] = {"id": 70_000, "purpose": "backup", "started_at": now(), "renewed_at": now()}
-        connection.execute(insert(FILES).values(row))
+        next_id(connection, id=70_000)
         skip_ids(connection, FILES)
         assert next_id(connection) == 70_000 + ID_GAP + 1
 

@@ -1,4 +1,4 @@
-"""A new feed for each timeline of PostgreSQL, and by hand. Failovers: tests/functional/test_failover.py."""
+"""A new feed for each timeline of PostgreSQL. Failovers: tests/functional/test_failover.py."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -161,19 +161,3 @@ def test_a_role_that_may_not_read_the_system_knows_its_timeline(site: Site, plai
     databases.dispose()
     assert new_feed != feed
     assert generation(site) == (new_feed, "00000001")
-
-
-def test_a_new_feed_by_hand(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    # C-SYNC-6, C-MOD-2, C-RUN-23
-    mod = new_mod(site)
-    feed, timeline = generation(site)
-    assert run(site, "new-feed", "--dry-run") == 0
-    assert generation(site) == (feed, timeline)
-    assert feeds_begun(site) == 0
-    assert new_mod(site)["id"] == mod["id"] + 1
-    assert run(site, "new-feed") == 0
-    assert "new feed" in capsys.readouterr().out
-    assert generation(site)[0] != feed
-    assert generation(site)[1] == timeline
-    assert feeds_begun(site) == 1
-    assert new_mod(site)["id"] == mod["id"] + 1 + ID_GAP + 1

@@ -60,7 +60,7 @@ class Image:
 def image(tmp_path_factory: pytest.TempPathFactory, bootstrap: Callable[..., None]) -> Iterator[Image]:
     folder = tmp_path_factory.mktemp("image")
     base = folder / "base"
-    # "Any image with Python 3.11 or newer as python3, and venv, will do as BASE."
+    # "Any Debian with Python 3.11 or newer as python3, and venv, will do as BASE."
     bootstrap(base, "python3-venv", "ca-certificates")
     subprocess.run([find_program("chroot"), str(base), "update-ca-certificates"], check=True, capture_output=True)
     yield Image(folder, base)

@@ -146,9 +146,9 @@ def test_the_jobs_run_every_night_and_what_fails_is_told(compose: Any, tmp_path:
         assert 0 < int(first.removeprefix("sleep ")) <= 86400
         (tmp_path / "log").unlink()
         (tmp_path / "slept").unlink()
-    assert nights["nothing"] == ["backup", "find /backups", "sweep", "letters", "doctor"]
+    assert nights["nothing"] == ["backup", "backup", "find /backups", "sweep", "letters", "doctor"]
     assert nights["backup"] == ["backup", "alarm", "sweep", "letters", "doctor"]
-    assert nights["sweep"] == ["backup", "find /backups", "sweep", "alarm", "letters", "doctor"]
+    assert nights["sweep"] == ["backup", "backup", "find /backups", "sweep", "alarm", "letters", "doctor"]
 
 
 @pytest.fixture

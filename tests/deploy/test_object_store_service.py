@@ -10,14 +10,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from modhub.admin.backup.archive import check_archive
-from modhub.admin.backup.create import BackupSource, create_backup
-from modhub.admin.backup.restore import RestoreTarget, refuse_unfit_place, restore
+from modhub.admin.program import run_command
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.local import LocalStore
 from modhub.blobs.moving import copy_store
 from modhub.blobs.s3 import S3Store, breaker
-from modhub.db import Databases
 from modhub_testing import Site, Start
 from modhub_testing.commands import issue_certificate
 from modhub_testing.databases import TemplateDatabases
@@ -206,20 +203,15 @@ def test_files_move_from_disk_to_the_object_store_and_back(
 
 
 def test_a_backup_of_an_object_store_is_restored_into_another(
-    object_store: ObjectStore, prefix: str, start: Start, new_database: Callable[..., str], tmp_path: Path
+    object_store: ObjectStore, prefix: str, start: Start, template_databases: TemplateDatabases, tmp_path: Path
 ) -> None:
-    # C-RUN-16
+    # C-RUN-16, C-RUN-17
     site = start(**stored_there(object_store, prefix))
     mod = new_mod(site)
     upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
-    packages, folder = site.declarations.migrations, tmp_path / "made"
-    source = BackupSource(site.databases, site.find_service(BlobStore), packages, "", ())
-    manifest = create_backup(source, folder, frozenset()).manifest
-    assert manifest.damaged == []
-    target = RestoreTarget(Databases(new_database()), object_store.store(f"{prefix}/other"), packages)
-    refuse_unfit_place(target, folder, check_archive(folder))
-    restore(target, folder, manifest)
-    with target.databases.readonly_session() as session:
-        assert target.store is not None
-        assert list(maintenance.blob_damage(session, target.store)) == []
-    target.databases.dispose()
+    url = template_databases.new(site.databases.dialect, None, tmp_path / "restored.sqlite")
+    other = start(url=url, **stored_there(object_store, f"{prefix}/other"))
+    for place, words in ((site, ["backup"]), (other, ["restore"])):
+        assert run_command(place.config, ["-c", "my.ini", *words, str(tmp_path / "made")]) == 0
+    assert run_command(other.config, ["-c", "my.ini", "verify"]) == 0
+    template_databases.drop(url)

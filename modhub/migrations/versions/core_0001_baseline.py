@@ -105,15 +105,6 @@ def _create_files() -> None:
     op.create_index("ix_core_kept_file_kept_until", "core_kept_file", ["kept_until"])
     op.create_index("ix_core_kept_file_mod_id", "core_kept_file", ["mod_id"])
     op.create_table(
-        "core_file_hold",
-        sa.Column("id", ID, nullable=False),
-        sa.Column("purpose", sa.String(20), nullable=False),
-        sa.Column("started_at", sa.BigInteger(), nullable=False),
-        sa.Column("renewed_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_core_file_hold"),
-        sqlite_autoincrement=True,
-    )
-    op.create_table(
         "core_storage_address",
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("base_url", sa.String(300)),
@@ -392,6 +383,8 @@ def _create_operation() -> None:
         sa.Column("text", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("name", name="pk_core_observation"),
     )
+    # A new database may be served at once (`modhub.ops.restored`).
+    op.execute("INSERT INTO core_observation (name, observed_at, text) VALUES ('database ready', 0, '')")
 
 
 def _create_audit() -> None:

@@ -1,1 +1,0 @@
-"""Backup and restore through the database driver, from either database into either (ADR 026)."""

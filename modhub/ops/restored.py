@@ -1,0 +1,41 @@
+"""What has to follow when a database was set back to an earlier moment, by whatever tool.
+
+Ids and serials of the lost future would be given out again, sessions come back to life, and emails be sent twice. That
+it was done is a row that no backup holds: a service does not start on rows that were only loaded.
+"""
+
+from typing import Any, Final
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from modhub.base.settings import StartRefused
+from modhub.db import Databases
+from modhub.db.changes import start_new_feed
+from modhub.events import DatabaseRestored
+from modhub.ops import migrate
+from modhub.ops.models import Observation
+from modhub.ops.observations import record_observation
+from modhub.ops.row_ids import skip_all_ids
+
+READY: Final = "database ready"
+"""The observation that it was done; the core's baseline writes it into a new database."""
+
+
+def refuse_unready(databases: Databases, ini: str = "YOUR.ini") -> None:
+    """`StartRefused` on a database that was restored without what has to follow."""
+    ready = select(Observation.name).where(Observation.name == READY)
+    if migrate.with_connection(databases, lambda connection: connection.scalar(ready)) is None:
+        databases.dispose()
+        raise StartRefused(f"the database was restored, and not prepared for use; run: modhub-admin -c {ini} restored")
+
+
+def make_ready(session: Session, registry: Any, previous_base_url: str) -> list[str]:
+    """Do what follows a restore, in the transaction of ``session``; returns sentences for the operator."""
+    # The timeline in the rows may be another server's.
+    start_new_feed(session, timeline="")
+    skip_all_ids(session)
+    event = DatabaseRestored(session, registry, previous_base_url)
+    registry.notify(event)
+    record_observation(session, READY)
+    return event.notes
