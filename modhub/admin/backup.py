@@ -218,9 +218,9 @@ def run_backup(admin: Any, arguments: argparse.Namespace) -> int:
         return verify_backup(admin, folder)
     if databases.has_no_file:
         raise StartRefused("there is no database yet")
-    found: Dumped = migrate.with_connection(databases, read_dumped)
+    dumped: Dumped = migrate.with_connection(databases, read_dumped)
     if arguments.dry_run:
-        admin.say(f"Would back up the database and {len(found.blobs)} files. Nothing was changed.")
+        admin.say(f"Would back up the database and {len(dumped.blobs)} files. Nothing was changed.")
         return 0
     try:
         damaged = create_backup(

@@ -27,7 +27,7 @@ restore --dry-run /var/backups/modhub/2026-11-22   checks the backup and the pla
 restore /var/backups/modhub/2026-11-22             restores into the database and file store of my.ini"""
 
 
-def run_restore(admin: Any, arguments: argparse.Namespace) -> int:
+def run_restore_backup(admin: Any, arguments: argparse.Namespace) -> int:
     """Check everything, then restore into an empty place."""
     folder = Path(arguments.folder)
     manifest = check_backup(admin.databases, folder)
@@ -102,7 +102,9 @@ def restore_arguments(parser: argparse.ArgumentParser) -> None:
 def includeme(config: Configurator) -> None:
     """Register the commands."""
     about = "restore a backup into an empty database and an empty file store"
-    command = AdminCommand("restore", about, restore_arguments, run_restore, needs_schema=False, examples=_EXAMPLES)
+    command = AdminCommand(
+        "restore", about, restore_arguments, run_restore_backup, needs_schema=False, examples=_EXAMPLES
+    )
     config.add_command(command)
     about, examples = "end sessions, hold emails and skip ids after the database was set back", "restored"
     command = AdminCommand("restored", about, add_dry_run_option, run_restored, needs_schema=False, examples=examples)

@@ -508,7 +508,7 @@ def test_a_moved_installation_goes_on_where_it_was(site: Site, start: Start, new
     assert run(site, "copy-to", url) == 0
     other = start(url=url, modhub__storage=site.registry.settings["modhub.storage"])
     assert run(other, "verify") == 0
-    assert [found["id"] for found in other.get("/api/modhub?q=moved").json["mods"]] == [mod["id"]]
+    assert [listed["id"] for listed in other.get("/api/modhub?q=moved").json["mods"]] == [mod["id"]]
     assert feed(other) == feed(site)
     for origin, target, sentence in (
         (site, url, "the database is not empty"),
