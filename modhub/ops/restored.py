@@ -18,13 +18,13 @@ from modhub.ops.models import Observation
 from modhub.ops.observations import record_observation
 from modhub.ops.row_ids import skip_all_ids
 
-READY: Final = "database ready"
+DATABASE_READY: Final = "database ready"
 """The observation that it was done; the core's baseline writes it into a new database."""
 
 
 def refuse_unready(databases: Databases, ini: str = "YOUR.ini") -> None:
     """`StartRefused` on a database that was restored without what has to follow."""
-    ready = select(Observation.name).where(Observation.name == READY)
+    ready = select(Observation.name).where(Observation.name == DATABASE_READY)
     if migrate.with_connection(databases, lambda connection: connection.scalar(ready)) is None:
         databases.dispose()
         raise StartRefused(f"the database was restored, and not prepared for use; run: modhub-admin -c {ini} restored")
@@ -37,5 +37,5 @@ def make_ready(session: Session, registry: Any, previous_base_url: str) -> list[
     skip_all_ids(session)
     event = DatabaseRestored(session, registry, previous_base_url)
     registry.notify(event)
-    record_observation(session, READY)
+    record_observation(session, DATABASE_READY)
     return event.notes
