@@ -88,7 +88,7 @@ def feed(site: Site) -> str:
 
 def test_a_backup_becomes_an_installation_elsewhere(site: Site, place: Any, tmp_path: Path, capsys: Any) -> None:
     # C-RUN-16, C-RUN-17, C-RUN-18, C-MOD-2
-    mod = published_mod(site)
+    mod = published_mod(site, title="Searched")
     upload_asset(site, mod, "code", b"two", version="2")
     last = published_mod(site)
     site.as_account(OWNER).delete(mod_address(last), status=204)
@@ -107,6 +107,7 @@ def test_a_backup_becomes_an_installation_elsewhere(site: Site, place: Any, tmp_
     assert run(other, "restore", folder) == 0
     assert run(other, "verify") == 0
     assert other.get(mod_address(mod, "download")).body == b"two"
+    assert [each["id"] for each in other.get("/api/modhub?q=searched").json["mods"]] == [mod["id"]]
     assert feed(other) != feed(site)
     assert published_mod(other)["id"] == last["id"] + ID_GAP + 1
     with pytest.raises(StartRefused, match="the database is not empty"):
