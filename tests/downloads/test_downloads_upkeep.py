@@ -137,9 +137,7 @@ def test_the_workers_of_a_process_write_nothing_twice(site: Site, monkeypatch: p
     assert site.get(mod_address(mod, "downloads")).json["total"] == 1
 
 
-def test_what_was_lost_is_counted_and_a_mod_that_is_gone_is_not(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_lost_is_counted_and_a_mod_that_is_gone_is_not(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("modhub_downloads.counter.WAITING_MOST", 1)
     site = start(FEATURES, fresh=True)
     counter, before = site.find_service(DownloadCounter), lost_downloads()

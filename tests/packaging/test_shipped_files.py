@@ -28,7 +28,7 @@ PROOFS = {
     "modhub-admin": [f"{DOCUMENT}::test_modhub_admin_gets_every_word_as_it_is"],
     # Each of its lines is looked at in deploy/test_nginx.py.
     "nginx.conf": [
-        f"{DOCUMENT}::test_an_upgrade_loses_no_request",
+        f"{DOCUMENT}::test_a_restart_loses_no_request",
         f"{DOCUMENT}::test_nginx_sends_files_by_itself_when_it_may",
     ],
     "alerts.yml": [
