@@ -71,7 +71,8 @@ class Applications:
     def lend(self, dialect: str, includes: str, settings: Mapping[str, str], *, fresh: bool) -> Iterator[Application]:
         """Lend an application for a ``with`` block; a ``fresh`` one is configured for it and discarded afterwards."""
         key = dialect, includes, tuple(sorted(settings.items())), _environment()
-        application = (None if fresh else self._take(key, includes)) or self._create(dialect, includes, settings)
+        schema = includes if fresh else self._schema(includes)
+        application = (None if fresh else self._take(key, schema)) or self._create(dialect, includes, settings, schema)
         try:
             yield application
         finally:
@@ -81,21 +82,21 @@ class Applications:
             if fresh or len(self._idle) > IDLE_APPLICATIONS:
                 self._discard(application if fresh else self._idle.pop(0)[1])
 
-    def _take(self, key: Hashable, includes: str) -> Application | None:
+    def _take(self, key: Hashable, schema: str) -> Application | None:
         for at, (other, application) in enumerate(self._idle):
             if other == key:
                 del self._idle[at]
                 shutil.rmtree(application.folder)
                 _make_store(application.folder)
-                self._databases.renew(application.url, self._schema(includes))
+                self._databases.renew(application.url, schema)
                 application.begin_feed()
                 return application
         return None
 
-    def _create(self, dialect: str, includes: str, settings: Mapping[str, str]) -> Application:
+    def _create(self, dialect: str, includes: str, settings: Mapping[str, str], schema: str) -> Application:
         folder = self._folder / str(next(self._numbers))
         folder.mkdir()
-        url = self._databases.new(dialect, self._schema(includes), folder / "modhub.sqlite")
+        url = self._databases.new(dialect, schema, folder / "modhub.sqlite")
         return Application(url, folder, includes, settings)
 
     def _schema(self, includes: str) -> str:

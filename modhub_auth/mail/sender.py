@@ -15,7 +15,7 @@ from modhub_auth.mail.transports import ConnectionLost, DeliveryRefused, Deliver
 from modhub_auth.models import OutgoingEmail
 
 log = logging.getLogger(__name__)
-DEAD: Final = Counter("modhub_emails_dead", "Emails that this process has given up.")
+DEAD: Final = Counter("modhub_emails_dead", "Emails given up by this process")
 LEASE_TIME: Final = timedelta(minutes=5)
 """How long a leased email belongs to one process; after that the process counts as dead."""
 SHORTEST_PAUSE: Final = timedelta(seconds=10)

@@ -502,8 +502,9 @@ def test_every_row_moves_from_sqlite_to_postgresql(start: Start, new_url: NewUrl
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_moved_installation_goes_on_where_it_was(site: Site, start: Start, new_url: NewUrl, tmp_path: Path) -> None:
+def test_a_moved_installation_goes_on_where_it_was(start: Start, new_url: NewUrl, tmp_path: Path) -> None:
     # C-RUN-17
+    site = start(fresh=True)
     mod, url = published_mod(site, title="Moved"), new_url("postgresql")
     assert run(site, "copy-to", "--dry-run", url) == 0
     assert run(site, "copy-to", url) == 0
@@ -518,7 +519,7 @@ def test_a_moved_installation_goes_on_where_it_was(site: Site, start: Start, new
     ):
         with pytest.raises(StartRefused, match=sentence):
             run(origin, "copy-to", target)
-    with_more = start(f"{TEST_ACCOUNTS} modhub_tags")
+    with_more = start(f"{TEST_ACCOUNTS} modhub_tags", fresh=True)
     less = start(TEST_ACCOUNTS, url=with_more.registry.settings["sqlalchemy.url"])
     with pytest.raises(StartRefused, match=r"does not name modhub_tags"):
         run(less, "copy-to", new_url("postgresql"))

@@ -30,7 +30,7 @@ def rows(site: Site, statement: Any) -> list[Any]:
 
 def cast(site: Site, votes: list[dict[str, int]]) -> None:
     with site.databases.write_session.begin() as session:
-        session.execute(insert(Vote), votes)
+        session.execute(insert(Vote), [{**vote, "cast_at": TIME} for vote in votes])
 
 
 def one_file(key: str) -> Asset:

@@ -38,7 +38,7 @@ def test_a_process_never_has_more_connections_than_the_ini_allows(
 ) -> None:
     # C-RUN-15
     monkeypatch.setattr("modhub.db.POOL_TIMEOUT_SECONDS", 60)
-    site = start(**SMALL)
+    site = start(fresh=True, **SMALL)
     mod, together = published_mod(site), Barrier(8)
     counted = []
 
@@ -64,7 +64,7 @@ def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(
 ) -> None:
     # C-ERR-16, C-RUN-15
     monkeypatch.setattr("modhub.db.POOL_TIMEOUT_SECONDS", 1)
-    site = start(**SMALL)
+    site = start(fresh=True, **SMALL)
     queries = site.databases.raw_queries
     queries._take_slot()
     queries._take_slot()

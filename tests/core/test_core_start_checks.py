@@ -108,7 +108,7 @@ def test_a_new_key_with_an_unknown_scope_is_warned_about(start: Start, capsys: p
 
 def test_check_warns_as_a_start_does(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     # T-F11
-    config = start("modhub_builds", **{"ApiPrivateKeys": f"{SHORT} Modhub:app", "maill.host": "x"}).config
+    config = start("modhub_builds", fresh=True, **{"ApiPrivateKeys": f"{SHORT} Modhub:app", "maill.host": "x"}).config
     assert admin.run_command(config, ["-c", "x.ini", "check"]) == 0
     printed = capsys.readouterr()
     assert printed.out == "The configuration is valid and the database is up to date.\n"

@@ -67,7 +67,7 @@ def verify_backup(site: Site) -> None:
 def served(start: Start, includes: str = "", **settings: str) -> Iterator[Site]:
     """The application behind its base_url."""
     port = free_port()
-    site = start(includes, modhub__base_url=f"http://127.0.0.1:{port}", **settings)
+    site = start(includes, fresh=True, modhub__base_url=f"http://127.0.0.1:{port}", **settings)
     verify_backup(site)
     with running(site.app, listen=f"127.0.0.1:{port}"):
         yield site
@@ -339,7 +339,7 @@ def test_the_proxy_in_front(
     # C-RUN-19
     patience = threading.Event()
     front.RequestHandlerClass = type("Handler", (Proxy,), {**proxy, "patience": patience})
-    site = start(modhub__base_url=f"http://127.0.0.1:{front.server_port}")
+    site = start(fresh=True, modhub__base_url=f"http://127.0.0.1:{front.server_port}")
     verify_backup(site)
     code, sentences = examine(site)
     patience.set()
