@@ -19,7 +19,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-pooler test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
+.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -205,12 +205,8 @@ pgbouncer:
 			exit 1; \
 		fi
 
-test-machines: test-tools pgbouncer ## test a pooler before PostgreSQL, and two machines (installs Debian's pgbouncer and faketime when root)
+test-machines: test-tools pgbouncer ## test that a pooler before PostgreSQL is refused, and two machines (installs Debian's pgbouncer and faketime when root)
 	@$(BIN)/pytest -n 2 --dist load $(SECOND_TRY) tests/machines $(PYTEST_ARGS)
-
-# Not part of CI: all functional tests behind the pooler.
-test-pooler: test-tools pgbouncer ## run the functional tests behind Debian's pgbouncer
-	@MODHUB_TEST_POOLER=1 $(BIN)/pytest -n 2 --dist loadfile --databases postgresql tests/functional $(PYTEST_ARGS)
 
 debian:
 	@[ "$$(id -u)" = 0 ] || { \

@@ -249,7 +249,7 @@ def start(
 
     ``{folder}`` in a setting stands for the application's own folder. With ``url`` it uses that database, and if it is
     the one of another application of the test, also the same store. ``fresh=True`` configures one for the test alone:
-    for tests that change it, or what it is configured from, or count from 0.
+    for tests that change it, or what it is configured from, or count from 0, or ask which tables there are.
     """
     lent: dict[str, Application] = {}
     with ExitStack() as stack:

@@ -23,7 +23,6 @@ import psycopg
 
 from modhub.base.ini_file import application_settings
 from modhub_testing.caller import Caller
-from modhub_testing.pooler import POOLED, Pooler
 
 SERVICE_START_SECONDS = 120.0
 SERVICE_STOP_SECONDS = 90.0
@@ -114,8 +113,7 @@ class Installation:
     """A configuration in its own folder, its database and file store, and the processes that serve it.
 
     ``settings`` go to ``[app:main]`` and ``server`` to ``[server:main]``; a setting of None is omitted. ``environ`` is
-    added to the environment. ``url`` is the database server's own address; with a ``pooler`` the processes reach it
-    through that. Only processes started here are stopped here.
+    added to the environment. Only processes started here are stopped here.
     """
 
     def __init__(
@@ -127,11 +125,9 @@ class Installation:
         settings: Mapping[str, str | None] | None = None,
         server: Mapping[str, object] | None = None,
         environ: Mapping[str, str] | None = None,
-        pooler: Pooler | None = None,
     ) -> None:
         self.folder = folder
         self.url = url
-        self._pooler = pooler
         self.ini = folder / "service.ini"
         self.files = folder / "files"
         self.spool = folder / "tmp"
@@ -143,16 +139,10 @@ class Installation:
 
     def configure(self, includes: str, settings: Mapping[str, str | None], server: Mapping[str, object]) -> None:
         """Write the ini file."""
-        url = self.url
-        if self._pooler is not None:
-            settings = {**POOLED, **settings}
-            self._pooler.set_role(self.url, settings)
-            self._pooler.reconnect()
-            url = self._pooler.url(self.url)
         app_settings = {
             "use": "egg:modhub",
             "pyramid.includes": includes,
-            "sqlalchemy.url": url,
+            "sqlalchemy.url": self.url,
             "modhub.secret": SERVICE_SECRET,
             "modhub.storage": f"file://{self.files}",
             "modhub.mail_dir": str(self.folder / "mail"),
@@ -236,11 +226,6 @@ class Installation:
         if self.url.startswith("sqlite"):
             return sqlite3.connect(self.url.removeprefix("sqlite:///"), isolation_level=None, timeout=60)
         return psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True)
-
-    def wait_for_pooler(self) -> None:
-        """A pooler that the server has refused refuses clients for ``server_login_retry`` seconds more."""
-        if self._pooler is not None:
-            self._pooler.wait_for(self.url)
 
     def rows(self, statement: str) -> list[Any]:
         """Run a query directly on the database and return its rows."""

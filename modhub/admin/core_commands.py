@@ -8,8 +8,6 @@ from pyramid.config import Configurator
 from pyramid.path import DottedNameResolver
 
 from modhub.admin.doctor import doctor_arguments, find_feature_problems, run_doctor
-from modhub.base.settings import StartRefused
-from modhub.db import session_limits
 from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub.http.request import Request
 from modhub.ops import migrate
@@ -85,16 +83,6 @@ def run_demo(admin: Any, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_pooler(admin: Any, _arguments: argparse.Namespace) -> int:
-    """Print the SQL that gives the role the limits of the ini, which a pooler in transaction mode takes away."""
-    databases = admin.databases
-    if databases.dialect != "postgresql":
-        raise StartRefused("SQLite has no pooler")
-    for statement in session_limits.role_statements(databases.write_engine.url, databases.limits):
-        admin.say(statement)
-    return 0
-
-
 def no_arguments(_parser: argparse.ArgumentParser) -> None:
     """For a command without arguments of its own."""
 
@@ -128,14 +116,6 @@ COMMANDS = (
         examples="openapi > openapi.json",
     ),
     AdminCommand("key", "create a machine key", key_arguments, run_key_new, needs_schema=False, examples=_KEY_EXAMPLES),
-    AdminCommand(
-        "pooler",
-        "print the SQL that the database's role needs behind a pooler",
-        no_arguments,
-        run_pooler,
-        needs_schema=False,
-        examples="pooler | psql modhub",
-    ),
     AdminCommand(
         "demo", "fill a new installation with samples", add_dry_run_option, run_demo, examples="demo\ndemo --dry-run"
     ),

@@ -105,13 +105,6 @@ def lock_seconds(value: str) -> int:
     return number
 
 
-def pooler(value: str) -> str:
-    """``none`` or ``transaction``."""
-    if value not in {"none", "transaction"}:
-        raise ValueError(f"must be none or transaction, not {value!r}")
-    return value
-
-
 def port(value: str) -> int:
     """A TCP port."""
     number = positive(value)
@@ -221,13 +214,6 @@ CORE = (
         positive,
         "60",
         "seconds for a statement, on PostgreSQL; then 503",
-    ),
-    Setting(
-        "modhub.database_pooler",
-        pooler,
-        "none",
-        "transaction: a pooler in transaction mode, such as pgbouncer, stands before PostgreSQL; "
-        "then modhub-admin pooler prints what its role needs",
     ),
     Setting(
         "modhub.base_url", origin, "http://127.0.0.1:6543", "public origin, for links in emails, feeds and redirects"

@@ -182,14 +182,10 @@ def _engine(url: str, limits: DatabaseLimits, *, waits: bool = True, **options: 
     if url.startswith("postgresql"):
         # 0 would mean no timeout.
         lock_timeout = f"{limits.lock_seconds}s" if waits else "1ms"
-        connect_args: dict[str, Any] = {"connect_timeout": DATABASE_CONNECT_SECONDS}
-        if limits.pooler:
-            # A prepared statement belongs to one server connection.
-            connect_args["prepare_threshold"] = None
-        else:
-            session_settings = session_limits.session_settings(lock_timeout, limits.statement_seconds)
-            connect_args["options"] = " ".join(f"-c {name}={value}" for name, value in session_settings.items())
-        options["connect_args"] = connect_args
+        options["connect_args"] = {
+            "connect_timeout": DATABASE_CONNECT_SECONDS,
+            "options": session_limits.connection_options(lock_timeout, limits.statement_seconds),
+        }
         options["pool_pre_ping"] = True
     if waits:
         pool = {
@@ -200,10 +196,7 @@ def _engine(url: str, limits: DatabaseLimits, *, waits: bool = True, **options: 
     else:
         pool = {"pool_size": 1, "max_overflow": 0, "pool_timeout": 0}
     # Errors are logged with their statements: what these write is nobody's to read.
-    engine = create_engine(url, hide_parameters=True, **pool, **options)
-    if limits.pooler and engine.dialect.name == "postgresql" and "isolation_level" not in options:
-        session_limits.limit_transactions(engine, lock_timeout, limits.statement_seconds)
-    return engine
+    return create_engine(url, hide_parameters=True, **pool, **options)
 
 
 def _prepare(engine: Engine, lock_seconds: int, begin: str | None) -> None:

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 Found = TypeVar("Found")
 ENV_FOLDER = Path(__file__).parents[1] / "migrations"
 ADVISORY_LOCK = 0x6D6F6468
+_BEHIND_POOLER = "which takes the limits of time away: name the server's own address in sqlalchemy.url"
 UNMAPPED = "fts_"
 """Prefix of tables and indexes that exist on one kind of database only; no model describes them."""
 
@@ -127,7 +128,8 @@ def with_connection(databases: Databases, query: Callable[[Connection], Found]) 
     try:
         with databases.readonly_engine.connect() as connection:
             sentence = database_errors.old_server(connection.dialect)
-            sentence = sentence or session_limits.limits_not_in_force(connection, databases.limits)
+            if not sentence and session_limits.is_behind_pooler(connection):
+                sentence = f"the database is behind a pooler, {_BEHIND_POOLER}"
             if not sentence:
                 return query(connection)
     except SQLAlchemyError as error:

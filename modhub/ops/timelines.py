@@ -29,7 +29,6 @@ SELECT pg_is_in_recovery(), has_function_privilege('pg_control_system()', 'EXECU
 """
 _TIMELINE: Final = "substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)"
 _TIMELINE_OF_SYSTEM: Final = f"(SELECT system_identifier || '/' FROM pg_control_system()) || {_TIMELINE}"  # noqa: S608
-_CURRENT: Final = f"SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE {_TIMELINE} END"
 
 
 def is_same_timeline(timeline: str, known: str) -> bool:
@@ -62,25 +61,6 @@ def _watch(engine: Engine, databases: Databases) -> None:
             connection.invalidate()
             connection.close()
             raise
-
-    if databases.limits.pooler:
-        event.listen(engine, "begin", _check_transaction)
-
-
-def _check_transaction(connection: Connection) -> None:
-    """Behind a pooler a connection outlives its server: refuse a transaction on another timeline than the checked.
-
-    The error closes the connection. The next one is checked from the start, and begins the feed.
-    """
-    checked = connection.info.get(_CHECKED)
-    if checked is None:
-        return
-    timeline = connection.exec_driver_sql(_CURRENT).scalar()
-    if timeline != checked.rpartition("/")[2]:
-        driver: Any = connection.dialect.loaded_dbapi
-        cause = driver.OperationalError("the server behind the pooler is another one since the connection began")
-        connection.invalidate()
-        raise OperationalError(_CURRENT, {}, cause)
 
 
 def _check_timeline(connection: Connection, databases: Databases) -> str:

@@ -37,7 +37,6 @@ READING = {
     "mod show",
     "moderator list",
     "openapi",
-    "pooler",
     "reporter list",
     "scan list",
     "tag list",

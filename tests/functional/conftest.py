@@ -11,14 +11,11 @@ import pytest
 from modhub_testing import choose_databases
 from modhub_testing.databases import TemplateDatabases
 from modhub_testing.object_store import BUCKET, ObjectStore, SeaweedFS
-from modhub_testing.pooler import Pooler
 from modhub_testing.service import Installation
 
 # `make test-object-store`: the same tests with files in an object store, by one process and by two.
 WITH_OBJECT_STORE = bool(os.environ.get("MODHUB_TEST_OBJECT_STORE"))
 PROCESSES = int(os.environ.get("MODHUB_TEST_PROCESSES", "2"))
-# `make test-pooler`: the same tests behind Debian's pgbouncer in transaction mode.
-WITH_POOLER = bool(os.environ.get("MODHUB_TEST_POOLER"))
 # These are about a folder of files, or have an object store of their own.
 collect_ignore = ["test_faults.py", "test_starting.py", "test_object_store.py"] if WITH_OBJECT_STORE else []
 
@@ -57,10 +54,8 @@ class Services:
         databases: TemplateDatabases,
         compiled_templates: Mapping[str, str],
         object_store: ObjectStore | None = None,
-        pooler: Pooler | None = None,
     ) -> None:
         self._folder = folder
-        self._pooler = pooler
         self._compiled_templates = compiled_templates
         self._databases = databases
         self._installation = Installation if object_store is None else partial(InstallationWithObjects, object_store)
@@ -94,7 +89,6 @@ class Services:
             settings={"modhub_auth.register_limit": "1000000", **self._compiled_templates, **(settings or {})},
             server=server,
             environ=environ,
-            pooler=self._pooler if kind == "postgresql" else None,
         )
         self.made.append(made)
         for process in [made.launch() for _ in range(processes)]:
@@ -121,26 +115,14 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore | 
         server.end()
 
 
-@pytest.fixture(scope="session")
-def pooler(template_databases: TemplateDatabases) -> Iterator[Pooler | None]:
-    """The pooler before PostgreSQL, if there is to be one."""
-    if not WITH_POOLER:
-        yield None
-        return
-    made = Pooler(template_databases.postgres().base)
-    yield made
-    made.stop()
-
-
 @pytest.fixture(scope="module")
 def services(
     template_databases: TemplateDatabases,
     tmp_path_factory: pytest.TempPathFactory,
     objects: ObjectStore | None,
-    pooler: Pooler | None,
     _compiled_templates: dict[str, str],
 ) -> Iterator[Services]:
-    made = Services(tmp_path_factory.mktemp("functional"), template_databases, _compiled_templates, objects, pooler)
+    made = Services(tmp_path_factory.mktemp("functional"), template_databases, _compiled_templates, objects)
     yield made
     made.close()
     for installation in made.made:

@@ -86,7 +86,6 @@ def test_without_the_database_all_that_needs_it_is_503_for_the_moment(served: In
                 assert int(answer.headers["Retry-After"]) >= 1, address
             for address in (static, "/healthz"):
                 assert caller.ask("GET", address).status == 200
-    served.wait_for_pooler()
     # Both processes take the first call again.
     for caller in each_process(served, own.token):
         for address in (path, f"{path}/download", f"/Modhub/{mod['id']}", "/api/auth/me"):

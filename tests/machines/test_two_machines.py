@@ -1,4 +1,4 @@
-"""Two machines that share PostgreSQL, behind a pooler, and an object store; nothing else (docs/scaling.md).
+"""Two machines that share PostgreSQL and an object store; nothing else (docs/scaling.md).
 
 The clock of one is 40 seconds ahead, and one of its processes sleeps and wakes. ``MODHUB_LONG_RACES=1`` makes 5,000
 rounds.
@@ -19,7 +19,6 @@ import pytest
 from modhub_testing.caller import Caller
 from modhub_testing.databases import TemplateDatabases
 from modhub_testing.object_store import SeaweedFS
-from modhub_testing.pooler import Pooler
 from modhub_testing.postgres import PostgresServer
 from modhub_testing.service import PASSWORD, Installation
 
@@ -44,7 +43,6 @@ def machines(
     objects = tmp_path / "objects"
     objects.mkdir()
     store = SeaweedFS(objects)
-    pooler = Pooler(postgres.base)
     made: list[Installation] = []
     try:
         store.wait()
@@ -52,6 +50,9 @@ def machines(
             **store.service_settings("files"),
             "modhub_auth.register_limit": "1000000",
             "modhub_sync.snapshot_hours": "1",
+            # Three processes are to fit into the server's 100 connections.
+            "sqlalchemy.pool_size": "4",
+            "sqlalchemy.max_overflow": "3",
         }
         # Without the command faketime: it stays between, and signals would reach it instead of the server.
         ahead = {
@@ -60,7 +61,7 @@ def machines(
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         }
         made += [
-            Installation(tmp_path / name, direct, FEATURES, settings=settings, environ=environ, pooler=pooler)
+            Installation(tmp_path / name, direct, FEATURES, settings=settings, environ=environ)
             for name, environ in (("first", {}), ("second", ahead))
         ]
         for process in (made[0].launch(), made[1].launch(), made[1].launch()):
@@ -70,7 +71,6 @@ def machines(
         for machine in made:
             machine.stop()
         store.end()
-        pooler.stop()
 
 
 def wait_until(condition: Any) -> None:

@@ -23,7 +23,6 @@ TARGETS = {
     "test-browser",
     "test-deploy",
     "test-machines",
-    "test-pooler",
     "test-debian",
     "judge-pages",
     "test-object-store",
