@@ -227,10 +227,18 @@ def test_a_secret_sent_over_plain_http_is_refused_and_not_led_on(proxy: Any, sen
     assert not [line for line in lines if line.startswith(b"location:")]
 
 
-def test_without_any_process_programs_read_json(nginx: Any) -> None:
-    answer = nginx([free_port()]).ask("GET", "/api/modhub")
-    assert (answer.status, answer.json["error"], answer.headers["Retry-After"]) == (503, "busy", "5")
-    assert answer.headers["X-Request-Id"]
+def test_without_any_process_programs_read_json_and_people_a_page(nginx: Any) -> None:
+    # C-RUN-21
+    away = nginx([free_port()])
+    for path in ("/api/modhub", "/Modhub/api/wiki", "/api?x=1"):
+        answer = away.ask("GET", path)
+        assert (answer.status, answer.json["error"], answer.headers["Retry-After"]) == (503, "busy", "5")
+        assert answer.headers["X-Request-Id"]
+    for path in ("/", "/Modhub/1", "/Modhub/apis"):
+        answer = away.ask("GET", path)
+        assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+        assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+        assert "Try again in a few seconds." in answer.body.decode()
 
 
 PEERS = """
