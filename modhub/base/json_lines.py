@@ -1,4 +1,4 @@
-"""Log lines that name the request they belong to, for ``[formatter_…] class = modhub.ops.json_lines.…`` in the ini."""
+"""Log lines that name the request they belong to, for ``[formatter_…] class = modhub.base.json_lines.…`` in the ini."""
 
 import json
 import logging

@@ -115,6 +115,7 @@ def test_the_main_job_of_the_readme(services: Any, tmp_path: Path) -> None:
     assert "Samples are there: mods and games." in shown
 
 
+@pytest.mark.long
 def test_what_a_build_agent_and_an_author_publish(service: Installation, tmp_path: Path) -> None:
     files_of(service, tmp_path)
     author = service.register("publisher")
@@ -140,6 +141,7 @@ def test_the_verifier(service: Installation, tmp_path: Path) -> None:
     assert (tmp_path / "report.xml").stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_the_commands_of_moderation(service: Installation, tmp_path: Path) -> None:
     files_of(service, tmp_path)
     service.register("bob")

@@ -127,6 +127,7 @@ PAGES_ONLY = {
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("subset", SUBSETS, ids=lambda subset: "+".join(subset) or "none")
+@pytest.mark.long
 def test_a_subset_describes_what_is_there_and_nothing_else(
     start: Start, subset: tuple[str, ...], tmp_path: Path
 ) -> None:
