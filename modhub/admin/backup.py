@@ -31,6 +31,7 @@ from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
 from modhub.blobs.store import COPY_BYTES, Blob, is_key
+from modhub.content.limits import MB
 from modhub.db import Databases, iso, now
 from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub.ops import migrate
@@ -72,28 +73,52 @@ def create_backup(databases: Databases, store: BlobStore | None, base_url: str, 
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise StartRefused(f"the folder {folder} is not empty: name a new one for each backup")
-        folder.chmod(0o700)
-        (folder / "files").mkdir(mode=0o700)
-        dumped = dump_database(databases, folder / DUMP)
-        (folder / DUMP).chmod(_MODE)
-        files = _collect_files(store, dumped.blobs, folder)
-        about = (iso(now()), version("modhub"), databases.dialect, base_url, dumped.revisions)
-        _write_manifest(folder, Manifest(*about, _sha256(folder / DUMP), files))
-    return set(dumped.blobs).difference(files)
+        try:
+            return _write_backup(databases, store, base_url, folder)
+        except BaseException:  # a full disk must not stay full
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
-def _collect_files(store: BlobStore | None, blobs: list[Blob], folder: Path) -> list[Blob]:
-    """Link or copy the files that the rows name; returns those that the store had whole."""
-    earlier, files = _newest_backup_beside(folder), []
+def _write_backup(databases: Databases, store: BlobStore | None, base_url: str, folder: Path) -> set[Blob]:
+    folder.chmod(0o700)
+    (folder / "files").mkdir(mode=0o700)
+    dumped = dump_database(databases, folder / DUMP)
+    (folder / DUMP).chmod(_MODE)
+    files, damaged = _collect_files(store, dumped.blobs, folder)
+    about = (iso(now()), version("modhub"), databases.dialect, base_url, dumped.revisions)
+    _write_manifest(folder, Manifest(*about, _sha256(folder / DUMP), files))
+    return damaged
+
+
+def _collect_files(store: BlobStore | None, blobs: list[Blob], folder: Path) -> tuple[list[Blob], set[Blob]]:
+    """Link or copy the files that the rows name: those that are there then, and those that the store has not whole."""
+    earlier, files, damaged = _newest_backup_beside(folder), list[Blob](), set[Blob]()
+    _refuse_without_room(folder, [blob for blob in blobs if not (earlier and blob_file(earlier, blob.key).exists())])
     with progress_bar("bytes of files", sum(blob.size for blob in blobs)) as advance:
         for blob in blobs:
             path = blob_file(folder, blob.key)
             path.parent.mkdir(mode=0o700, exist_ok=True)
-            if (earlier and _link(blob_file(earlier, blob.key), blob, path)) or _copy(store, blob, path):
+            is_linked = earlier is not None and _link(blob_file(earlier, blob.key), blob, path)
+            is_whole = _is_whole_in_store(store, blob) if is_linked else _copy(store, blob, path)
+            if is_linked or is_whole:
                 path.chmod(_MODE)
                 files.append(blob)
+            if not is_whole:
+                damaged.add(blob)
             advance(blob.size)
-    return files
+    return files, damaged
+
+
+def _refuse_without_room(folder: Path, blobs: list[Blob]) -> None:
+    free, needed = shutil.disk_usage(folder).free, sum(blob.size for blob in blobs)
+    if needed > free:
+        raise StartRefused(f"the disk of {folder} has {free // MB:,} MB free, and the files need {needed // MB:,} MB")
+
+
+def _is_whole_in_store(store: BlobStore | None, blob: Blob) -> bool:
+    """Whether the store still has a file whole that an earlier backup has."""
+    return store is not None and store.verify(blob.key, blob.size, blob.sha256) is None
 
 
 def _newest_backup_beside(folder: Path) -> Path | None:
@@ -196,7 +221,7 @@ def verify_backup(admin: Any, folder: Path) -> int:
     if not databases.has_no_file:
         # What was found is found, also if this cannot be written.
         with suppress(SQLAlchemyError), databases.write_session.begin() as session:
-            record_observation(session, BACKUP_VERIFIED)
+            record_observation(session, BACKUP_VERIFIED, manifest.created_at)
     admin.say(f"The backup of {manifest.created_at} is whole {how}.")
     return 0
 
@@ -222,17 +247,16 @@ def run_backup(admin: Any, arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         admin.say(f"Would back up the database and {len(dumped.blobs)} files. Nothing was changed.")
         return 0
+    store = find_optional_service(admin.registry, BlobStore)
     try:
-        damaged = create_backup(
-            databases, find_optional_service(admin.registry, BlobStore), settings["modhub.base_url"], folder
-        )
+        damaged = create_backup(databases, store, settings["modhub.base_url"], folder)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"{folder} is an unfinished backup: remove it, and name a new folder") from None
+        raise KeyboardInterrupt("nothing is left of the backup") from None
     with admin.writing() as (session, _):
         record(session, "backup made", "database")
     admin.say("Backed up the database and its files. The secrets are not in it: keep modhub.secret and the ini too.")
     for blob in damaged:
-        admin.say(f"Not in it, because the file store does not have it whole: file {blob.key}")
+        admin.say(f"The file store does not have it whole: file {blob.key}")
     return 1 if damaged else 0
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from sqlalchemy import insert, select, text
 
-from modhub.admin.dumps import disposing, in_one_sentence, read_dumped
+from modhub.admin.dumps import disposing, in_one_sentence, read_dumped, refuse_unnamed
 from modhub.admin.restore import refuse_tables
 from modhub.audit import record
 from modhub.base.settings import StartRefused
@@ -27,9 +27,7 @@ def run_copy_to(admin: Any, arguments: argparse.Namespace) -> int:
         if (databases.dialect, target.dialect) != ("sqlite", "postgresql"):
             raise StartRefused("copy-to copies from SQLite, which sqlalchemy.url names, to PostgreSQL")
         refuse_tables(target)
-        unnamed = migrate.with_connection(databases, read_dumped).revisions.keys() - {each.package for each in packages}
-        if unnamed:
-            raise StartRefused(f"pyramid.includes does not name {', '.join(sorted(unnamed))}, whose rows would stay")
+        refuse_unnamed(migrate.with_connection(databases, read_dumped).revisions, packages)
         if arguments.dry_run:
             admin.say("Would copy all rows. Nothing was changed.")
             return 0

@@ -11,7 +11,7 @@ import logging
 import ssl
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Event, Thread
 from time import time
 from typing import Any, Final
@@ -188,8 +188,8 @@ def find_backup_problems(admin: Any) -> Iterator[str]:
     advice = "run modhub-admin backup, then backup --verify, every night"
     if verified is None:
         yield f"no backup of this database was ever found whole: {advice}"
-    elif now() - verified[0] > BACKUP_AGE:
-        yield f"the last backup that was found whole is of {verified[0]:%Y-%m-%d %H:%M} UTC: {advice}"
+    elif now() - (made_at := datetime.fromisoformat(verified[1])) > BACKUP_AGE:
+        yield f"the last backup that was found whole is of {made_at:%Y-%m-%d %H:%M} UTC: {advice}"
 
 
 def find_feature_problems(admin: Any) -> Iterator[str]:

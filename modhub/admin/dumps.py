@@ -4,13 +4,13 @@ import os
 import re
 import sqlite3
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from subprocess import PIPE
 from tempfile import NamedTemporaryFile, TemporaryDirectory
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from sqlalchemy import URL, Connection, String, column, create_engine, inspect, select, table, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -20,6 +20,14 @@ from modhub.blobs.models import StoredBlob
 from modhub.blobs.store import Blob
 from modhub.db import Base, DatabaseLimits, Databases
 from modhub.db.database_errors import driver_reason
+from modhub.declarations import Migrations
+
+# Others' extensions, publications and subscriptions in the database could not be restored by our role.
+_OURS: Final = ("--format=custom", "--extension=pg_trgm", "--no-publications", "--no-subscriptions")
+_AS_ANY_ROLE: Final = (
+    *("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"),
+    *("--no-comments", "--no-publications", "--no-subscriptions"),
+)
 
 
 class Dumped(NamedTuple):
@@ -48,9 +56,15 @@ def _left_out(dumped: Dumped) -> set[str]:
     A model says so by ``__table_args__ = {"info": {"in_backup": False}}``.
     """
     for package in dumped.revisions:
-        with suppress(ImportError):
+        with suppress(ModuleNotFoundError):  # it is not installed any more
             import_module(f"{package}.models")
     return {table.name for table in Base.metadata.sorted_tables if not table.info.get("in_backup", True)}
+
+
+def refuse_unnamed(dumped: Iterable[str], packages: Iterable[Migrations]) -> None:
+    """`StartRefused` if there are rows of a package that the ini does not name: what follows would leave them as is."""
+    if unnamed := sorted(set(dumped) - {package.package for package in packages}):
+        raise StartRefused(f"pyramid.includes does not name {', '.join(unnamed)}, whose rows are there: name all")
 
 
 def dump_database(databases: Databases, path: Path) -> Dumped:
@@ -63,7 +77,7 @@ def dump_database(databases: Databases, path: Path) -> Dumped:
         dumped = read_dumped(connection)
         snapshot = connection.scalar(text("SELECT pg_export_snapshot()"))
         left_out = [f"--exclude-table-data={name}" for name in _left_out(dumped)]
-        run_program(databases, "pg_dump", "--format=custom", f"--snapshot={snapshot}", *left_out, output=file)
+        run_program(databases, "pg_dump", f"--snapshot={snapshot}", *_OURS, *left_out, output=file)
     return dumped
 
 
@@ -84,8 +98,7 @@ def _dump_sqlite(databases: Databases, path: Path) -> Dumped:
 def load_database(databases: Databases, path: Path) -> None:
     """Load a dump into an empty database: all of it or nothing."""
     if databases.dialect == "postgresql":
-        options = ("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges")
-        run_program(databases, "pg_restore", *options, str(path))
+        run_program(databases, "pg_restore", *_AS_ANY_ROLE, str(path))
         return
     target = str(databases.write_engine.url.database)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT, 0o600))
@@ -98,7 +111,7 @@ def load_database(databases: Databases, path: Path) -> None:
 def scratch_database(databases: Databases) -> Iterator[Databases | None]:
     """A database that is gone at the end of the block; None if the role of PostgreSQL may not create one.
 
-    It has always the same name: what a run that was killed has left goes with the next one.
+    PostgreSQL's has always the same name: what a run that was killed has left goes with the next one.
     """
     if databases.dialect == "sqlite":
         with TemporaryDirectory() as folder, disposing(f"sqlite:///{folder}/scratch") as scratch:

@@ -169,6 +169,8 @@ def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
 
 def admin_main(argv: Sequence[str] | None = None) -> int:
     """The console script. Exit code 0 is success, 1 a problem that the command found, 2 a usage error, 130 Ctrl-C."""
+    if argv is None:  # not in a test
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # temporary files go, as with Ctrl-C
     try:
         try:
             return run_arguments(list(sys.argv[1:] if argv is None else argv))

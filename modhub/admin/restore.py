@@ -1,7 +1,7 @@
 """``modhub-admin restore SRC`` and ``restored``.
 
-Files come first, then all rows at once: a restore that was killed before leaves an empty database and some files, and
-is run again. Then follows what `modhub.ops.restored` does, without which no service starts.
+Files come first, then all rows at once: a restore that was killed before them leaves an empty database and some files,
+and is run again. Then follows what `modhub.ops.restored` does, without which no service starts.
 """
 
 import argparse
@@ -12,15 +12,16 @@ from pyramid.config import Configurator
 from sqlalchemy import inspect
 
 from modhub.admin.backup import DUMP, Manifest, blob_file, check_backup
-from modhub.admin.dumps import in_one_sentence, load_database
+from modhub.admin.dumps import in_one_sentence, load_database, read_dumped, refuse_unnamed
 from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, is_missing_folder
 from modhub.db import Databases
 from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub.ops import migrate
+from modhub.ops.models import Observation
 from modhub.ops.progress import progress_bar
-from modhub.ops.restored import make_ready
+from modhub.ops.restored import is_ready, make_ready
 
 _EXAMPLES: Final = """\
 restore --dry-run /var/backups/modhub/2026-11-22   checks the backup and the place, changes nothing
@@ -46,6 +47,7 @@ def run_restore_backup(admin: Any, arguments: argparse.Namespace) -> int:
 
 def _refuse_unfit_place(admin: Any, manifest: Manifest) -> None:
     """`StartRefused` unless the code knows what the backup holds, and database and file store are empty."""
+    refuse_unnamed(manifest.revisions, admin.declarations.migrations)
     for package in admin.declarations.migrations:
         if set(manifest.revisions.get(package.package, ())) - set(migrate.known_revisions(package)):
             raise StartRefused(f"the backup is newer than this code ({package.package}); install the newer modhub")
@@ -62,7 +64,12 @@ def _refuse_unfit_place(admin: Any, manifest: Manifest) -> None:
 
 def refuse_tables(databases: Databases) -> None:
     """`StartRefused` unless the database is empty, or an SQLite file that does not exist yet."""
-    if not databases.has_no_file and migrate.with_connection(databases, lambda each: inspect(each).get_table_names()):
+    if databases.has_no_file:
+        return
+    tables = migrate.with_connection(databases, lambda connection: inspect(connection).get_table_names())
+    if Observation.__tablename__ in tables and not is_ready(databases):
+        raise StartRefused("a restore was interrupted after its rows were there: run migrate, then restored")
+    if tables:
         raise StartRefused("the database is not empty: name one without tables")
 
 
@@ -85,7 +92,9 @@ def _make_ready(admin: Any, previous_base_url: str) -> None:
 
 def run_restored(admin: Any, arguments: argparse.Namespace) -> int:
     """Do what follows a restore by other means."""
-    migrate.refuse_when_behind(admin.databases, admin.declarations.migrations, admin.ini)
+    databases, packages = admin.databases, admin.declarations.migrations
+    migrate.refuse_when_behind(databases, packages, admin.ini)
+    refuse_unnamed(migrate.with_connection(databases, read_dumped).revisions, packages)
     if arguments.dry_run:
         admin.say("Would end all sessions, hold waiting emails, begin a new feed and skip ids. Nothing was changed.")
         return 0

@@ -69,11 +69,25 @@ def _refuse_newer(newer: list[str]) -> None:
 @contextmanager
 def migration_lock(databases: Databases) -> Iterator[Connection]:
     """Allow one migrating process at a time: SQLite by its write lock, PostgreSQL by an advisory lock."""
-    with databases.write_engine.begin() as connection:
+    with databases.write_engine.connect() as connection, _without_cascades(connection), connection.begin():
         if databases.dialect == "postgresql":
             connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
         yield connection
+
+
+@contextmanager
+def _without_cascades(connection: Connection) -> Iterator[None]:
+    """SQLite changes a table by copying and dropping it, which would delete the rows that refer to it."""
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver_connection: Any = connection.connection.driver_connection
+    driver_connection.execute("PRAGMA foreign_keys = OFF")  # no effect within a transaction
+    try:
+        yield
+    finally:
+        driver_connection.execute("PRAGMA foreign_keys = ON")
 
 
 def upgrade(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
@@ -88,6 +102,8 @@ def upgrade(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
         for package in packages:
             if package.package in behind:
                 upgrade_package(connection, package)
+        if behind and databases.dialect == "sqlite" and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
+            raise StartRefused("migrating failed and changed nothing: rows would refer to what is not there")
     return behind
 
 

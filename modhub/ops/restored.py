@@ -22,10 +22,15 @@ DATABASE_READY: Final = "database ready"
 """The observation that it was done; the core's baseline writes it into a new database."""
 
 
+def is_ready(databases: Databases) -> bool:
+    """Whether the database is new, or what has to follow a restore was done."""
+    ready = select(Observation.name).where(Observation.name == DATABASE_READY)
+    return migrate.with_connection(databases, lambda connection: connection.scalar(ready)) is not None
+
+
 def refuse_unready(databases: Databases, ini: str = "YOUR.ini") -> None:
     """`StartRefused` on a database that was restored without what has to follow."""
-    ready = select(Observation.name).where(Observation.name == DATABASE_READY)
-    if migrate.with_connection(databases, lambda connection: connection.scalar(ready)) is None:
+    if not is_ready(databases):
         databases.dispose()
         raise StartRefused(f"the database was restored, and not prepared for use; run: modhub-admin -c {ini} restored")
 

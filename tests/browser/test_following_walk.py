@@ -2,10 +2,10 @@
 
 import email.policy
 import re
-import subprocess
-import sys
+import sqlite3
 import time
 import urllib.request
+from contextlib import closing
 from email import message_from_bytes
 from email.message import EmailMessage
 from pathlib import Path
@@ -76,8 +76,10 @@ def test_a_follower_hears_of_an_update(browser: Browser, serve_with: Any, tmp_pa
             columns = page.locator(".cards").evaluate("(grid) => getComputedStyle(grid).gridTemplateColumns.split(' ')")
             assert len(columns) == 5
             page.set_viewport_size({"width": 360, "height": 740})
-            program = Path(sys.executable).parent / "modhub-admin"
-            subprocess.run([program, "-c", service.ini, "following", "digest"], check=True, timeout=200)
+            with closing(sqlite3.connect(tmp_path / "modhub.sqlite", timeout=60)) as database, database:
+                # Until then a digest lets it rest.
+                database.execute("UPDATE following_follow SET created_at = 0")
+                database.execute("UPDATE following_release SET at = at - 3600000000")
             digest = newest_email(tmp_path / "mail", reader, "1 new version at modhub")
             assert "2.0" in text_of(digest)
             assert f"{service.address}{mod['url']}" in text_of(digest)

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -63,6 +64,12 @@ def new_url(template_databases: TemplateDatabases, tmp_path: Path) -> Iterator[N
 def place(start: Start, dialect: str, new_url: NewUrl) -> Callable[[], Site]:
     """``place()`` is an application over an empty database and an empty file store of its own."""
     return lambda: start(url=new_url(dialect), modhub__base_url="https://new.example.org")
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    """With the tables of its own features: a restore wants all that there are named."""
+    return start(fresh=True)
 
 
 def run(site: Site, *words: object) -> int:
@@ -190,7 +197,7 @@ def test_a_place_that_is_in_use_or_another_kind_is_refused(
     start: Start, dialect: str, place: Any, tmp_path: Path, new_url: NewUrl
 ) -> None:
     # C-RUN-17
-    site = start()
+    site = start(fresh=True)
     published_mod(site)
     folder = tmp_path / "made"
     assert run(site, "backup", folder) == 0
@@ -281,7 +288,13 @@ def test_a_restore_that_was_killed_is_run_again(site: Site, place: Any, tmp_path
         with pytest.raises(KeyboardInterrupt):
             run(other, "restore", folder)
     assert len(stored_files(other)) == 1
-    assert run(other, "restore", folder) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(restore, "_make_ready", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(other, "restore", folder)
+    with pytest.raises(StartRefused, match="run migrate, then restored"):
+        run(other, "restore", folder)
+    assert run(other, "restored") == 0
     assert run(other, "verify") == 0
     assert other.get(mod_address(mod, "download")).status_int == 200
 
@@ -338,6 +351,34 @@ def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(site: Site, t
     assert f"File {key}: it was damaged already" in capsys.readouterr().out
 
 
+def test_a_file_that_the_store_lost_since_the_last_backup_is_named_and_saved(
+    site: Site, tmp_path: Path, capsys: Any
+) -> None:
+    # C-RUN-16, C-RUN-45
+    published_mod(site)
+    assert run(site, "backup", tmp_path / "first") == 0
+    lost = stored_files(site)[0]
+    spoil(lost)
+    assert run(site, "backup", tmp_path / "second") == 1
+    key = lost.parent.name + lost.name
+    assert f"does not have it whole: file {key}" in capsys.readouterr().out
+    assert run(site, "backup", "--verify", tmp_path / "second") == 0
+
+
+def test_nothing_is_made_ready_while_the_ini_lacks_a_feature(
+    start: Start, new_url: NewUrl, dialect: str, tmp_path: Path
+) -> None:
+    # C-RUN-18
+    full = start(f"{TEST_ACCOUNTS} modhub_tags", fresh=True)
+    assert run(full, "backup", tmp_path / "made") == 0
+    less = start(TEST_ACCOUNTS, url=new_url(dialect))
+    with pytest.raises(StartRefused, match="does not name modhub_tags"):
+        run(less, "restore", tmp_path / "made")
+    less = start(TEST_ACCOUNTS, url=full.registry.settings["sqlalchemy.url"])
+    with pytest.raises(StartRefused, match="does not name modhub_tags"):
+        run(less, "restored")
+
+
 def test_a_full_disk_leaves_one_sentence_and_nothing_that_is_taken_for_a_backup(
     site: Site, tmp_path: Path, monkeypatch: Any
 ) -> None:
@@ -351,8 +392,11 @@ def test_a_full_disk_leaves_one_sentence_and_nothing_that_is_taken_for_a_backup(
         patch.setattr(shutil, "copyfileobj", full)
         with pytest.raises(StartRefused, match=r"could not be written \(No space left"):
             run(site, "backup", tmp_path / "made")
-    with pytest.raises(StartRefused, match="no finished backup"):
-        read_manifest(tmp_path / "made")
+    assert not (tmp_path / "made").exists()
+    monkeypatch.setattr(backup.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(StartRefused, match="has 0 MB free, and the files need"):
+        run(site, "backup", tmp_path / "made")
+    assert not (tmp_path / "made").exists()
 
 
 PRINTS_PASSWORDS = """\
@@ -380,7 +424,7 @@ def test_the_password_is_on_no_command_line(
         create_backup(databases, None, "", tmp_path / "made")
     assert (program.parent / "passwords").read_text() == "*:*:*:*:se\\:cr\\\\et%\n"
     assert (program.parent / "mode").read_text() == "600\n"
-    assert "cr" not in (program.parent / "words").read_text().replace("scratch", "")
+    assert "et%" not in (program.parent / "words").read_text()
     assert f"port={PORT}" in (program.parent / "words").read_text()
 
 

@@ -15,15 +15,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from modhub.admin import doctor
 from modhub.admin import program as admin
 from modhub.content.limits import MB
-from modhub.db import now
+from modhub.db import iso, now
 from modhub.declarations import DoctorCheck
-from modhub.ops.models import Observation
 from modhub.ops.observations import BACKUP_VERIFIED, record_observation
 from modhub_testing import TEST_SECRET, Site, Start, stored_files
 from modhub_testing.commands import issue_certificate
@@ -57,10 +56,10 @@ def examine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[...,
     return run
 
 
-def verify_backup(site: Site) -> None:
-    """As ``backup --verify`` records it."""
+def verify_backup(site: Site, age: timedelta = timedelta(0)) -> None:
+    """As ``backup --verify`` records it, for a backup of this age."""
     with site.databases.write_session.begin() as session:
-        record_observation(session, BACKUP_VERIFIED)
+        record_observation(session, BACKUP_VERIFIED, iso(now() - age))
 
 
 @contextmanager
@@ -186,15 +185,6 @@ def test_a_store_that_is_missing_or_not_configured(start: Start, examine: Any, t
     assert not folder.exists()
 
 
-def set_time(site: Site, name: str, days: float) -> None:
-    with site.databases.write_session.begin() as session:
-        session.execute(
-            update(Observation)
-            .where(Observation.name.startswith(name))
-            .values(observed_at=now() - timedelta(days=days))
-        )
-
-
 def test_a_disk_without_room_for_large_uploads(site: Site, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-46
     free = {"storage": 200 * MB, "temporary": 300 * MB}
@@ -231,10 +221,9 @@ def test_weak_secrets_and_keys(start: Start, examine: Any) -> None:
 def test_a_backup_that_nobody_has_verified(site: Site, examine: Any) -> None:
     # C-RUN-19
     assert "no backup of this database was ever found whole: run" in examine(site)[1]["backup"][0]
-    verify_backup(site)
-    set_time(site, BACKUP_VERIFIED, 1.9)
+    verify_backup(site, timedelta(days=1.9))
     assert examine(site)[1]["backup"] == ["ok"]
-    set_time(site, BACKUP_VERIFIED, 2.1)
+    verify_backup(site, timedelta(days=2.1))
     assert "the last backup that was found whole is of" in examine(site)[1]["backup"][0]
 
 

@@ -211,8 +211,6 @@ def test_a_mail_server_that_is_away_delays_only_emails(service: Installation) ->
     # T-F6
     credentials = {"email": "late@example.org", "password": PASSWORD}
     assert service.caller().need(201, "POST", "/api/auth/register", credentials)["accountId"]
-    sent = service.admin("letters", "send")
-    assert (sent.returncode, "the others are waiting" in sent.stdout) == (1, True)
     waiting = service.admin("letters", "list").stdout
     assert "late@example.org waits" in waiting
     # The check of the mail server in doctor says what to do.

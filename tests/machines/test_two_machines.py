@@ -146,11 +146,9 @@ def test_limits_and_what_is_done_on_schedule_are_of_all_machines(machines: list[
             f" SELECT account_id, 'mod', '{mod['id']}', '', 0 FROM following_reader"
         )
     author.send_file(mod["id"], "code", b"more", version="2")
-    # A timer on each machine, at the same time.
-    timers = [machine.launch_admin("following", "digest") for machine in machines]
-    queued = [timer.communicate()[0] for timer in timers]
-    assert [timer.returncode for timer in timers] == [0, 0]
-    assert sum(said.count("new versions: ") for said in queued) == FOLLOWERS, queued
+    with closing(first.connect()) as connection:
+        connection.execute("UPDATE following_release SET at = at - 3600000000")  # until then a digest lets it rest
+    # Of the three processes whichever looks first.
     wait_until(lambda: digests(machines).total() >= FOLLOWERS)
     time.sleep(2)
     assert set(digests(machines).values()) == {1}
