@@ -4,7 +4,7 @@ import argparse
 from typing import Any, Final
 
 from pyramid.config import Configurator
-from sqlalchemy import insert, select, text
+from sqlalchemy import delete, insert, select, text
 
 from modhub.admin.dumps import disposing, in_one_sentence, read_dumped, refuse_unnamed
 from modhub.admin.restore import refuse_tables
@@ -13,6 +13,8 @@ from modhub.base.settings import StartRefused
 from modhub.db import Base, Databases, bulk
 from modhub.declarations import AdminCommand, Migrations, add_dry_run_option
 from modhub.ops import migrate
+from modhub.ops.models import Observation
+from modhub.ops.observations import BACKUP_VERIFIED
 from modhub.ops.row_ids import last_used_id, skip_ids
 
 _EXAMPLES: Final = """\
@@ -55,6 +57,7 @@ def copy_rows(databases: Databases, target: Databases, packages: list[Migrations
                 connection.execute(insert(table), [dict(row) for row in batch])
                 copied += len(batch)
             skip_ids(connection, table, last_used_id(source, table) or 0)
+        connection.execute(delete(Observation).where(Observation.name == BACKUP_VERIFIED))  # of the other database
         connection.execute(text("ANALYZE"))
     return copied
 

@@ -78,8 +78,8 @@ def test_a_follower_hears_of_an_update(browser: Browser, serve_with: Any, tmp_pa
             page.set_viewport_size({"width": 360, "height": 740})
             with closing(sqlite3.connect(tmp_path / "modhub.sqlite", timeout=60)) as database, database:
                 # Until then a digest lets it rest.
-                database.execute("UPDATE following_follow SET created_at = 0")
                 database.execute("UPDATE following_release SET at = at - 3600000000")
+                database.execute("UPDATE following_follow SET created_at = (SELECT max(at) FROM following_release)")
             digest = newest_email(tmp_path / "mail", reader, "1 new version at modhub")
             assert "2.0" in text_of(digest)
             assert f"{service.address}{mod['url']}" in text_of(digest)
