@@ -29,6 +29,7 @@ from modhub.db import database_errors, is_transient, now
 from modhub.declarations import DoctorCheck, add_json_option
 from modhub.ops import migrate, observations
 from modhub.ops.free_space import free_bytes
+from modhub.ops.restored import refuse_unready
 from modhub.ops.start_checks import base_url_warnings, key_warnings, secret_warnings
 from modhub.server.settings import Settings
 from modhub.workers import find_worker_problems
@@ -87,9 +88,10 @@ def _reason(error: Exception, admin: Any) -> str:
 
 
 def find_database_problems(admin: Any) -> Iterator[str]:
-    """Connect, compare the schema with this code as at the start, and write."""
+    """Connect, look at schema and rows as the start does, and write."""
     databases = admin.databases
     migrate.refuse_when_behind(databases, admin.declarations.migrations, admin.ini)
+    refuse_unready(databases, admin.ini)
     try:
         with databases.write_session.begin() as session:
             observations.record_written(session, "doctor")
