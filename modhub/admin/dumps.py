@@ -22,8 +22,10 @@ from modhub.db import Base, DatabaseLimits, Databases
 from modhub.db.database_errors import driver_reason
 from modhub.declarations import Migrations
 
-# Others' extensions, publications and subscriptions in the database could not be restored by our role.
-_OURS: Final = ("--format=custom", "--extension=pg_trgm", "--no-publications", "--no-subscriptions")
+# Others' extensions, publications and subscriptions in the database could not be restored by our role. plpgsql is
+# always there, and never dumped: that nothing matches would be an error.
+_EXTENSIONS: Final = ("--extension=pg_trgm", "--extension=plpgsql")
+_OURS: Final = ("--format=custom", *_EXTENSIONS, "--no-publications", "--no-subscriptions")
 _AS_ANY_ROLE: Final = (
     *("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"),
     *("--no-comments", "--no-publications", "--no-subscriptions"),

@@ -410,6 +410,21 @@ postgresql = pytest.mark.parametrize("dialect", ["postgresql"])
 
 
 @postgresql
+def test_what_others_have_in_the_database_is_left_out(site: Site, place: Any, tmp_path: Path) -> None:
+    # C-RUN-16
+    with site.databases.write_engine.begin() as connection:
+        connection.execute(text("DROP EXTENSION pg_trgm CASCADE"))  # nor is there always ours
+        connection.execute(text("CREATE EXTENSION btree_gin"))
+        connection.execute(text("CREATE PUBLICATION everything FOR ALL TABLES"))
+    assert run(site, "backup", tmp_path / "made") == 0
+    assert run(site, "backup", "--verify", tmp_path / "made") == 0
+    other = place()
+    assert run(other, "restore", tmp_path / "made") == 0
+    with other.databases.readonly_session() as session:
+        assert session.scalars(text("SELECT extname FROM pg_extension")).all() == ["plpgsql"]
+
+
+@postgresql
 def test_the_password_is_on_no_command_line(
     site: Site, postgres: PostgresServer, tmp_path: Path, monkeypatch: Any
 ) -> None:
