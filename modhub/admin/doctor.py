@@ -91,13 +91,14 @@ def find_database_problems(admin: Any) -> Iterator[str]:
     """Connect, look at schema and rows as the start does, and write."""
     databases = admin.databases
     migrate.refuse_when_behind(databases, admin.declarations.migrations, admin.ini)
-    refuse_unready(databases, admin.ini)
     try:
         with databases.write_session.begin() as session:
             observations.record_written(session, "doctor")
     except Exception as error:  # noqa: BLE001 - a driver may raise anything
         reason = database_errors.driver_reason(error, databases.write_engine.url)
         yield f"the database cannot be written ({reason}): check its disk and the rights of its user"
+        return
+    refuse_unready(databases, admin.ini)
 
 
 def find_storage_problems(admin: Any) -> Iterator[str]:
