@@ -22,13 +22,11 @@ from modhub.db import Base, DatabaseLimits, Databases
 from modhub.db.database_errors import driver_reason
 from modhub.declarations import Migrations
 
-# Others' extensions, publications and subscriptions in the database could not be restored by our role. plpgsql is
-# always there, and never dumped: that nothing matches would be an error.
-_EXTENSIONS: Final = ("--extension=pg_trgm", "--extension=plpgsql")
-_OURS: Final = ("--format=custom", *_EXTENSIONS, "--no-publications", "--no-subscriptions")
-_AS_ANY_ROLE: Final = (
-    *("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"),
-    *("--no-comments", "--no-publications", "--no-subscriptions"),
+# What others have in the database could not be restored by our role. plpgsql is always there, and never dumped: that
+# nothing matches would be an error.
+_OURS: Final = (
+    *("--format=custom", "--extension=pg_trgm", "--extension=plpgsql"),
+    *("--no-publications", "--no-subscriptions", "--no-comments"),
 )
 
 
@@ -100,7 +98,8 @@ def _dump_sqlite(databases: Databases, path: Path) -> Dumped:
 def load_database(databases: Databases, path: Path) -> None:
     """Load a dump into an empty database: all of it or nothing."""
     if databases.dialect == "postgresql":
-        run_program(databases, "pg_restore", *_AS_ANY_ROLE, str(path))
+        options = ("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges")
+        run_program(databases, "pg_restore", *options, str(path))
         return
     target = str(databases.write_engine.url.database)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT, 0o600))
