@@ -12,7 +12,7 @@ from modhub_testing.caller import Caller
 
 FEATURES = "modhub_auth modhub_following modhub_profiles modhub_tags modhub_moderation"
 PASSWORD = "correct horse battery"
-QUOTAS = {"MODHUB_MODERATION_NEW_DAYS": "7", "MODHUB_MODERATION_NEW_QUOTA_MODS": "1"}
+QUOTAS = {"MODHUB_MODERATION_NEW_DAYS": "7", "MODHUB_MODERATION_NEW_MODS": "1"}
 QUOTAS |= {"MODHUB_MODERATION_QUOTA_MEGABYTES": "10", "MODHUB_MODERATION_QUOTA_UPLOADS": "20"}
 Look = Callable[[Page, str], None]
 
