@@ -17,10 +17,10 @@ from pyramid.paster import get_appsettings
 import modhub as application
 from bench.measuring import SERVERS, cpu_seconds, pinned
 from bench.seed import seed
+from modhub.admin import migrate
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.declarations import Declarations
-from modhub.ops import migrate
+from modhub.plugins.declarations import Declarations
 
 ROOT: Final = Path(__file__).parents[1]
 SHIPPED: Final = (ROOT / "production.ini").read_text("utf-8")

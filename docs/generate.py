@@ -9,7 +9,7 @@ from itertools import groupby
 import modhub
 from modhub.base.service_registry import find_service
 from modhub.base.settings import CORE, Setting
-from modhub.declarations import Declarations
+from modhub.plugins.declarations import Declarations
 from modhub.ui.site_settings import SITE
 
 SECRET = "0" * 32

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # ruff: noqa: E402 - Pyramid 2.1 imports it below, and operators could do nothing about its warning.
@@ -21,31 +21,32 @@ from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
 from sqlalchemy.orm import Session
 
+from modhub.admin import program
+from modhub.admin.migrate import refuse_when_behind
+from modhub.admin.restored import refuse_unready
+from modhub.admin.start_checks import start_warnings
+from modhub.admin.storage import open_store
 from modhub.audit.recording import log_committed
+from modhub.base.body_rules import IBodyRules
 from modhub.base.identity import CorePermission, CredentialKind, CredentialPolicy
 from modhub.base.service_registry import add_service, find_service
 from modhub.base.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.base.struct_types import prepare_structs
-from modhub.blobs import BlobStore, FollowsAddress, TakesOverFiles, open_local_store, storage_from_url
+from modhub.blobs import BlobStore, TakesOverFiles, open_local_store
 from modhub.catalogue.public_copies import mark_touched, rewrite_touched
 from modhub.db import DatabaseLimits, Databases
 from modhub.db.changes import write_changes
 from modhub.db.unit_of_work import CommitSteps
-from modhub.declarations import Declarations, StartOptions
-from modhub.events import ApplicationStarted
-from modhub.http.request import Request
-from modhub.interfaces import IApi, IRoot, ISite, IStorageAddress
-from modhub.ops.migrate import refuse_when_behind
-from modhub.ops.restored import refuse_unready
-from modhub.ops.start_checks import start_warnings
-from modhub.security.api_keys import address_credential, machine_credential
-from modhub.security.policy import SecurityPolicy
-from modhub.server.rules import IBodyRules
+from modhub.plugins.declarations import Declarations, StartOptions
+from modhub.plugins.events import ApplicationStarted
+from modhub.plugins.leases import check_lease
+from modhub.plugins.resources import IApi, IRoot, ISite
+from modhub.plugins.security import SecurityPolicy, address_credential, machine_credential
 from modhub.ui.site_settings import SITE
+from modhub.web.request import Request
 from modhub.web.traversal import ApiResource, SiteResource, root_factory
-from modhub.workers.leases import check_lease
 
-__all__ = ["configure", "includeme", "main"]
+__all__ = ["admin_main", "configure", "includeme", "main"]
 log = logging.getLogger(__name__)
 DEVELOPMENT_SECRET = "development-only-secret-never-for-production"  # noqa: S105 - refused beside a public base_url
 COMMIT_STEPS = CommitSteps(
@@ -73,6 +74,11 @@ def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any
     app = config.make_wsgi_app()
     config.registry.notify(ApplicationStarted(config.registry))
     return app
+
+
+def admin_main(arguments: Sequence[str] | None = None) -> int:
+    """The console script ``modhub-admin``; ``arguments`` are those of the command line. Returns the exit code."""
+    return program.main(configure, arguments)
 
 
 def configure(settings: Mapping[str, Any], *, makes_store: bool = True, limits_statements: bool = True) -> Configurator:
@@ -146,18 +152,6 @@ def _read_core_settings(config: Configurator) -> None:
     )
 
 
-def open_store(registry: Any, *, make: bool, url: str | None = None) -> BlobStore | None:
-    """The file store at ``url``, or that of the ini. Raises `StartRefused` with one sentence."""
-    factories, settings = find_service(registry, Declarations).blob_stores, registry.settings
-    try:
-        store = storage_from_url(settings["modhub.storage"] if url is None else url, factories, settings, make=make)
-    except ValueError as error:
-        raise StartRefused(str(error).rstrip(".")) from None
-    if isinstance(store, FollowsAddress):
-        store.follow_address(find_service(registry, IStorageAddress).current)
-    return store
-
-
 def _recognize_machine_keys(config: Configurator, side: Any) -> None:
     """Call ``add_credential`` after the features, which declare the default scopes of machine keys."""
 
@@ -195,7 +189,7 @@ def _register_core_services(config: Configurator) -> None:
 
 def includeme(config: Configurator) -> None:
     """Include the core in order: directives, settings, services, then the modules that use them; scans last."""
-    config.include("modhub.directives")
+    config.include("modhub.plugins")
     _read_core_settings(config)
     # Not through its includeme: the request has its own property ``tm``, since a reified one costs a class per request.
     config.add_tween("pyramid_tm.tm_tween_factory", over=EXCVIEW)
@@ -208,15 +202,15 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.web.error_views")
     config.include("modhub.ui")
     config.include("modhub.web.tweens")
-    config.include("modhub.ops.health")
-    config.include("modhub.workers")
-    config.include("modhub.ops.personal_archive")
+    config.include("modhub.admin.health")
+    config.include("modhub.plugins.workers")
+    config.include("modhub.admin.personal_archive")
     config.include("modhub.audit")
     config.include("modhub.catalogue")
     config.include("modhub.web.public_reads")
     config.include("modhub.web.openapi")
     config.include("modhub.storage_address")
     config.include("modhub.admin.program")
-    config.include("modhub.ops.timelines")
+    config.include("modhub.admin.timelines")
     config.include("modhub.admin.doctor")
-    config.scan("modhub.ops.health")
+    config.scan("modhub.admin.health")

@@ -8,9 +8,11 @@ from pyramid.config import Configurator
 from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.events import ApplicationStarted, DatabaseRestored
-from modhub.interfaces import IAccountBlocking, IAccounts, IApi, IDemoAccounts, IMods, IProfiles, ProfileColumns
-from modhub.workers import RoundFailed, is_stopping
+from modhub.plugins.events import ApplicationStarted, DatabaseRestored
+from modhub.plugins.moderation import IAccountBlocking
+from modhub.plugins.resources import IApi
+from modhub.plugins.services import IAccounts, IDemoAccounts, IMods, IProfiles, ProfileColumns
+from modhub.plugins.workers import RoundFailed, is_stopping
 from modhub_auth.account_blocking import AccountBlocking
 from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.mail.mail_check import find_mail_problems, folder_warning

@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 from modhub.audit import find_batch, record_batch
 from modhub.base.settings import StartRefused
 from modhub.db import bulk, now
-from modhub.declarations import read_names
-from modhub.events import ModsHidden
-from modhub.interfaces import IMods
+from modhub.plugins.declarations import read_names
+from modhub.plugins.events import ModsHidden
+from modhub.plugins.services import IMods
 from modhub.web.traversal import parse_id
 from modhub_auth import email_addresses
 from modhub_auth.account_blocking import block_accounts, unblock_accounts

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 from modhub.audit import record
 from modhub.content import text
 from modhub.db import bulk, now
-from modhub.interfaces import BlockOutcome, IMods
+from modhub.plugins.moderation import BlockOutcome
+from modhub.plugins.services import IMods
 from modhub_auth.models import BLOCK_REASON, Account
 from modhub_auth.services import lock_accounts
 from modhub_auth.signin.recovery import end_all_sessions
@@ -48,7 +49,7 @@ def unblock_accounts(session: Session, accounts: Sequence[Account]) -> list[Acco
 
 
 class AccountBlocking:
-    """See :class:`modhub.interfaces.IAccountBlocking`."""
+    """See :class:`modhub.plugins.moderation.IAccountBlocking`."""
 
     def __init__(self, mods: IMods) -> None:
         self._mods = mods

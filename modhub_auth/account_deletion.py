@@ -6,7 +6,7 @@ from sqlalchemy import delete, select, union
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
-from modhub.events import AccountDeleted
+from modhub.plugins.events import AccountDeleted
 from modhub_auth.mail.sender import FAREWELL
 from modhub_auth.models import (
     Account,

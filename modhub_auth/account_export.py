@@ -7,8 +7,8 @@ from typing import Any
 
 from modhub.audit import record
 from modhub.base.settings import StartRefused
-from modhub.declarations import add_json_option
-from modhub.interfaces import IPersonalArchives
+from modhub.plugins.declarations import add_json_option
+from modhub.plugins.moderation import IPersonalArchives
 from modhub_auth import account_batches
 from modhub_auth.models import Account
 

@@ -1,4 +1,4 @@
-"""The name of an account as a part that moderators can remove: :class:`modhub.declarations.RemovablePart`."""
+"""The name of an account as a part that moderators can remove: :class:`modhub.plugins.declarations.RemovablePart`."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from modhub.audit import record
 from modhub.base.settings import StartRefused
 from modhub.db import iso
-from modhub.declarations import (
+from modhub.plugins.declarations import (
     AdminCommand,
     add_batch_option,
     add_dry_run_option,
@@ -20,7 +20,7 @@ from modhub.declarations import (
     end_rehearsal,
     is_rehearsal,
 )
-from modhub.interfaces import AccountUse
+from modhub.plugins.services import AccountUse
 from modhub.ui.i18n import Catalogs
 from modhub.web.traversal import parse_id
 from modhub_auth import account_batches

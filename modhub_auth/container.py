@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.http.request import Request
 from modhub.ui.i18n import Catalogs
+from modhub.web.request import Request
 from modhub_auth import expiry
 from modhub_auth.encryption import SecretBox
 from modhub_auth.mail import link_tokens

@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from modhub.interfaces import IResource
+from modhub.plugins.resources import IResource
 
 
 class IBlockedAccounts(Protocol):

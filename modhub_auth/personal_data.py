@@ -6,7 +6,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from modhub.db.row_documents import row_documents
-from modhub.declarations import AccountData
+from modhub.plugins.declarations import AccountData
 from modhub_auth.models import (
     Account,
     Authenticator,

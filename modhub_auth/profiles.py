@@ -10,7 +10,7 @@ from modhub.base.errors import account_blocked
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db import Id, from_micros, now
 from modhub.db.raw_queries import RawQueryExecutor
-from modhub.interfaces import Profile, ProfileColumns
+from modhub.plugins.services import Profile, ProfileColumns
 from modhub_auth.models import Account, Login, LoginKind
 from modhub_auth.services import lock_account, share_account
 
@@ -18,7 +18,7 @@ PROFILE_COLUMNS: Final = ProfileColumns(Account.id, Account.display_name, Accoun
 
 
 class AccountProfiles:
-    """See :class:`modhub.interfaces.IProfiles`."""
+    """See :class:`modhub.plugins.services.IProfiles`."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
@@ -37,7 +37,7 @@ class AccountProfiles:
 
 
 class AccountLocks:
-    """See :class:`modhub.interfaces.IAccounts`."""
+    """See :class:`modhub.plugins.services.IAccounts`."""
 
     def lock(self, session: Session, account_id: int, *, exclusively: bool = False) -> bool:
         """Take a shared lock: a deletion waits for it, other shared locks do not. For an exclusive one, all wait."""
@@ -53,7 +53,7 @@ class AccountLocks:
 
 
 class DemoAccounts:
-    """See :class:`modhub.interfaces.IDemoAccounts`. A demo account has no login."""
+    """See :class:`modhub.plugins.services.IDemoAccounts`. A demo account has no login."""
 
     def account_for(self, session: Any, name: str) -> int:
         """The id of the account with this name and without a login, created if there is none."""

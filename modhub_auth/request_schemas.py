@@ -7,8 +7,8 @@ from msgspec import UNSET, Struct, UnsetType
 from modhub.base.operations import about
 from modhub.content import text
 from modhub.content.limits import KB
-from modhub.http.payload import read_json
-from modhub.http.request import Request
+from modhub.web.payload import read_json
+from modhub.web.request import Request
 from modhub_auth.models import MAX_CLIENT_LABEL, MAX_DISPLAY_NAME
 from modhub_auth.signin.passwords import MAX_PASSWORD, MIN_PASSWORD
 

@@ -1,11 +1,11 @@
-"""After a restore: nobody is signed in, and no email leaves by itself (:class:`modhub.events.DatabaseRestored`)."""
+"""After a restore: nobody is signed in, and no email leaves by itself (`DatabaseRestored`)."""
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.db import bulk, now
-from modhub.events import DatabaseRestored
+from modhub.plugins.events import DatabaseRestored
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import Outbox
 from modhub_auth.models import HELD, ClientSession, OutgoingEmail, PageSession, ResetRequest

@@ -8,9 +8,9 @@ from pyramid.response import Response
 from modhub.base.errors import ApiError
 from modhub.base.identity import CredentialKind
 from modhub.db import Databases, now
-from modhub.http.request import Request
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub.ui.template_helpers import translations_for
+from modhub.web.request import Request
 from modhub.web.views import OPEN, api
 from modhub_auth import email_addresses, operations, publisher_keys, services
 from modhub_auth.container import auth_services

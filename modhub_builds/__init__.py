@@ -8,7 +8,7 @@ from modhub.base.settings import Setting
 from modhub.content import limits as core_limits
 from modhub.content.operator_texts import operator_text
 from modhub.db import Databases
-from modhub.interfaces import ICatalogue, ISite
+from modhub.plugins.resources import ICatalogue, ISite
 from modhub.ui.documentation import documentation_section
 from modhub_builds import limits
 from modhub_builds.interfaces import IBuilds

@@ -4,9 +4,9 @@ from typing import Any
 
 from modhub.base.errors import invalid
 from modhub.content import text
-from modhub.http.payload import query, read_text
-from modhub.http.request import Request
-from modhub.http.uploads import receive_upload
+from modhub.web.payload import query, read_text
+from modhub.web.request import Request
+from modhub.web.uploads import receive_upload
 from modhub.web.views import api
 from modhub_builds import limits, operations, services
 from modhub_builds.interfaces import IBuildPlatform, ISections

@@ -12,12 +12,12 @@ from pyramid.response import Response
 from modhub.base.service_registry import find_service
 from modhub.content.text import N_
 from modhub.db import iso
-from modhub.http.request import Request
 from modhub.ui.atom import AtomEntry, AtomFile, atom_feed
 from modhub.ui.json_feed import plain_json_feed
 from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.ui.xml_responses import Redirect
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_builds.interfaces import IAppPage, IBuilds
 from modhub_builds.platforms import PLATFORM_LABELS, detect_platform, label, rank, visitor_label

@@ -5,9 +5,9 @@ from typing import Any
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
-from modhub.http.downloads import file_response
-from modhub.http.request import Request
-from modhub.http.responses import public_json
+from modhub.web.downloads import file_response
+from modhub.web.request import Request
+from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api, page
 from modhub_builds import operations
 from modhub_builds.interfaces import IBuild, IBuildPlatform, IBuilds

@@ -12,8 +12,8 @@ from modhub.base.public_cache import PublicCache
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, iso
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
-from modhub.http.downloads import IMMUTABLE, REVALIDATE, StoredFile
-from modhub.http.payload import encode
+from modhub.web.downloads import IMMUTABLE, REVALIDATE, StoredFile
+from modhub.web.payload import encode
 from modhub_builds.models import Build, ChangelogSection
 from modhub_builds.platforms import is_platform, label, rank
 from modhub_builds.response_schemas import BuildsDocument, PlatformDocument, VersionDocument, build_url, newest_url

@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.events import DownloadStarted, ModsDeleted
-from modhub.interfaces import IMod, IMods
+from modhub.plugins.events import DownloadStarted, ModsDeleted
+from modhub.plugins.resources import IMod
+from modhub.plugins.services import IMods
 from modhub.ui.documentation import documentation_section
 from modhub_downloads import pages, subscribers
 from modhub_downloads.counter import DownloadCounter, count_download

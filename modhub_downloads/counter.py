@@ -9,7 +9,7 @@ from prometheus_client import Counter
 
 from modhub.base.service_registry import find_service
 from modhub.db import now
-from modhub.events import DownloadStarted
+from modhub.plugins.events import DownloadStarted
 from modhub_downloads.days import day_of
 
 LOST: Final = Counter("modhub_downloads_lost", "Downloads that were not counted, because too many waited.")

@@ -7,7 +7,7 @@ from sqlalchemy import insert, select
 
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db import now
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub_downloads.days import day_of
 from modhub_downloads.models import DailyDownloads, ModDownloads
 from modhub_downloads.popularity import DAYS, update_popular

@@ -1,6 +1,6 @@
 """The resource interface of download counts."""
 
-from modhub.interfaces import IResource
+from modhub.plugins.resources import IResource
 
 
 class IDownloads(IResource):

@@ -8,8 +8,9 @@ from pyramid.renderers import render
 
 from modhub.content.text import N_
 from modhub.db import now
-from modhub.http.request import Request
-from modhub.interfaces import IMod, IModCards, IMods, IOwnMod, ModSummary
+from modhub.plugins.resources import IMod, IOwnMod
+from modhub.plugins.services import IModCards, IMods, ModSummary
+from modhub.web.request import Request
 from modhub_downloads.days import date_of, day_of
 from modhub_downloads.read_service import DownloadReader
 

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, bulk, now
-from modhub.interfaces import IMods
-from modhub.workers import raise_if_stopping
+from modhub.plugins.services import IMods
+from modhub.plugins.workers import raise_if_stopping
 from modhub_downloads.days import day_of
 from modhub_downloads.models import DailyDownloads, PopularMod, PopularState
 from modhub_downloads.services import lock_counts

@@ -7,7 +7,7 @@ from sqlalchemy import delete, func, insert, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from modhub.db import Databases, bulk
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub_downloads.models import DailyDownloads, ModDownloads
 from modhub_downloads.services import MODS_AT_ONCE, delete_counts, existing_mods, lock_counts
 

@@ -3,7 +3,7 @@
 from sqlalchemy.orm import Session
 from zope.interface import implementer
 
-from modhub.interfaces import IMods, ModSummary
+from modhub.plugins.services import IMods, ModSummary
 from modhub.web.traversal import Resource
 from modhub_downloads.interfaces import IDownloads
 

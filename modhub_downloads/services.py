@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, delete, insert, select, text
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from modhub.db import bulk
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub_downloads.counter import CountedDownload
 from modhub_downloads.models import CountingState, DailyDownloads, DaySalt, ModDownloads, PopularMod, SeenDownload
 

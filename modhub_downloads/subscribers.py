@@ -1,6 +1,6 @@
 """What happens to counts when mods are deleted."""
 
-from modhub.events import ModsDeleted
+from modhub.plugins.events import ModsDeleted
 from modhub_downloads.services import delete_counts
 
 

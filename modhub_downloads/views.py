@@ -4,9 +4,9 @@ from pyramid.response import Response
 
 from modhub.base.errors import not_found
 from modhub.base.operations import Operation, Refusal
-from modhub.http.payload import encode
-from modhub.http.request import Request
-from modhub.http.responses import public_json
+from modhub.web.payload import encode
+from modhub.web.request import Request
+from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api
 from modhub_downloads.interfaces import IDownloads
 from modhub_downloads.read_service import DownloadReader

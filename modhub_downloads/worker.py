@@ -8,8 +8,8 @@ from sqlalchemy import update
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, bulk, now
-from modhub.interfaces import IMods
-from modhub.workers import is_stopping
+from modhub.plugins.services import IMods
+from modhub.plugins.workers import is_stopping
 from modhub_downloads.counter import DownloadCounter
 from modhub_downloads.days import day_of, last_closed_day
 from modhub_downloads.models import CountingState

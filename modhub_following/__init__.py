@@ -6,14 +6,15 @@ from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.events import (
+from modhub.plugins.events import (
     AccountDeleted,
     DatabaseRestored,
     ModPublished,
     ModsDeleted,
     VersionUploaded,
 )
-from modhub.interfaces import IAuthor, IMod, IModCards, ISite
+from modhub.plugins.resources import IAuthor, IMod, ISite
+from modhub.plugins.services import IModCards
 from modhub_auth.container import AuthServices
 from modhub_following import panels, subscribers
 from modhub_following.contacts import LeaveTokens

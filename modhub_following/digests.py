@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from modhub.base.service_registry import find_service
 from modhub.content.folding import fold_game
 from modhub.db import Databases, bulk, shared_now
-from modhub.interfaces import IAccounts, IMods, IPublicMods
+from modhub.plugins.services import IAccounts, IMods, IPublicMods
 from modhub_auth.mail.outbox import DIGEST, Outbox
 from modhub_following.contacts import LeaveTokens, find_contact
 from modhub_following.email_text import ModGames, compose_digest, listed_versions

@@ -11,7 +11,7 @@ from modhub.base.service_registry import find_service
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.content.markup import summarize
 from modhub.db import bulk
-from modhub.interfaces import IMods, IProfiles, IPublicMods
+from modhub.plugins.services import IMods, IProfiles, IPublicMods
 from modhub.ui.i18n import Catalogs
 from modhub_auth.mail.outbox import EmailEntry, EmailText, Outbox
 

@@ -1,6 +1,6 @@
 """The resources of following."""
 
-from modhub.interfaces import IResource
+from modhub.plugins.resources import IResource
 
 
 class IFollowing(IResource):

@@ -10,11 +10,11 @@ from modhub.base.errors import OwnershipLost, invalid, not_found
 from modhub.base.service_registry import find_service
 from modhub.content.limits import PAGE_SIZE, PAGE_SIZE_MOST
 from modhub.db import bulk, from_micros, now, to_micros
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import IAccounts, IModCards, IMods, IProfiles, ModSelection
+from modhub.plugins.services import IAccounts, IModCards, IMods, IProfiles, ModSelection
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_following import services
 from modhub_following.contacts import LeaveTokens, find_contact

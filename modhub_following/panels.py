@@ -11,10 +11,10 @@ from modhub.base.service_registry import find_service
 from modhub.content import limits, text
 from modhub.content.folding import fold_game
 from modhub.content.text import N_
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import IOwnMod
+from modhub.plugins.resources import IOwnMod
 from modhub.ui.template_helpers import nav_link, translations_for
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub_following import services
 from modhub_following.models import TargetKind
 from modhub_following.read_service import UNREAD_MOST, FollowReader

@@ -4,7 +4,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.db.row_documents import row_documents
-from modhub.declarations import AccountData
+from modhub.plugins.declarations import AccountData
 from modhub_following.models import Follow, Reader
 
 _READER = Reader.frequency, Reader.language, Reader.sent_at, Reader.seen_at, Reader.feed_made_at

@@ -7,11 +7,11 @@ from pyramid.response import Response
 from modhub.base.errors import invalid, not_found
 from modhub.base.service_registry import find_service
 from modhub.content.limits import PAGE_SIZE
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import FeedHead, IModCards, ModSelection
+from modhub.plugins.services import FeedHead, IModCards, ModSelection
 from modhub.ui.template_helpers import PageHelpers, translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_following import services
 from modhub_following.interfaces import IFollowing

@@ -6,8 +6,8 @@ from typing import Any, Final
 from sqlalchemy import BigInteger, bindparam, case, cast, select
 
 from modhub.db.raw_queries import RawQueryExecutor
-from modhub.http.payload import encode
-from modhub.interfaces import ChangeWatch, IModCards
+from modhub.plugins.services import ChangeWatch, IModCards
+from modhub.web.payload import encode
 from modhub_auth.models import Account
 from modhub_following.models import Follow, Reader, TargetKind
 from modhub_following.services import feed_digest

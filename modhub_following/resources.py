@@ -12,8 +12,8 @@ from zope.interface import implementer
 from modhub.base.identity import CredentialKind, Permission
 from modhub.content import limits, text
 from modhub.content.folding import fold_game
-from modhub.http.payload import query
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
+from modhub.web.payload import query
 from modhub.web.traversal import Resource
 from modhub_following.interfaces import IFollowing, IFollowTarget
 from modhub_following.models import TargetKind

@@ -4,8 +4,8 @@ from sqlalchemy import delete, func, select, update
 
 from modhub.base.service_registry import find_service
 from modhub.db import bulk, shared_now
-from modhub.events import AccountDeleted, DatabaseRestored, ModPublished, ModsDeleted, VersionUploaded
-from modhub.interfaces import IMods
+from modhub.plugins.events import AccountDeleted, DatabaseRestored, ModPublished, ModsDeleted, VersionUploaded
+from modhub.plugins.services import IMods
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import DIGEST
 from modhub_following.contacts import find_contact

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from modhub.base.service_registry import find_service
-from modhub.workers import raise_if_stopping
+from modhub.plugins.workers import raise_if_stopping
 from modhub_following.digests import DigestMaker
 
 LOOK_SECONDS: Final = 60.0

@@ -10,7 +10,7 @@ from prometheus_client import disable_created_metrics
 from pyramid.config import Configurator
 
 from modhub.base.settings import Setting, secret
-from modhub.interfaces import IRoot
+from modhub.plugins.resources import IRoot
 from modhub_metrics.resources import metrics_factory
 
 METRICS_SETTINGS = [Setting("modhub_metrics.token", secret, "", "bearer token of /metrics; empty: only this machine")]

@@ -11,7 +11,7 @@ from prometheus_client import Counter, Histogram
 from pyramid_retry import is_error_retryable
 
 from modhub.base.metrics import LIMITS_HIT
-from modhub.http.request import Request
+from modhub.web.request import Request
 
 COUNTED_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 REQUESTS: Final = Counter("modhub_requests", "Requests.", ["kind", "method", "status"])

@@ -9,8 +9,8 @@ from hmac import compare_digest
 
 from zope.interface import implementer
 
-from modhub.http.request import Request
-from modhub.interfaces import IResource
+from modhub.plugins.resources import IResource
+from modhub.web.request import Request
 from modhub.web.traversal import Resource
 
 

@@ -4,8 +4,8 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from pyramid.response import Response
 
-from modhub.http.request import Request
-from modhub.ops.metrics import ProcessMetrics
+from modhub.admin.metrics import ProcessMetrics
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_metrics.resources import IMetrics, MetricsResource
 

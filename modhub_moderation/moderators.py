@@ -15,10 +15,10 @@ from modhub.base.settings import Setting, boolean
 from modhub.content.text import N_
 from modhub.db import Databases
 from modhub.db.raw_queries import RawQueryExecutor
-from modhub.events import AccountDeleted
-from modhub.http.request import Request
-from modhub.interfaces import IResource, ISite
+from modhub.plugins.events import AccountDeleted
+from modhub.plugins.resources import IResource, ISite
 from modhub.ui.template_helpers import nav_link
+from modhub.web.request import Request
 from modhub.web.traversal import Acl, Resource
 from modhub_auth.models import Account, Authenticator
 from modhub_auth.signin.totp import has_authenticator

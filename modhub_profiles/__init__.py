@@ -6,8 +6,9 @@ from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.events import AccountDeleted, ModsDeleted
-from modhub.interfaces import IAuthor, IAuthorPictures, IMod, IOwnMod, ISite
+from modhub.plugins.events import AccountDeleted, ModsDeleted
+from modhub.plugins.resources import IAuthor, IMod, IOwnMod, ISite
+from modhub.plugins.services import IAuthorPictures
 from modhub.ui.documentation import documentation_section
 from modhub.ui.multipart import OVERHEAD
 from modhub_profiles import limits, panels, subscribers, upkeep

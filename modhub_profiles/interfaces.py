@@ -1,6 +1,6 @@
 """The resource interfaces of links and profiles."""
 
-from modhub.interfaces import IResource
+from modhub.plugins.resources import IResource
 
 
 class IModLinks(IResource):

@@ -10,15 +10,15 @@ from modhub.blobs import Blob
 from modhub.content import text
 from modhub.content.limits import KB
 from modhub.content.text import N_
-from modhub.http.downloads import file_response
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.http.uploads import stage_upload
-from modhub.interfaces import IAccounts, IMods, ISquarePictures
+from modhub.plugins.services import IAccounts, IMods, ISquarePictures
 from modhub.ui.forms import set_error_status
 from modhub.ui.multipart import UploadForm
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
+from modhub.web.downloads import file_response
+from modhub.web.payload import query
+from modhub.web.request import Request
+from modhub.web.uploads import stage_upload
 from modhub.web.views import page
 from modhub_profiles import limits, services
 from modhub_profiles.interfaces import IOwnLinks, IProfile

@@ -6,9 +6,9 @@ from markupsafe import Markup, escape
 from pyramid.renderers import render
 
 from modhub.content.text import N_
-from modhub.http.request import Request
-from modhub.interfaces import IOwnMod
+from modhub.plugins.resources import IOwnMod
 from modhub.ui.template_helpers import PageHelpers
+from modhub.web.request import Request
 from modhub_profiles import limits
 from modhub_profiles.licenses import COMMON, words_of
 from modhub_profiles.read_service import ProfileReader, ShownLinks, picture_address

@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, select
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros
 from modhub.db.raw_queries import RawQueryExecutor
-from modhub.http.downloads import A_DAY, REVALIDATE, StoredFile
+from modhub.web.downloads import A_DAY, REVALIDATE, StoredFile
 from modhub_profiles.models import AuthorProfile, ModLinks
 
 PICTURE_TYPE = "image/jpeg"
@@ -84,7 +84,7 @@ def picture_address(account_id: int, picture: Picture) -> str:
 
 
 class AuthorPictures:
-    """See :class:`modhub.interfaces.IAuthorPictures`."""
+    """See :class:`modhub.plugins.services.IAuthorPictures`."""
 
     def __init__(self, reader: ProfileReader) -> None:
         self._reader = reader

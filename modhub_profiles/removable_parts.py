@@ -1,4 +1,4 @@
-"""What an author's page shows, as a part that moderators can remove: :class:`modhub.declarations.RemovablePart`."""
+"""What an author's page shows, as a part that moderators can remove (`RemovablePart`)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, KeyUse, Permission
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub.web.traversal import OwnedResource, Resource
 from modhub_profiles.interfaces import IAuthorPicture, IModLinks, IOwnLinks, IProfile
 
@@ -65,6 +65,6 @@ class AuthorPictureResource(Resource):
 
     @cached_property
     def author(self) -> Any:
-        """The author whose picture it is (:class:`modhub.interfaces.IAuthor`)."""
+        """The author whose picture it is (:class:`modhub.plugins.resources.IAuthor`)."""
         assert self.__parent__ is not None
         return self.__parent__.__parent__

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from modhub.base.service_registry import find_optional_service
 from modhub.blobs import stage
 from modhub.content.limits import PAGE_SIZE_MOST
-from modhub.interfaces import IMods, IProfiles, ISquarePictures
+from modhub.plugins.services import IMods, IProfiles, ISquarePictures
 from modhub_profiles import limits, services
 from modhub_profiles.models import AuthorProfile
 

@@ -11,7 +11,7 @@ from modhub.audit import record
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.db import now
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub_profiles.models import AuthorProfile, ModLinks
 
 

@@ -1,6 +1,6 @@
 """What ends with mods and accounts."""
 
-from modhub.events import AccountDeleted, ModsDeleted
+from modhub.plugins.events import AccountDeleted, ModsDeleted
 from modhub_profiles import removable_parts, services
 
 

@@ -12,8 +12,8 @@ from modhub.audit import record
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db.bulk import batches
-from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option, parse_count
-from modhub.interfaces import IMods, IProfiles
+from modhub.plugins.declarations import AdminCommand, add_dry_run_option, add_json_option, parse_count
+from modhub.plugins.services import IMods, IProfiles
 from modhub_profiles import services
 from modhub_profiles.models import AuthorProfile, KeptPicture, ModLinks
 from modhub_profiles.read_service import ProfileReader, ShownProfile

@@ -4,11 +4,11 @@ from pyramid.response import Response
 
 from modhub.base.errors import not_found
 from modhub.base.operations import Operation, Refusal, body_over
-from modhub.http.downloads import file_response
-from modhub.http.payload import encode, read_json
-from modhub.http.request import Request
-from modhub.http.responses import public_json
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
+from modhub.web.downloads import file_response
+from modhub.web.payload import encode, read_json
+from modhub.web.request import Request
+from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api, page
 from modhub_profiles import services
 from modhub_profiles.interfaces import IAuthorPicture, IModLinks

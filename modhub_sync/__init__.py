@@ -6,8 +6,9 @@ from modhub.base.public_cache import PublicCache
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.db.changes import ChangeReader
-from modhub.events import ModsHidden
-from modhub.interfaces import ICatalogue, IPublicMods, ISigner, ISite
+from modhub.plugins.events import ModsHidden
+from modhub.plugins.resources import ICatalogue, ISite
+from modhub.plugins.services import IPublicMods, ISigner
 from modhub.ui.documentation import documentation_section
 from modhub_sync import limits
 from modhub_sync.read_service import SyncReader

@@ -1,6 +1,6 @@
 """The resource interfaces of following the catalogue."""
 
-from modhub.interfaces import IResource
+from modhub.plugins.resources import IResource
 
 
 class IGuids(IResource):

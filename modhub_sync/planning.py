@@ -12,8 +12,8 @@ from typing import Final
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from modhub.http.payload import encode
-from modhub.interfaces import RelatedMod
+from modhub.plugins.services import RelatedMod
+from modhub.web.payload import encode
 from modhub_sync import limits
 from modhub_sync.request_schemas import InstalledEntry
 from modhub_sync.response_schemas import (

@@ -14,8 +14,8 @@ from modhub.base.public_cache import PublicCache
 from modhub.content.text import N_
 from modhub.db import iso
 from modhub.db.changes import MAX_SERIAL, MOD, ChangeEntry, ChangeReader, What
-from modhub.http.payload import encode
-from modhub.interfaces import IPublicMods, PublicFile, PublicNote, StoredDocument
+from modhub.plugins.services import IPublicMods, PublicFile, PublicNote, StoredDocument
+from modhub.web.payload import encode
 from modhub_sync import limits
 from modhub_sync.planning import digest_relations, leave_out_reasons, make_plan
 from modhub_sync.request_schemas import InstalledEntry

@@ -6,7 +6,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from modhub.http.payload import encode
+from modhub.web.payload import encode
 
 KEY_BYTES = 32
 

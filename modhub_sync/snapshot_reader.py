@@ -11,7 +11,7 @@ from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, now, to_micros
 from modhub.db.changes import Generation, PublicChange
 from modhub.db.raw_queries import RawQueryExecutor, Row
-from modhub.http.downloads import REVALIDATE, StoredFile
+from modhub.web.downloads import REVALIDATE, StoredFile
 from modhub_sync.models import Snapshot
 from modhub_sync.response_schemas import SnapshotDocument
 from modhub_sync.signing import SigningKey

@@ -6,10 +6,10 @@ from pyramid.response import Response
 
 from modhub.base.errors import ApiError, not_found
 from modhub.content.text import N_
-from modhub.http.downloads import file_response
-from modhub.http.payload import encode
-from modhub.http.request import Request
-from modhub.http.responses import public_json
+from modhub.web.downloads import file_response
+from modhub.web.payload import encode
+from modhub.web.request import Request
+from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api, page
 from modhub_sync import operations
 from modhub_sync.interfaces import ISnapshot, ISnapshotFile

@@ -20,7 +20,7 @@ from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.db import Databases, bulk, shared_now
 from modhub.db.changes import MOD, ChangeReader, Generation, PublicChange, What
-from modhub.interfaces import IPublicMods
+from modhub.plugins.services import IPublicMods
 from modhub_sync import limits
 from modhub_sync.models import Snapshot
 

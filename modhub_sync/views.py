@@ -6,10 +6,11 @@ from msgspec import Raw
 from pyramid.response import Response
 
 from modhub.base.errors import invalid, not_found
-from modhub.http.payload import encode, query, read_json
-from modhub.http.request import Request
-from modhub.http.responses import composed_answer, composed_json, public_json
-from modhub.interfaces import ICatalogue, IPublicMods
+from modhub.plugins.resources import ICatalogue
+from modhub.plugins.services import IPublicMods
+from modhub.web.payload import encode, query, read_json
+from modhub.web.request import Request
+from modhub.web.responses import composed_answer, composed_json, public_json
 from modhub.web.views import OPEN, api
 from modhub_sync import limits, operations
 from modhub_sync.interfaces import IGuid, IPlan

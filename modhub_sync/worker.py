@@ -6,8 +6,8 @@ from typing import Any, Final
 from modhub.base.errors import ApiError
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore
-from modhub.events import ModsHidden
-from modhub.workers import raise_if_stopping
+from modhub.plugins.events import ModsHidden
+from modhub.plugins.workers import raise_if_stopping
 from modhub_sync.snapshots import SnapshotMaker
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.events import ModsDeleted
-from modhub.interfaces import IMod, IMods, IOwnMod
+from modhub.plugins.events import ModsDeleted
+from modhub.plugins.resources import IMod, IOwnMod
+from modhub.plugins.services import IMods
 from modhub.ui.documentation import documentation_section
 from modhub_tags import pages, subscribers
 from modhub_tags.models import ModTag

@@ -5,7 +5,7 @@ from typing import Any, Final
 from sqlalchemy import select
 
 from modhub.base.service_registry import find_service
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub_tags import services
 from modhub_tags.models import ModTag, Tag
 

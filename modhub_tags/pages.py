@@ -7,12 +7,13 @@ from pyramid.renderers import render
 
 from modhub.base.errors import ApiError
 from modhub.content.text import N_
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import IMods, IOwnMod
+from modhub.plugins.resources import IOwnMod
+from modhub.plugins.services import IMods
 from modhub.ui.forms import set_error_status
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.views import page
 from modhub_tags import services
 from modhub_tags.interfaces import IOwnTags

@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 from modhub.base.service_registry import find_service
 from modhub.db.bulk import batches
 from modhub.db.row_documents import row_documents
-from modhub.declarations import AccountData
-from modhub.interfaces import IMods
+from modhub.plugins.declarations import AccountData
+from modhub.plugins.services import IMods
 from modhub_tags.models import ModTag
 
 

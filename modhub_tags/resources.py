@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, KeyUse, Permission
-from modhub.interfaces import IMods, ModSummary
+from modhub.plugins.services import IMods, ModSummary
 from modhub.web.traversal import OwnedResource
 from modhub_tags.interfaces import IOwnTags, ITags
 

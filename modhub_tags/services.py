@@ -15,7 +15,7 @@ from modhub.base.errors import invalid
 from modhub.content import text
 from modhub.db import bulk
 from modhub.db.changes import What, mark_changed
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub_tags.limits import MOST, TAG_NAME, is_tag_name
 from modhub_tags.models import ModTag, Tag
 

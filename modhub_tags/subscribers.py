@@ -1,6 +1,6 @@
 """What happens to tags when mods are deleted."""
 
-from modhub.events import ModsDeleted
+from modhub.plugins.events import ModsDeleted
 from modhub_tags.services import delete_tags
 
 

@@ -6,10 +6,11 @@ from pyramid.response import Response
 
 from modhub.base.errors import not_found
 from modhub.base.operations import Operation, Refusal
-from modhub.http.payload import encode, read_json
-from modhub.http.request import Request
-from modhub.http.responses import public_json
-from modhub.interfaces import ICatalogue, IMods
+from modhub.plugins.resources import ICatalogue
+from modhub.plugins.services import IMods
+from modhub.web.payload import encode, read_json
+from modhub.web.request import Request
+from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api
 from modhub_tags import services
 from modhub_tags.interfaces import ITags

@@ -20,7 +20,7 @@ from webtest import TestApp, TestResponse
 
 from modhub.base.service_registry import Service, find_service
 from modhub.db import Databases
-from modhub.declarations import Declarations
+from modhub.plugins.declarations import Declarations
 from modhub_testing.applications import TEST_ACCOUNTS as TEST_ACCOUNTS
 from modhub_testing.applications import Application, Applications
 from modhub_testing.databases import TEST_SECRET as TEST_SECRET

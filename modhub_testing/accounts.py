@@ -15,10 +15,11 @@ from zope.interface import implementer
 
 from modhub.base.errors import ApiError, not_found
 from modhub.base.identity import CredentialKind, Identity, account_identity
-from modhub.http.request import Request
-from modhub.interfaces import IApi, ICredential, IProfiles, ISite, Profile
-from modhub.security.credentials import bearer_challenge
+from modhub.plugins.resources import IApi, ICredential, ISite
+from modhub.plugins.security import bearer_challenge
+from modhub.plugins.services import IProfiles, Profile
 from modhub.ui.xml_responses import Redirect
+from modhub.web.request import Request
 
 COOKIE = "account"
 _TOKEN = re.compile(r"\ABearer account-([0-9]{1,9})(-blocked)?\Z")

@@ -15,11 +15,11 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 import modhub
+from modhub.admin import migrate
+from modhub.admin.timelines import watch_timelines
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.declarations import Declarations, Migrations
-from modhub.ops import migrate
-from modhub.ops.timelines import watch_timelines
+from modhub.plugins.declarations import Declarations, Migrations
 from modhub_testing.postgres import PostgresServer
 
 TEST_SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing

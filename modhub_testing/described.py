@@ -10,9 +10,9 @@ from webtest import TestResponse
 
 from modhub.base.operations import FileBody
 from modhub.base.service_registry import find_optional_service
-from modhub.http.request import Request
 from modhub.web.openapi_refusals import refusals_of
 from modhub.web.openapi_schemas import ERROR_SCHEMA
+from modhub.web.request import Request
 from modhub.web.served_operations import ServedOperation, find_operations
 
 ANYWHERE = {

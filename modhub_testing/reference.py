@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from zope.interface.interfaces import IInterface
 
 from modhub.base.service_registry import find_service
-from modhub.declarations import Declarations
-from modhub.http.request import Request, is_api_path
+from modhub.plugins.declarations import Declarations
+from modhub.web.request import Request, is_api_path
 from modhub.web.traversal import ANY, Resource, root_factory
 from modhub_testing import Site
 

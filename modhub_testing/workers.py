@@ -3,8 +3,8 @@
 from typing import Any
 
 from modhub.base.service_registry import find_service
-from modhub.declarations import Declarations, Worker
-from modhub.workers import Workers
+from modhub.plugins.declarations import Declarations, Worker
+from modhub.plugins.workers import Workers
 
 
 def find_worker(registry: Any, name: str) -> Worker:

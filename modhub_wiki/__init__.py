@@ -5,7 +5,7 @@ from pyramid.config import Configurator
 from modhub.base.service_registry import find_service
 from modhub.content import limits as core_limits
 from modhub.db import Databases
-from modhub.interfaces import ICatalogue, ISite
+from modhub.plugins.resources import ICatalogue, ISite
 from modhub.ui.documentation import documentation_section
 from modhub_wiki import limits
 from modhub_wiki.interfaces import ISiteApi

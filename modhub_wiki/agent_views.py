@@ -9,9 +9,9 @@ from pyramid.response import Response
 from modhub.base.errors import invalid
 from modhub.content.text import scrub
 from modhub.db import iso
-from modhub.http.payload import query, read_text
-from modhub.http.request import Request
-from modhub.security.credentials import presented_key
+from modhub.plugins.security import presented_key
+from modhub.web.payload import query, read_text
+from modhub.web.request import Request
 from modhub.web.views import api
 from modhub_wiki import limits, operations, services
 from modhub_wiki.interfaces import IWikiPage

@@ -6,10 +6,10 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from pyramid.response import Response
 
-from modhub.http.request import Request
-from modhub.interfaces import ISite
+from modhub.plugins.resources import ISite
 from modhub.ui.atom import AtomEntry, atom_feed
 from modhub.ui.json_feed import plain_json_feed
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_wiki.links import ROOT
 from modhub_wiki.public_views import wiki_reader

@@ -2,7 +2,7 @@
 
 from zope.interface import Attribute
 
-from modhub.interfaces import IResource
+from modhub.plugins.resources import IResource
 
 
 class ISiteApi(IResource):

@@ -14,12 +14,12 @@ from modhub.base.errors import not_found
 from modhub.base.service_registry import find_service
 from modhub.content import limits, text
 from modhub.content.markup import summarize
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import ISite
+from modhub.plugins.resources import ISite
 from modhub.ui import sitemap
 from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_wiki import feed
 from modhub_wiki.interfaces import IWiki, IWikiPage

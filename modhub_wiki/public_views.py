@@ -6,9 +6,9 @@ from typing import Any, Final
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
-from modhub.http.payload import encode
-from modhub.http.request import Request
-from modhub.http.responses import public_json
+from modhub.web.payload import encode
+from modhub.web.request import Request
+from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api
 from modhub_wiki import operations
 from modhub_wiki.interfaces import IDocuments, IWiki, IWikiPage

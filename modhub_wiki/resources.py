@@ -13,7 +13,7 @@ from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission, principal_for_scope
 from modhub.base.operations import Parameter
-from modhub.http.request import Request
+from modhub.web.request import Request
 from modhub.web.traversal import Resource, root_factory
 from modhub_wiki.interfaces import IDocuments, ISiteApi, IWiki, IWikiPage
 from modhub_wiki.limits import PATH

@@ -16,6 +16,7 @@ import msgspec
 from pyramid.config import Configurator
 from sqlalchemy.exc import SQLAlchemyError
 
+from modhub.admin import migrate
 from modhub.admin.dumps import (
     Dumped,
     dump_database,
@@ -25,18 +26,17 @@ from modhub.admin.dumps import (
     run_program,
     scratch_database,
 )
+from modhub.admin.observations import BACKUP_VERIFIED, record_observation
 from modhub.audit import record
 from modhub.base.errors import ApiError
+from modhub.base.progress import progress_bar
 from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
 from modhub.blobs.store import COPY_BYTES, Blob, is_key
 from modhub.content.limits import MB
 from modhub.db import Databases, iso, now
-from modhub.declarations import AdminCommand, add_dry_run_option
-from modhub.ops import migrate
-from modhub.ops.observations import BACKUP_VERIFIED, record_observation
-from modhub.ops.progress import progress_bar
+from modhub.plugins.declarations import AdminCommand, add_dry_run_option
 
 DUMP: Final = "database.dump"
 _MANIFEST: Final = "manifest.json"

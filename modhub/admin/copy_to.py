@@ -6,16 +6,16 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from sqlalchemy import delete, insert, select, text
 
+from modhub.admin import migrate
 from modhub.admin.dumps import disposing, in_one_sentence, read_dumped, refuse_unnamed
+from modhub.admin.models import Observation
+from modhub.admin.observations import BACKUP_VERIFIED
 from modhub.admin.restore import refuse_tables
+from modhub.admin.row_ids import last_used_id, skip_ids
 from modhub.audit import record
 from modhub.base.settings import StartRefused
 from modhub.db import Base, Databases, bulk
-from modhub.declarations import AdminCommand, Migrations, add_dry_run_option
-from modhub.ops import migrate
-from modhub.ops.models import Observation
-from modhub.ops.observations import BACKUP_VERIFIED
-from modhub.ops.row_ids import last_used_id, skip_ids
+from modhub.plugins.declarations import AdminCommand, Migrations, add_dry_run_option
 
 _EXAMPLES: Final = """\
 copy-to --dry-run postgresql+psycopg://modhub@/modhub?host=/run/postgresql    checks both, copies nothing

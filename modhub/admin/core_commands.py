@@ -7,12 +7,12 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from pyramid.path import DottedNameResolver
 
+from modhub.admin import migrate
 from modhub.admin.doctor import doctor_arguments, find_feature_problems, run_doctor
-from modhub.declarations import AdminCommand, add_dry_run_option
-from modhub.http.request import Request
-from modhub.ops import migrate
-from modhub.ops.start_checks import start_warnings
+from modhub.admin.start_checks import start_warnings
+from modhub.plugins.declarations import AdminCommand, add_dry_run_option
 from modhub.web.openapi import encode_description
+from modhub.web.request import Request
 
 _KEY_EXAMPLES: Final = """\
 key new                a key with the default scope; lists all scopes

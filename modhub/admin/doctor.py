@@ -20,19 +20,19 @@ from urllib.parse import urlsplit
 from pyramid.config import Configurator
 from sqlalchemy import inspect
 
+from modhub.admin import migrate, observations
+from modhub.admin.free_space import free_bytes
+from modhub.admin.restored import refuse_unready
+from modhub.admin.start_checks import base_url_warnings, key_warnings, secret_warnings
 from modhub.base.errors import ApiError
 from modhub.base.settings import StartRefused, is_loopback
 from modhub.base.system_faults import is_system_fault
 from modhub.blobs.operator_reasons import store_reason
 from modhub.content.limits import CODE, MB
 from modhub.db import database_errors, is_transient, now
-from modhub.declarations import DoctorCheck, add_json_option
-from modhub.ops import migrate, observations
-from modhub.ops.free_space import free_bytes
-from modhub.ops.restored import refuse_unready
-from modhub.ops.start_checks import base_url_warnings, key_warnings, secret_warnings
+from modhub.plugins.declarations import DoctorCheck, add_json_option
+from modhub.plugins.workers import find_worker_problems
 from modhub.server.settings import Settings
-from modhub.workers import find_worker_problems
 
 log = logging.getLogger(__name__)
 ANSWER_SECONDS: Final = 2.0

@@ -20,7 +20,7 @@ from modhub.blobs.models import StoredBlob
 from modhub.blobs.store import Blob
 from modhub.db import Base, DatabaseLimits, Databases
 from modhub.db.database_errors import driver_reason
-from modhub.declarations import Migrations
+from modhub.plugins.declarations import Migrations
 
 # What others have in the database could not be restored by our role. plpgsql is always there, and never dumped: that
 # nothing matches would be an error.

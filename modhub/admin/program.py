@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -13,8 +13,10 @@ import transaction
 from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
-import modhub
+from modhub.admin import migrate
 from modhub.admin.command_help import as_sentence, complete_help
+from modhub.admin.restored import refuse_unready
+from modhub.admin.storage import open_store
 from modhub.audit import act_for_operator, record_nothing
 from modhub.base.errors import ApiError
 from modhub.base.ini_file import application_settings, set_up_logging
@@ -24,15 +26,15 @@ from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
 from modhub.blobs.operator_reasons import operator_sentence
 from modhub.db import Databases, database_errors, is_transient
-from modhub.declarations import Declarations
-from modhub.http.payload import encode
-from modhub.ops import migrate
-from modhub.ops.restored import refuse_unready
+from modhub.plugins.declarations import Declarations
+from modhub.web.payload import encode
 
 ABOUT: Final = (
     "What operators do from a shell. The features that INI includes bring commands: modhub-admin -c INI --help lists "
     "them all, modhub-admin -c INI COMMAND --help shows examples."
 )
+Configure = Callable[..., Configurator]
+"""Configures the application from the settings of an ini (:func:`modhub.configure`)."""
 EXIT_CODES: Final = "Exit codes: 0 done, 1 refused or something found, 2 wrong arguments or ini, 130 interrupted."
 
 
@@ -78,7 +80,7 @@ class Admin:
     @property
     def store(self) -> BlobStore:
         """The file store, for writing: its folder is created. Raises `StartRefused` if none is configured."""
-        store = modhub.open_store(self.registry, make=True)
+        store = open_store(self.registry, make=True)
         return store or self.existing_store
 
     @property
@@ -167,13 +169,16 @@ def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
     return parser
 
 
-def admin_main(argv: Sequence[str] | None = None) -> int:
-    """The console script. Exit code 0 is success, 1 a problem that the command found, 2 a usage error, 130 Ctrl-C."""
+def main(configure: Configure, argv: Sequence[str] | None = None) -> int:
+    """The console script, for an application that ``configure`` makes.
+
+    Exit code 0 is success, 1 a problem that the command found, 2 a usage error, 130 Ctrl-C.
+    """
     if argv is None:  # not in a test
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # temporary files go, as with Ctrl-C
     try:
         try:
-            return run_arguments(list(sys.argv[1:] if argv is None else argv))
+            return run_arguments(configure, list(sys.argv[1:] if argv is None else argv))
         finally:
             with _output_errors():
                 sys.stdout.flush()
@@ -188,7 +193,7 @@ def admin_main(argv: Sequence[str] | None = None) -> int:
         return print_error(f"interrupted; {str(interrupt) or 'finished work is kept'}", 128 + signal.SIGINT)
 
 
-def run_arguments(arguments: Sequence[str]) -> int:
+def run_arguments(configure: Configure, arguments: Sequence[str]) -> int:
     """Read the ini and run the command; the exit code."""
     config_parser = argparse.ArgumentParser(add_help=False)
     config_parser.add_argument("-c", "--config", metavar="INI")
@@ -203,7 +208,7 @@ def run_arguments(arguments: Sequence[str]) -> int:
             log_for_people()
     except StartRefused as error:
         return print_error(error, 2)
-    return run_reporting_errors(settings, arguments, ini)
+    return run_reporting_errors(configure, settings, arguments, ini)
 
 
 def log_for_people() -> None:
@@ -226,10 +231,10 @@ def print_usage(*, help_wanted: bool) -> int:
     return 0
 
 
-def run_reporting_errors(settings: Mapping[str, Any], arguments: Sequence[str], ini: str) -> int:
+def run_reporting_errors(configure: Configure, settings: Mapping[str, Any], arguments: Sequence[str], ini: str) -> int:
     """Run the command; whatever the operator can mend is one line, and the exit code says so."""
     try:
-        return run_command(modhub.configure(settings, makes_store=False, limits_statements=False), arguments, ini)
+        return run_command(configure(settings, makes_store=False, limits_statements=False), arguments, ini)
     except StartRefused as error:
         return print_error(error, 1)
     except ApiError as error:
@@ -271,4 +276,4 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.admin.backup")
     config.include("modhub.admin.restore")
     config.include("modhub.admin.copy_to")
-    config.include("modhub.admin.move_storage")
+    config.include("modhub.admin.storage")

@@ -1,7 +1,7 @@
 """``modhub-admin restore SRC`` and ``restored``.
 
 Files come first, then all rows at once: a restore that was killed before them leaves an empty database and some files,
-and is run again. Then follows what `modhub.ops.restored` does, without which no service starts.
+and is run again. Then follows what `modhub.admin.restored` does, without which no service starts.
 """
 
 import argparse
@@ -11,17 +11,17 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from sqlalchemy import inspect
 
+from modhub.admin import migrate
 from modhub.admin.backup import DUMP, Manifest, blob_file, check_backup
 from modhub.admin.dumps import in_one_sentence, load_database, read_dumped, refuse_unnamed
+from modhub.admin.models import Observation
+from modhub.admin.restored import is_ready, make_ready
+from modhub.base.progress import progress_bar
 from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, is_missing_folder
 from modhub.db import Databases
-from modhub.declarations import AdminCommand, add_dry_run_option
-from modhub.ops import migrate
-from modhub.ops.models import Observation
-from modhub.ops.progress import progress_bar
-from modhub.ops.restored import is_ready, make_ready
+from modhub.plugins.declarations import AdminCommand, add_dry_run_option
 
 _EXAMPLES: Final = """\
 restore --dry-run /var/backups/modhub/2026-11-22   checks the backup and the place, changes nothing

@@ -11,20 +11,18 @@ from modhub.audit.history import OwnEntry, collect_entries, read_own_entries
 from modhub.audit.recording import (
     act_for_account,
     act_for_operator,
-    act_for_request,
     acting_as_service,
     erase_account,
     erase_old,
     record,
     record_nothing,
 )
-from modhub.events import AccountDeleted, DatabaseRestored
+from modhub.plugins.events import AccountDeleted, DatabaseRestored
 
 __all__ = [
     "OwnEntry",
     "act_for_account",
     "act_for_operator",
-    "act_for_request",
     "acting_as_service",
     "find_batch",
     "read_own_entries",

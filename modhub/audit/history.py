@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from modhub.audit.models import AuditEntry
 from modhub.db.row_documents import row_documents
-from modhub.declarations import AccountData
+from modhub.plugins.declarations import AccountData
 
 
 class OwnEntry(NamedTuple):

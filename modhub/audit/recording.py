@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import select, update
@@ -14,7 +13,6 @@ from sqlalchemy.orm import Session
 
 from modhub.audit.history import by_account
 from modhub.audit.models import AuditEntry
-from modhub.base.request_ids import REQUEST_ID
 from modhub.base.security_log import log_event
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, bulk, is_transient, now
@@ -22,11 +20,6 @@ from modhub.db.unit_of_work import SERVICE, Actor, unit_of_work
 
 _MAX_ADDRESS, _MAX_NAME = 100, 200
 _ERASED: Final = {"address": None, "name": None}
-
-
-def act_for_request(session: Session, request: Any) -> None:
-    """Record the actions of this session as those of the request's caller; ``request.dbsession`` does so by itself."""
-    unit_of_work(session).find_actor = partial(_actor_of_request, request)
 
 
 def act_for_account(session: Session, account_id: int) -> None:
@@ -45,17 +38,6 @@ def record_nothing(session: Session) -> None:
 def act_for_operator(session: Session) -> None:
     """Record the actions of this session as those of the person who runs a command."""
     unit_of_work(session).find_actor = operator
-
-
-def _actor_of_request(request: Any) -> Actor:
-    """The caller as the permission of the view has identified it."""
-    caller, environ = request.caller, request.environ
-    kind, number = "nobody", ""
-    if caller.account_id is not None:
-        kind, number = "account", str(caller.account_id)
-    elif caller.key is not None:
-        kind, number = "key", caller.key
-    return Actor(kind, number, environ.get("REMOTE_ADDR") or "", "", environ.get(REQUEST_ID, ""))
 
 
 @contextmanager

@@ -23,9 +23,11 @@ from modhub.catalogue.resources import (
 from modhub.content import limits
 from modhub.db import Databases
 from modhub.db.changes import MOD, ChangeReader
-from modhub.declarations import Declarations
-from modhub.events import AccountDeleted
-from modhub.interfaces import IApi, IFileDigests, IMod, IMods, IOwnMod, IPublicMods, ISite
+from modhub.plugins.declarations import Declarations
+from modhub.plugins.events import AccountDeleted
+from modhub.plugins.moderation import IFileDigests
+from modhub.plugins.resources import IApi, IMod, IOwnMod, ISite
+from modhub.plugins.services import IMods, IPublicMods
 from modhub.web.traversal import ANY
 
 

@@ -17,9 +17,9 @@ from modhub.catalogue.read_service import CatalogueReader, ModFile, mod_file_of
 from modhub.content.limits import MB
 from modhub.content.portable_names import portable_name
 from modhub.content.text import N_
-from modhub.http.downloads import StoredFile
-from modhub.http.payload import encode
-from modhub.http.zip_files import FileOpener, ZipBody, ZipMember, zip_size
+from modhub.web.downloads import StoredFile
+from modhub.web.payload import encode
+from modhub.web.zip_files import FileOpener, ZipBody, ZipMember, zip_size
 
 MAX_ARCHIVE_MODS: Final = 200
 MAX_ARCHIVE_BYTES: Final = 500 * MB

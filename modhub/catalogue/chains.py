@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from modhub.catalogue.references import fold_guid
-from modhub.interfaces import StoredDocument
+from modhub.plugins.services import StoredDocument
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 from modhub.base.composed_body import ComposedBody, ContentChanged
 from modhub.catalogue.queries import note_of
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
-from modhub.http.payload import encode
+from modhub.web.payload import encode
 
 _CHARACTER_BYTES: Final = 4
 _ENTRY_BYTES: Final = 200

@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, selectinload
 
 from modhub.audit import record
+from modhub.base.progress import progress_bar
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row, trash_blob
@@ -22,8 +23,7 @@ from modhub.content import limits, text
 from modhub.content.folding import fold_game
 from modhub.db import now
 from modhub.db.changes import What, mark_changed
-from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
-from modhub.ops.progress import progress_bar
+from modhub.plugins.declarations import AdminCommand, add_dry_run_option, add_json_option
 
 GAMES_CHANGED: Final = "game"
 """The kind of the changes of curated games."""

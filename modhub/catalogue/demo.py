@@ -19,7 +19,7 @@ from modhub.catalogue.samples import ABSENT, SAMPLE_AUTHORS, SAMPLE_FILES, SAMPL
 from modhub.catalogue.uploads import AssetUpload
 from modhub.content import limits
 from modhub.content.folding import fold_game
-from modhub.interfaces import IDemoAccounts
+from modhub.plugins.services import IDemoAccounts
 
 FIRST_ACCOUNT = 900_000_001
 """The first account number of the sample authors if no feature provides accounts."""

@@ -1,14 +1,14 @@
-"""Tells features that a download began (:class:`modhub.events.DownloadStarted`)."""
+"""Tells features that a download began (:class:`modhub.plugins.events.DownloadStarted`)."""
 
 from typing import Final
 
 from pyramid.response import Response
 
+from modhub.base.peers import peer_of_address
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.read_service import ModFile
-from modhub.events import DownloadStarted
-from modhub.http.request import Request
-from modhub.server.peers import peer_of_address
+from modhub.plugins.events import DownloadStarted
+from modhub.web.request import Request
 
 _SENDS_CONTENT: Final = frozenset({200, 206})
 

@@ -13,7 +13,7 @@ from modhub.blobs.models import trash_blob
 from modhub.catalogue.models import Asset, Evidence, KeptFile, Mod, Note, ReservedVersion
 from modhub.catalogue.response_schemas import mod_document, note_document
 from modhub.db import Databases, bulk, now
-from modhub.http.payload import encode
+from modhub.web.payload import encode
 
 EVIDENCE_SECONDS: Final = 3600.0
 """How often old evidence is deleted."""

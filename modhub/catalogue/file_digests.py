@@ -1,4 +1,4 @@
-"""Where a file is, by its digest: the service :class:`modhub.interfaces.IFileDigests`."""
+"""Where a file is, by its digest: the service :class:`modhub.plugins.moderation.IFileDigests`."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -10,13 +10,13 @@ from modhub.blobs.models import StoredBlob
 from modhub.blobs.naming import BlobNames
 from modhub.catalogue.models import Asset, AssetKind, KeptFile, Note, ReservedVersion
 from modhub.db import bulk
-from modhub.interfaces import FileUse
+from modhub.plugins.moderation import FileUse
 
 FORMER = "former"
 
 
 class FileDigests:
-    """See :class:`modhub.interfaces.IFileDigests`. ``sources`` say what the files of other features are."""
+    """See :class:`modhub.plugins.moderation.IFileDigests`. ``sources`` say what the files of other features are."""
 
     def __init__(self, sources: Mapping[str, BlobNames]) -> None:
         self._sources = sources

@@ -6,7 +6,7 @@ from typing import Final
 from zope.interface import implementer
 
 from modhub.base.operations import Parameter
-from modhub.interfaces import IAsset, IFiles, IGameIcon, IGameIcons, IPicture, IPictures
+from modhub.plugins.resources import IAsset, IFiles, IGameIcon, IGameIcons, IPicture, IPictures
 from modhub.web.traversal import Resource
 
 _PICTURE_NAME: Final = re.compile(r"[0-9]{1,4}-[0-9a-f]{1,64}\.(?:jpg|webp)")

@@ -12,7 +12,7 @@ from modhub.base.settings import StartRefused
 from modhub.catalogue import moderation
 from modhub.catalogue.models import Mod
 from modhub.db import now
-from modhub.events import ModsHidden
+from modhub.plugins.events import ModsHidden
 
 HIDDEN_TOGETHER: Final = "mods hidden"
 """The action of the entry for several mods."""

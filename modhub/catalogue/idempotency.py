@@ -19,7 +19,7 @@ from modhub.base.errors import busy, conflict, invalid
 from modhub.base.service_registry import find_service
 from modhub.catalogue.models import IdempotencyKey, Mod
 from modhub.db import Databases, bulk, now, to_micros
-from modhub.http.payload import encode
+from modhub.web.payload import encode
 
 KEPT_FOR: Final = timedelta(hours=24)
 KEY_EXPIRY_SECONDS: Final = 600.0

@@ -1,4 +1,4 @@
-"""Notify subscribers about mods, in the transaction of the change (`modhub.events`, ADR 018)."""
+"""Notify subscribers about mods, in the transaction of the change (`modhub.plugins.events`, ADR 018)."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,8 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_optional_service
 from modhub.db.unit_of_work import unit_of_work
-from modhub.declarations import Declarations
-from modhub.events import ModChanged, ModPublished, ModsDeleted, StorageRequested, VersionUploaded
+from modhub.plugins.declarations import Declarations
+from modhub.plugins.events import ModChanged, ModPublished, ModsDeleted, StorageRequested, VersionUploaded
 
 
 def notify_published(session: Session, mod_id: int) -> None:

@@ -1,4 +1,4 @@
-"""Lookup of mods for features: the service :class:`modhub.interfaces.IMods`."""
+"""Lookup of mods for features: the service :class:`modhub.plugins.services.IMods`."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -15,7 +15,7 @@ from modhub.catalogue.public_copies import IS_PUBLIC
 from modhub.catalogue.services import lock_owner
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db import bulk
-from modhub.interfaces import AccountUse, ModSummary
+from modhub.plugins.services import AccountUse, ModSummary
 
 _LAST_ID: Final = 2**63 - 1
 _SUMMARY: Final = (Mod.id, Mod.guid, Mod.title, Mod.owner, IS_PUBLIC, Mod.version, Mod.hidden_at.is_not(None))
@@ -38,7 +38,7 @@ def _account_use(row: Any) -> AccountUse:
 
 
 class ModLookup:
-    """See :class:`modhub.interfaces.IMods`."""
+    """See :class:`modhub.plugins.services.IMods`."""
 
     def get_mods(self, session: Session, mod_ids: Collection[int]) -> dict[int, ModSummary]:
         """Return the mods that exist, in one statement."""

@@ -18,7 +18,7 @@ from modhub.content.folding import fold_search, search_words
 from modhub.content.markup import to_text
 from modhub.db import iso
 from modhub.db.bulk import BATCH
-from modhub.interfaces import IProfiles
+from modhub.plugins.services import IProfiles
 
 STATES: Final = {
     "draft": and_(not_(Mod.published), Mod.hidden_at.is_(None)),

@@ -1,4 +1,4 @@
-"""What moderators decide about mods: the service :class:`modhub.interfaces.IModeration`."""
+"""What moderators decide about mods: the service :class:`modhub.plugins.moderation.IModeration`."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -16,12 +16,12 @@ from modhub.catalogue.evidence import keep_evidence
 from modhub.catalogue.models import Asset, AssetKind, KeptFile, Note, ReservedVersion
 from modhub.catalogue.services import erase_mods
 from modhub.db import bulk
-from modhub.declarations import Declarations, RemovablePart
-from modhub.interfaces import FileRecord, IModeration
+from modhub.plugins.declarations import Declarations, RemovablePart
+from modhub.plugins.moderation import FileRecord, IModeration
 
 
 class Moderation:
-    """See :class:`modhub.interfaces.IModeration`."""
+    """See :class:`modhub.plugins.moderation.IModeration`."""
 
     def __init__(self, parts: Mapping[str, RemovablePart]) -> None:
         self.parts = parts

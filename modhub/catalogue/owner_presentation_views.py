@@ -26,10 +26,11 @@ from modhub.catalogue.response_schemas import (
     note_document,
 )
 from modhub.catalogue.successors import SupersededDocument, change_successor, find_successor
-from modhub.http.payload import read_json
-from modhub.http.request import Request
-from modhub.interfaces import IMod, IMods, ModSummary
+from modhub.plugins.resources import IMod
+from modhub.plugins.services import IMods, ModSummary
 from modhub.ui.template_helpers import PageHelpers
+from modhub.web.payload import read_json
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import api
 

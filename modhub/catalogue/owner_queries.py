@@ -17,7 +17,7 @@ from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import NoteDocument, is_image_type, note_document
 from modhub.catalogue.written_texts import written_source
-from modhub.http.downloads import StoredFile
+from modhub.web.downloads import StoredFile
 
 WORKSHOP_PAGE_SIZE: Final = 20
 """Mods per page of the workshop."""

@@ -28,11 +28,11 @@ from modhub.catalogue.response_schemas import (
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, AssetUpload
 from modhub.content import text
 from modhub.content.limits import JSON_BODY
-from modhub.events import UploadStarted
-from modhub.http.payload import decode_in_turn, query, read_body, read_json
-from modhub.http.request import Request
-from modhub.http.uploads import receive_upload
-from modhub.interfaces import IAsset, ICatalogue, IImages, IMod, INote, IVotes
+from modhub.plugins.events import UploadStarted
+from modhub.plugins.resources import IAsset, ICatalogue, IImages, IMod, INote, IVotes
+from modhub.web.payload import decode_in_turn, query, read_body, read_json
+from modhub.web.request import Request
+from modhub.web.uploads import receive_upload
 from modhub.web.views import api
 
 

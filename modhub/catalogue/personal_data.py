@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, DescriptionSource, Mod, Note, NoteSource, Successor, Vote
 from modhub.db.row_documents import row_documents
-from modhub.declarations import AccountData
+from modhub.plugins.declarations import AccountData
 
 _MOD = (
     Mod.id,

@@ -11,9 +11,9 @@ from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.written_texts import write_text
 from modhub.content import limits
 from modhub.content.markup import clean
-from modhub.http.payload import read_json
-from modhub.http.request import Request
-from modhub.interfaces import IMod
+from modhub.plugins.resources import IMod
+from modhub.web.payload import read_json
+from modhub.web.request import Request
 from modhub.web.views import api
 
 _LIMITS: Final = {"description": limits.DESCRIPTION, "changelog": limits.NOTE}

@@ -30,7 +30,7 @@ from modhub.catalogue.response_schemas import file_links, mod_document
 from modhub.content.folding import fold_game, fold_search
 from modhub.db import bulk, changes
 from modhub.db.unit_of_work import unit_of_work
-from modhub.http.payload import encode
+from modhub.web.payload import encode
 
 PUBLISHED: Final = "published mods"
 IS_PUBLIC: Final = and_(Mod.published, Mod.hidden_at.is_(None))

@@ -1,4 +1,4 @@
-"""Published mods by GUID, many at once: the service :class:`modhub.interfaces.IPublicMods`."""
+"""Published mods by GUID, many at once: the service :class:`modhub.plugins.services.IPublicMods`."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -15,9 +15,9 @@ from modhub.catalogue.queries import note_of
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.response_schemas import code_digest
 from modhub.db.raw_queries import RawQueryExecutor, Row
-from modhub.http.payload import encode
-from modhub.http.responses import MAX_COMPOSITIONS
-from modhub.interfaces import PublicFile, PublicNote, RelatedMod, StoredDocument
+from modhub.plugins.services import PublicFile, PublicNote, RelatedMod, StoredDocument
+from modhub.web.payload import encode
+from modhub.web.responses import MAX_COMPOSITIONS
 
 
 class _RelatedFile(msgspec.Struct, gc=False):
@@ -44,7 +44,7 @@ _NOTES_CHARACTERS: Final = 500_000
 
 
 class PublicLookup:
-    """See :class:`modhub.interfaces.IPublicMods`; one per application."""
+    """See :class:`modhub.plugins.services.IPublicMods`; one per application."""
 
     def __init__(self, executor: RawQueryExecutor, mods: CatalogueReader) -> None:
         self._executor = executor

@@ -14,12 +14,12 @@ from modhub.catalogue.read_service import CatalogueReader, ListParams, ModFile
 from modhub.catalogue.resources import ModChild, ModResource, VotesResource
 from modhub.catalogue.response_schemas import CaptionsDocument, GamesDocument, VotesDocument
 from modhub.content import limits, text
-from modhub.declarations import API_SORTS
-from modhub.http.downloads import file_response
-from modhub.http.payload import encode, query
-from modhub.http.request import Request
-from modhub.http.responses import composed_json, public_json
-from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPicture, IVotes
+from modhub.plugins.declarations import API_SORTS
+from modhub.plugins.resources import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPicture, IVotes
+from modhub.web.downloads import file_response
+from modhub.web.payload import encode, query
+from modhub.web.request import Request
+from modhub.web.responses import composed_json, public_json
 from modhub.web.views import OPEN, api, page
 
 _DIGITS = 9

@@ -24,7 +24,7 @@ from modhub.catalogue.pictures.models import PictureFile
 from modhub.catalogue.response_schemas import NoteDocument, is_image_type
 from modhub.db import from_micros, iso
 from modhub.db.raw_queries import Row
-from modhub.http.downloads import StoredFile
+from modhub.web.downloads import StoredFile
 
 AnySelect = Select[*tuple[Any, ...]]
 

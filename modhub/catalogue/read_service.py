@@ -18,8 +18,8 @@ from modhub.catalogue.successors import SupersededDocument, successor_document, 
 from modhub.content import limits
 from modhub.content.folding import fold_game, fold_search, search_words
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
-from modhub.declarations import Declarations
-from modhub.http.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
+from modhub.plugins.declarations import Declarations
+from modhub.web.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
 
 ListStatement = Callable[[ListVariant], AnySelect]
 
@@ -34,7 +34,7 @@ class ListParams:
     page: int = 1
     size: int = limits.PAGE_SIZE
     filters: tuple[tuple[str, str], ...] = ()
-    """Of pages alone: the names of features' filters (:class:`modhub.declarations.PageFilter`) with their values."""
+    """Of pages alone: the names of features' filters (`PageFilter`) with their values."""
     front: bool = False
     """Whether it is a row of the front, without the mods that features leave out there; ``total`` counts them."""
 

@@ -19,7 +19,7 @@ from modhub.catalogue.response_schemas import NoteDocument, mod_document
 from modhub.content import limits
 from modhub.content.folding import fold_game
 from modhub.content.markup import to_text
-from modhub.interfaces import IPublicMods
+from modhub.plugins.services import IPublicMods
 
 MAX_ROUNDS: Final = 10
 """How often a chain may lead from the caller's drafts to published mods and back."""

@@ -16,8 +16,9 @@ from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument, RehearsedSucc
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.response_schemas import ModDocument
 from modhub.catalogue.successors import read_successor
-from modhub.http.request import Request
-from modhub.interfaces import IMine, IMod, IOwnMod, IPublicMods
+from modhub.plugins.resources import IMine, IMod, IOwnMod
+from modhub.plugins.services import IPublicMods
+from modhub.web.request import Request
 from modhub.web.views import api, page
 
 

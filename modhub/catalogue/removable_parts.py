@@ -1,7 +1,7 @@
 """What moderators can take out of a mod and put back: an image, a changelog entry, the description.
 
 What was removed is in no table that readers or the owner see. Moderation keeps its text, the core its file and the
-version that it used. Functions over a session, as :class:`modhub.declarations.RemovablePart` has them.
+version that it used. Functions over a session, as :class:`modhub.plugins.declarations.RemovablePart` has them.
 """
 
 from collections.abc import Mapping

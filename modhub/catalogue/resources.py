@@ -16,22 +16,9 @@ from modhub.catalogue.queries import (
     published_by_statement,
     votes_statement,
 )
-from modhub.interfaces import (
-    IAsset,
-    IAuthor,
-    ICatalogue,
-    IImages,
-    IMine,
-    IMod,
-    INote,
-    INotes,
-    IOwnMod,
-    IProfiles,
-    IVotes,
-    ModSelection,
-    Profile,
-)
-from modhub.security.credentials import MACHINE_KEY_REALM
+from modhub.plugins.resources import IAsset, IAuthor, ICatalogue, IImages, IMine, IMod, INote, INotes, IOwnMod, IVotes
+from modhub.plugins.security import MACHINE_KEY_REALM
+from modhub.plugins.services import IProfiles, ModSelection, Profile
 from modhub.web.traversal import OwnedResource, Resource
 
 _NO_ID = -1

@@ -42,8 +42,8 @@ from modhub.catalogue.request_schemas import CleanedMod, CleanedNote
 from modhub.catalogue.written_texts import WrittenText, keep_source
 from modhub.db import bulk, iso, now
 from modhub.db.unit_of_work import unit_of_work
-from modhub.http.conditions import if_match_names
-from modhub.interfaces import IAccounts
+from modhub.plugins.services import IAccounts
+from modhub.web.conditions import if_match_names
 
 _UNIT = timedelta(microseconds=1)
 

@@ -11,8 +11,8 @@ from modhub.base.composed_body import ComposedBody, ContentChanged
 from modhub.catalogue import document_queries
 from modhub.catalogue.chains import InstallChain, install_order
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
-from modhub.http.payload import encode
-from modhub.interfaces import StoredDocument
+from modhub.plugins.services import StoredDocument
+from modhub.web.payload import encode
 
 _SHAPE: Final = 1
 """To be raised when `compose_chain` puts documents together in another way: the same states are other bytes then."""

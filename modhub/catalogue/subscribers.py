@@ -7,7 +7,7 @@ from modhub.audit import record
 from modhub.catalogue.models import Mod, Vote
 from modhub.catalogue.services import erase_mods
 from modhub.catalogue.voting import withdraw_votes
-from modhub.events import AccountDeleted
+from modhub.plugins.events import AccountDeleted
 
 
 def delete_mods_of_account(event: AccountDeleted) -> None:

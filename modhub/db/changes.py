@@ -48,7 +48,7 @@ class Generation(Base):
     serial: Mapped[int] = mapped_column(BigInteger)
     feed: Mapped[str] = mapped_column(String(32))
     timeline: Mapped[str] = mapped_column(String(40), server_default="")
-    """PostgreSQL's timeline that the feed belongs to (`modhub.ops.timelines`); empty while it is not known yet."""
+    """PostgreSQL's timeline that the feed belongs to (`modhub.admin.timelines`); empty while it is not known yet."""
 
 
 class PublicChange(Base):

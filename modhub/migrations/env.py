@@ -1,4 +1,4 @@
-"""Alembic's environment for every package: the live connection and the package come from :mod:`modhub.ops.migrate`."""
+"""Alembic's environment for every package; :mod:`modhub.admin.migrate` passes the live connection and the package."""
 
 from alembic import context
 

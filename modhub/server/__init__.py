@@ -12,12 +12,12 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from modhub.base.body_rules import BodyRule, BodyRules, IBodyRules
 from modhub.base.ini_file import refuse_unreadable
 from modhub.base.optional_calls import hide_process
 from modhub.base.settings import StartRefused
-from modhub.events import ApplicationStopped
+from modhub.plugins.events import ApplicationStopped
 from modhub.server.loop import Server
-from modhub.server.rules import BodyRule, BodyRules, IBodyRules
 from modhub.server.settings import Settings
 from modhub.server.systemd import notify_systemd_ready
 

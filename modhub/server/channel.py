@@ -7,10 +7,10 @@ from typing import Any
 
 from waitress.channel import ClientDisconnected
 
+from modhub.base.peers import peer_of_address
 from modhub.server.deadlines import DeadlineMixin
 from modhub.server.forwarded import forwarded_caller
 from modhub.server.parser import Parser
-from modhub.server.peers import peer_of_address
 from modhub.server.protocol_errors import busy_error
 from modhub.server.sending import SendingChannel
 from modhub.server.tasks import AppTask, ProtocolErrorTask
@@ -258,7 +258,7 @@ class Channel(DeadlineMixin, SendingChannel):
             self.adj.response_budget.release(self)
 
     def reserve_response(self, size: int) -> bool:
-        """See `modhub.server.rules.RESERVE_RESPONSE`."""
+        """See `modhub.base.body_rules.RESERVE_RESPONSE`."""
         return self.adj.response_budget.reserve(self, size)
 
     def cancel(self) -> None:

@@ -17,9 +17,9 @@ from typing import Any, Final
 from waitress.adjustments import Adjustments
 from waitress.proxy_headers import PROXY_HEADERS, MalformedProxyHeader, clear_untrusted_headers, parse_proxy_headers
 
+from modhub.base.body_rules import NOT_FORWARDED
 from modhub.base.repeated_lines import log_sometimes
 from modhub.server.protocol_errors import malformed_request
-from modhub.server.rules import NOT_FORWARDED
 
 WARN_AGAIN_SECONDS = 3600
 _HEADERS_OF_PROXIES = (*PROXY_HEADERS, "VIA", "X_REAL_IP", "X_CLIENT_IP", "TRUE_CLIENT_IP", "CF_CONNECTING_IP")

@@ -9,11 +9,11 @@ from urllib.parse import unquote_to_bytes
 from waitress.parser import HTTPRequestParser
 from waitress.receiver import FixedStreamReceiver
 
+from modhub.base.body_rules import PROBE_ABOVE_BYTES, BodyRule
 from modhub.base.repeated_lines import log_alarm, log_sometimes
 from modhub.server.chunked import ChunkedBody
 from modhub.server.head import BARE_LINE_END, Head, body_length, parse_head
 from modhub.server.protocol_errors import ProtocolError, malformed_request
-from modhub.server.rules import PROBE_ABOVE_BYTES, BodyRule
 from modhub.server.spool import SpooledBody, SpoolFull
 
 logger = logging.getLogger("modhub.server")

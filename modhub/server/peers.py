@@ -12,10 +12,10 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Iterator
-from ipaddress import IPv6Address, IPv6Network, ip_address
 from operator import itemgetter
 from typing import Final
 
+from modhub.base.peers import peer_of_address
 from modhub.server.deadlines import DeadlineMixin
 from modhub.server.settings import Settings
 
@@ -32,17 +32,6 @@ SLOT_HOLDER: Final = "slot_holder"
 LONG_WAITING: Final = "long_waiting"
 
 logger = logging.getLogger("modhub.server")
-
-
-def peer_of_address(address: str) -> str:
-    """The peer of an address: its IPv4 address or IPv6 /64; anything else is returned as it is."""
-    try:
-        parsed = ip_address(address.partition("%")[0].strip("[]"))
-    except ValueError:
-        return address
-    if not isinstance(parsed, IPv6Address):
-        return str(parsed)
-    return str(parsed.ipv4_mapped or IPv6Network((int(parsed) >> 64 << 64, 64)))
 
 
 class Group:

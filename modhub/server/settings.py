@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Final
 
 from waitress.adjustments import Adjustments, asbool
 
+from modhub.base.body_rules import DEFAULT_LIMIT, BodyRule, IBodyRules
 from modhub.base.metrics import LIMITS_HIT
 from modhub.base.optional_calls import optional_call
 from modhub.base.repeated_lines import log_sometimes
 from modhub.server.forwarded import UntrustedProxyWarning
 from modhub.server.response_budget import ResponseBudget
-from modhub.server.rules import DEFAULT_LIMIT, BodyRule, IBodyRules
 from modhub.server.spool import Spool
 
 MAX_FILES = 65536

@@ -5,9 +5,9 @@ from typing import Any, Final
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import build_http_date
 
+from modhub.base.body_rules import RESERVE_RESPONSE
 from modhub.base.metrics import LIMITS_HIT
 from modhub.server.protocol_errors import ProtocolError, server_failure
-from modhub.server.rules import RESERVE_RESPONSE
 
 JOINED_BYTES = 65536
 LIMIT_NAMES: Final = {408: "request_time", 431: "head_bytes", 503: "connections"}

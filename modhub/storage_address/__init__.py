@@ -1,6 +1,6 @@
 """The address that the file-storage machine reports for itself (C-ADDR-1; C-ADDR-3).
 
-Stored in the database, so that every process follows a change; available as :class:`modhub.interfaces.IStorageAddress`.
+Stored in the database, so that every process follows a change; available as `IStorageAddress`.
 A report causes no outgoing request: the address is only stored.
 """
 
@@ -9,7 +9,8 @@ from pyramid.config import Configurator
 from modhub.base.service_registry import find_service
 from modhub.content import limits
 from modhub.db import Databases
-from modhub.interfaces import ICatalogue, IStorageAddress
+from modhub.plugins.resources import ICatalogue
+from modhub.plugins.services import IStorageAddress
 from modhub.storage_address.read_service import CurrentAddress
 from modhub.storage_address.resources import IStorage, StorageAddressResource, StorageResource
 

@@ -4,7 +4,7 @@ from pyramid.authorization import Allow
 from zope.interface import Interface, implementer
 
 from modhub.base.identity import CredentialKind, Permission
-from modhub.security.credentials import ADDRESS_KEY_REALM
+from modhub.plugins.security import ADDRESS_KEY_REALM
 from modhub.web.traversal import Resource
 
 

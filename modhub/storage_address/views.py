@@ -5,12 +5,12 @@ from typing import Any
 from modhub.base.errors import invalid
 from modhub.base.operations import Operation, Refusal
 from modhub.content.origins import parse_origin
-from modhub.http.payload import read_json
-from modhub.http.request import Request
 from modhub.storage_address.request_schemas import AddressReport
 from modhub.storage_address.resources import IAddress, StoragePermission
 from modhub.storage_address.response_schemas import AddressDocument
 from modhub.storage_address.services import store_reported_address
+from modhub.web.payload import read_json
+from modhub.web.request import Request
 from modhub.web.views import api
 
 

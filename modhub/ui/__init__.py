@@ -7,7 +7,6 @@ have ``ui`` (:class:`modhub.ui.template_helpers.PageHelpers`), ``_`` and ``ngett
 from pyramid.config import Configurator
 from pyramid.events import BeforeRender
 
-from modhub.http.request import API_PREFIXES
 from modhub.ui import (
     documentation,
     form_recovery,
@@ -21,6 +20,7 @@ from modhub.ui import (
     static_files,
     template_helpers,
 )
+from modhub.web.request import API_PREFIXES
 
 __all__ = ["includeme"]
 

@@ -10,8 +10,8 @@ from typing import Final
 from pyramid.response import Response
 
 from modhub.db import iso
-from modhub.http.request import Request
 from modhub.ui.xml_responses import xml_response
+from modhub.web.request import Request
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"
 EPOCH: Final = "1970-01-01T00:00:00Z"

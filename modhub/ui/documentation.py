@@ -16,17 +16,17 @@ from markupsafe import Markup
 from pyramid.config import Configurator
 from pyramid.renderers import render
 
+from modhub.base.body_rules import PROBE_ABOVE_BYTES
 from modhub.base.service_registry import find_service
 from modhub.content import limits
-from modhub.declarations import Declarations
-from modhub.http.headers import ALLOWED_HEADERS, EXPOSED
-from modhub.http.request import Request
-from modhub.interfaces import ISite
+from modhub.plugins.declarations import Declarations
+from modhub.plugins.resources import ISite
 from modhub.server.head import MAX_HEADER_LINES
-from modhub.server.rules import PROBE_ABOVE_BYTES
 from modhub.server.settings import Settings
 from modhub.ui.reference_tables import ReferenceTables
 from modhub.ui.template_helpers import PageHelpers
+from modhub.web.headers import ALLOWED_HEADERS, EXPOSED
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 PLACE: Final = "documentation"

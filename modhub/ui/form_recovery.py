@@ -17,11 +17,11 @@ from pyramid.viewderivers import INGRESS
 
 from modhub.base.errors import ApiError
 from modhub.base.identity import CredentialKind, CredentialPolicy
-from modhub.http.payload import LIMIT_EXCEEDED, STATE, encode
-from modhub.http.request import Request
 from modhub.ui.forms import expired_form, is_same_origin, is_urlencoded, set_error_status
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import LIMIT_EXCEEDED, STATE, encode
+from modhub.web.request import Request
 
 RESUBMIT_TEMPLATE: Final = "modhub:templates/again.jinja2"
 RecoverableView = Callable[[Any, Request], Any]

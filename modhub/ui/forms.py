@@ -19,10 +19,10 @@ from modhub.base.errors import ApiError
 from modhub.base.repeated_lines import log_sometimes
 from modhub.content.limits import JSON_BODY
 from modhub.content.text import N_
-from modhub.http.forms import URLENCODED, media_type_of
-from modhub.http.own_cookies import is_https, own_cookie_name
-from modhub.http.request import SAFE_METHODS, Request
 from modhub.web.error_views import render_error
+from modhub.web.forms import URLENCODED, media_type_of
+from modhub.web.own_cookies import is_https, own_cookie_name
+from modhub.web.request import SAFE_METHODS, Request
 
 log = logging.getLogger(__name__)
 CSRF_FIELD: Final = "csrf_token"

@@ -28,7 +28,7 @@ from pyramid.interfaces import ILocalizer, ITranslationDirectories
 from webob.acceptparse import create_accept_language_header
 
 from modhub.base.service_registry import find_service
-from modhub.http.own_cookies import own_cookie
+from modhub.web.own_cookies import own_cookie
 
 ENGLISH: Final = "en"
 LANGUAGE_COOKIE: Final = "modhub-language"

@@ -9,9 +9,9 @@ from msgspec import Struct
 from pyramid.response import Response
 
 from modhub.db import iso
-from modhub.http.request import Request
-from modhub.http.responses import public_response
 from modhub.ui.atom import AtomEntry
+from modhub.web.request import Request
+from modhub.web.responses import public_response
 
 JSON_FEED_TYPE: Final = "application/feed+json"
 _VERSION: Final = "https://jsonfeed.org/version/1.1"

@@ -7,10 +7,10 @@ stream of the file for :func:`modhub.blobs.stage`.
 from typing import Final
 
 from modhub.base.errors import invalid, too_large
-from modhub.http.forms import MultipartReader, boundary_of, decode_field
-from modhub.http.payload import LIMIT_EXCEEDED, body_stream
-from modhub.http.request import Request
 from modhub.ui.forms import CSRF_FIELD, check_token
+from modhub.web.forms import MultipartReader, boundary_of, decode_field
+from modhub.web.payload import LIMIT_EXCEEDED, body_stream
+from modhub.web.request import Request
 
 HEAD_BYTES: Final = 1024
 FIELD: Final = 32 * 1024

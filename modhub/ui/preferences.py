@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
-from modhub.http.own_cookies import own_cookie, set_own_cookie
-from modhub.http.request import Request
-from modhub.interfaces import ISite
+from modhub.plugins.resources import ISite
 from modhub.ui.i18n import LANGUAGE_COOKIE, Catalogs
 from modhub.ui.xml_responses import Redirect, previous_page
+from modhub.web.own_cookies import own_cookie, set_own_cookie
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 THEME_COOKIE: Final = "modhub-theme"

@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from modhub.base.operations import RANGED_FILE, FileBody, Parameter
 from modhub.content.markdown_tables import fill_tables
-from modhub.http.request import Request
 from modhub.web.openapi_parts import PARAMETER_TYPES
 from modhub.web.openapi_refusals import listed_refusals
 from modhub.web.openapi_schemas import name_of, schema_of, schemas_of
+from modhub.web.request import Request
 from modhub.web.served_operations import find_operations
 
 _MARKDOWN: Final = fill_tables(MarkdownIt("commonmark", {"html": False}))

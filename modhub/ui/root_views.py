@@ -4,13 +4,13 @@ from typing import Any
 
 from pyramid.response import Response
 
-from modhub.declarations import Declarations
-from modhub.http.downloads import A_DAY
-from modhub.http.payload import encode
-from modhub.http.request import Request
-from modhub.interfaces import IRoot
+from modhub.plugins.declarations import Declarations
+from modhub.plugins.resources import IRoot
 from modhub.ui.static_files import StaticFiles, static_response
 from modhub.ui.xml_responses import Redirect
+from modhub.web.downloads import A_DAY
+from modhub.web.payload import encode
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 THEME_COLOR = "#0d3336"

@@ -8,9 +8,9 @@ from pyramid.response import Response
 from zope.interface import implementer
 
 from modhub.db import now
-from modhub.http.downloads import A_DAY
-from modhub.http.request import Request
-from modhub.interfaces import IRoot, IWellKnown
+from modhub.plugins.resources import IRoot, IWellKnown
+from modhub.web.downloads import A_DAY
+from modhub.web.request import Request
 from modhub.web.traversal import Resource
 from modhub.web.views import OPEN, page
 

@@ -15,10 +15,10 @@ from pyramid.response import Response
 
 from modhub.base.errors import not_found
 from modhub.base.service_registry import find_service
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import IRoot
+from modhub.plugins.resources import IRoot
 from modhub.ui.xml_responses import xml_response
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 PART: Final = 250

@@ -21,9 +21,9 @@ from zope.interface import implementer
 
 from modhub.base.errors import not_found
 from modhub.base.service_registry import find_service
-from modhub.http.downloads import IMMUTABLE
-from modhub.http.request import Request
-from modhub.interfaces import IResource, IRoot
+from modhub.plugins.resources import IResource, IRoot
+from modhub.web.downloads import IMMUTABLE
+from modhub.web.request import Request
 from modhub.web.traversal import Resource
 from modhub.web.views import OPEN, page
 

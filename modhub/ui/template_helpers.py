@@ -11,10 +11,8 @@ from pyramid.csrf import get_csrf_token
 
 from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
-from modhub.declarations import Declarations
-from modhub.http.headers import HAS_TOKEN, NONCE
-from modhub.http.request import Request
-from modhub.interfaces import ISite
+from modhub.plugins.declarations import Declarations
+from modhub.plugins.resources import ISite
 from modhub.ui.formatting import Formatter, format_age, parse_timestamp
 from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.i18n import Catalogs, Translations
@@ -22,6 +20,8 @@ from modhub.ui.preferences import chosen_theme
 from modhub.ui.share_images import ShareImage, site_image
 from modhub.ui.site_settings import site_links
 from modhub.ui.static_files import StaticFiles
+from modhub.web.headers import HAS_TOKEN, NONCE
+from modhub.web.request import Request
 
 
 class PageHelpers(Formatter):

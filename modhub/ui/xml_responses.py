@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pyramid.response import Response
 
-from modhub.http.responses import PublicResponse, public_response
+from modhub.web.responses import PublicResponse, public_response
 
 _PATH: Final = re.compile(r"/(?!/)[\x21-\x5b\x5d-\x7e]*")
 _HOME: Final = "/Modhub"

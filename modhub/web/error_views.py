@@ -21,9 +21,9 @@ from modhub.base.request_ids import REQUEST_ID
 from modhub.base.system_faults import is_system_fault
 from modhub.content.text import N_
 from modhub.db import Databases, database_errors, is_transient
-from modhub.http.payload import encode
-from modhub.http.request import Request
-from modhub.security.policy import Blocked
+from modhub.plugins.security import Blocked
+from modhub.web.payload import encode
+from modhub.web.request import Request
 from modhub.web.views import allowed_methods
 
 log = logging.getLogger(__name__)

@@ -14,10 +14,10 @@ from pyramid.router import default_execution_policy
 from pyramid_retry import RetryableExecutionPolicy
 
 from modhub.base.request_ids import REQUEST_ID, current_request_id
-from modhub.http.access_log import log_request
-from modhub.http.headers import make_header_rules
-from modhub.http.request import SAFE_METHODS
+from modhub.web.access_log import log_request
 from modhub.web.error_views import internal_error_view
+from modhub.web.headers import make_header_rules
+from modhub.web.request import SAFE_METHODS
 
 # Names, because the annotations of inner functions are evaluated in each request.
 _Environ = dict[str, Any]

@@ -13,15 +13,15 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.base.operations import Operation
-from modhub.declarations import Declarations
-from modhub.http.payload import encode
-from modhub.http.request import Request
-from modhub.http.responses import public_json
-from modhub.interfaces import IApi
+from modhub.plugins.declarations import Declarations
+from modhub.plugins.resources import IApi
 from modhub.web.clauses import read_clauses
 from modhub.web.openapi_parts import SECURITY_SCHEMES, describe_operation
 from modhub.web.openapi_refusals import shared_responses
 from modhub.web.openapi_schemas import schemas_of
+from modhub.web.payload import encode
+from modhub.web.request import Request
+from modhub.web.responses import public_json
 from modhub.web.served_operations import find_operations
 from modhub.web.views import OPEN, api
 

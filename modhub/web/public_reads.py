@@ -19,13 +19,13 @@ from modhub.base.public_cache import PublicCache
 from modhub.base.request_ids import REQUEST_ID
 from modhub.base.service_registry import find_service
 from modhub.db.changes import ChangeReader
-from modhub.http.compression import accepts_gzip, compress, is_for_everybody
-from modhub.http.conditions import identity_etag, named_etag
-from modhub.http.headers import NONCE, HeaderRules, headers_of_304, make_header_rules
-from modhub.http.request import Request
-from modhub.http.response_files import LARGE, reserve_response
-from modhub.http.responses import PublicResponse
+from modhub.web.compression import accepts_gzip, compress, is_for_everybody
+from modhub.web.conditions import identity_etag, named_etag
 from modhub.web.error_views import render_error
+from modhub.web.headers import NONCE, HeaderRules, headers_of_304, make_header_rules
+from modhub.web.request import Request
+from modhub.web.response_files import LARGE, reserve_response
+from modhub.web.responses import PublicResponse
 
 _SAFE_READS: Final = frozenset({"GET", "HEAD"})
 _OVERHEAD: Final = 4_000

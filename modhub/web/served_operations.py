@@ -9,8 +9,8 @@ from zope.interface.interfaces import IInterface
 from modhub.base.identity import CredentialKind, Permission
 from modhub.base.operations import Operation, Parameter
 from modhub.base.service_registry import find_service
-from modhub.declarations import Declarations
-from modhub.http.request import Request, is_api_path
+from modhub.plugins.declarations import Declarations
+from modhub.web.request import Request, is_api_path
 from modhub.web.traversal import ANY, Resource, root_factory
 
 _ANY_NAME: Final = "1"

@@ -23,9 +23,9 @@ from zope.interface import implementedBy, implementer
 from modhub.base.identity import Permission, principal_for_account
 from modhub.base.operations import Parameter
 from modhub.base.service_registry import find_service
-from modhub.declarations import Declarations
-from modhub.http.request import Request
-from modhub.interfaces import IApi, IResource, IRoot, ISite
+from modhub.plugins.declarations import Declarations
+from modhub.plugins.resources import IApi, IResource, IRoot, ISite
+from modhub.web.request import Request
 
 Acl = list[tuple[str, str, Any]]
 ANY = "*"

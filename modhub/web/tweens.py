@@ -8,11 +8,11 @@ from urllib.parse import quote, unquote_to_bytes
 from pyramid.config import Configurator
 from pyramid.response import Response
 
+from modhub.base.body_rules import IBodyRules
 from modhub.base.errors import ApiError, invalid
-from modhub.http.headers import make_header_rules
-from modhub.http.request import Request
-from modhub.server.rules import IBodyRules
 from modhub.web.error_views import render_error
+from modhub.web.headers import make_header_rules
+from modhub.web.request import Request
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 _ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2}|[\x80-\xff])+")

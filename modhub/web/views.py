@@ -15,9 +15,9 @@ from pyramid.viewderivers import INGRESS
 from modhub.base.errors import not_found
 from modhub.base.operations import Operation
 from modhub.base.service_registry import find_service
-from modhub.http.payload import encode
-from modhub.http.request import Request
-from modhub.security.policy import provided_interfaces
+from modhub.plugins.security import provided_interfaces
+from modhub.web.payload import encode
+from modhub.web.request import Request
 
 OPEN = NO_PERMISSION_REQUIRED
 ViewCallable = Callable[[Any, Request], Any]

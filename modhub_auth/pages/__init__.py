@@ -4,10 +4,10 @@ from pyramid.config import Configurator
 
 from modhub.base.identity import NOBODY, CredentialKind
 from modhub.content.text import N_
-from modhub.events import AccountChanged
-from modhub.http.request import Request
-from modhub.interfaces import ISite
+from modhub.plugins.events import AccountChanged
+from modhub.plugins.resources import ISite
 from modhub.ui.template_helpers import nav_link
+from modhub.web.request import Request
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.notices import queue_change_email, script_token, unconfirmed_notice
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY

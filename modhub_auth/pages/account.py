@@ -8,11 +8,11 @@ from modhub.audit import record
 from modhub.base.errors import not_found
 from modhub.content import text
 from modhub.content.text import N_
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import page
 from modhub_auth.container import auth_services

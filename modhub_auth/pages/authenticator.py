@@ -12,10 +12,10 @@ from markupsafe import Markup
 from modhub.audit import record
 from modhub.base.errors import ApiError, conflict
 from modhub.content.text import N_
-from modhub.http.own_cookies import own_cookie
-from modhub.http.request import Request
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
+from modhub.web.own_cookies import own_cookie
+from modhub.web.request import Request
 from modhub.web.views import page
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount

@@ -12,8 +12,8 @@ from pyramid.csrf import get_csrf_token
 from modhub.base.errors import ApiError
 from modhub.content.text import N_
 from modhub.db import now, to_micros
-from modhub.http.own_cookies import own_cookie, set_own_cookie
-from modhub.http.request import Request
+from modhub.web.own_cookies import own_cookie, set_own_cookie
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub_auth.clock_skew import is_recent
 from modhub_auth.container import auth_services

@@ -11,9 +11,9 @@ from urllib.parse import quote
 from modhub.base.errors import ApiError
 from modhub.base.identity import NOBODY, CredentialKind
 from modhub.content.text import N_
-from modhub.http.payload import query
-from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount

@@ -3,9 +3,9 @@
 from typing import Any, Final
 
 from modhub.content.text import N_
-from modhub.http.request import Request
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub.ui.xml_responses import Redirect
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.interfaces import IAccount

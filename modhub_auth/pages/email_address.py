@@ -3,8 +3,8 @@
 from typing import Any
 
 from modhub.content.text import N_
-from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
+from modhub.web.request import Request
 from modhub.web.views import page
 from modhub_auth import email_addresses
 from modhub_auth.container import auth_services

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from modhub.base.errors import ApiError
 from modhub.content.text import N_
-from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
+from modhub.web.request import Request
 from modhub_auth.container import auth_services
 from modhub_auth.models import KEY_PLATFORM
 

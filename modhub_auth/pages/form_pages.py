@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from modhub.base.errors import ApiError
-from modhub.http.request import Request
 from modhub.ui import forms
 from modhub.ui.template_helpers import translations_for
+from modhub.web.request import Request
 from modhub_auth.pages.error_messages import collect_errors, field_error
 
 FORM_TEMPLATE: Final = "modhub_auth:templates/account/form.jinja2"

@@ -14,8 +14,8 @@ from pyramid.viewderivers import VIEW
 from modhub.base.errors import ApiError
 from modhub.base.identity import CredentialKind
 from modhub.content.text import N_
-from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
+from modhub.web.request import Request
 from modhub_auth import services
 from modhub_auth.container import auth_services
 from modhub_auth.models import Account, Login

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from modhub.audit import read_own_entries
 from modhub.content.text import N_
-from modhub.http.request import Request
+from modhub.web.request import Request
 from modhub.web.views import page
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.form_pages import never_store

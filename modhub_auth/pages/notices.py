@@ -9,11 +9,11 @@ from pyramid.renderers import render
 from modhub.base.identity import CredentialKind
 from modhub.content.text import N_
 from modhub.db import now, to_micros
-from modhub.events import AccountChanged
-from modhub.http.own_cookies import own_cookie, set_own_cookie
-from modhub.http.request import Request
+from modhub.plugins.events import AccountChanged
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect, previous_page
+from modhub.web.own_cookies import own_cookie, set_own_cookie
+from modhub.web.request import Request
 from modhub.web.views import page
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount

@@ -4,10 +4,10 @@ from typing import Any
 
 from modhub.audit import record
 from modhub.content.text import N_
-from modhub.http.request import Request
-from modhub.interfaces import IWellKnown
+from modhub.plugins.resources import IWellKnown
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_auth import email_addresses
 from modhub_auth.container import auth_services

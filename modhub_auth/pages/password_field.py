@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from pyramid.csrf import get_csrf_token
 
-from modhub.http.request import Request
+from modhub.web.request import Request
 from modhub_auth.pages.form_pages import MARK_FIELD, form_value
 from modhub_auth.signin.access_tokens import derive_key
 from modhub_auth.signin.common_passwords import common_password_error, guessable_words, is_common, password_warning

@@ -11,15 +11,14 @@ from urllib.parse import urlencode
 from pyramid.csrf import get_csrf_token
 from sqlalchemy.orm import Session
 
-from modhub.audit import act_for_request
 from modhub.base.errors import ApiError, not_found
 from modhub.base.identity import NOBODY, CredentialKind
 from modhub.content.text import N_
 from modhub.db import from_micros, now, to_micros
-from modhub.http.payload import query
-from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request, act_for_request
 from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 from modhub_auth.clock_skew import SKEW_MICROS

@@ -10,8 +10,8 @@ from pyramid.csrf import get_csrf_token
 from modhub.base.errors import ApiError, not_found
 from modhub.content.text import N_
 from modhub.db import now, to_micros
-from modhub.http.payload import query
-from modhub.http.request import Request
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 from modhub_auth import services

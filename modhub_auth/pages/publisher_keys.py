@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from modhub.base.errors import invalid
 from modhub.content.text import N_
-from modhub.http.request import Request
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import page
 from modhub_auth import publisher_keys

@@ -6,11 +6,11 @@ from urllib.parse import quote
 from modhub.base.errors import ApiError
 from modhub.base.identity import NOBODY, CredentialKind
 from modhub.content.text import N_
-from modhub.http.payload import query
-from modhub.http.request import Request
 from modhub.ui import forms
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_auth import email_addresses, services
 from modhub_auth.container import auth_services

@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from modhub.http.request import Request
 from modhub.ui.i18n import Translations
 from modhub.ui.template_helpers import translations_for
+from modhub.web.request import Request
 
 BROWSERS: Final = (
     ("Edg", "Edge"),

@@ -5,9 +5,9 @@ from zope.interface import implementer
 from modhub.base.errors import ApiError
 from modhub.base.identity import Identity, KeyScope, account_identity
 from modhub.db import now
-from modhub.http.request import Request
-from modhub.interfaces import ICredential
-from modhub.security.credentials import bearer_challenge
+from modhub.plugins.resources import ICredential
+from modhub.plugins.security import bearer_challenge
+from modhub.web.request import Request
 from modhub_auth.container import auth_services
 from modhub_auth.models import LoginKind
 from modhub_auth.read_service import LoginRecord

@@ -13,10 +13,10 @@ from zope.interface import implementer
 from modhub.base.errors import ApiError, not_found
 from modhub.base.identity import NOBODY, CredentialKind, Identity, account_identity
 from modhub.db import is_transient, now
-from modhub.http.own_cookies import own_cookie, set_own_cookie
-from modhub.http.request import Request
-from modhub.interfaces import ICredential
+from modhub.plugins.resources import ICredential
 from modhub.ui.xml_responses import Redirect
+from modhub.web.own_cookies import own_cookie, set_own_cookie
+from modhub.web.request import Request
 from modhub.web.views import allowed_methods
 from modhub_auth.container import auth_services
 from modhub_auth.signin.access_tokens import token_digest

@@ -4,7 +4,7 @@ from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.interfaces import ICatalogue, ISite
+from modhub.plugins.resources import ICatalogue, ISite
 from modhub.ui.documentation import documentation_section
 from modhub_moderation.advisories.read_service import AdvisoryReader
 from modhub_moderation.advisories.resources import AdvisoriesPageResource, AdvisoriesResource

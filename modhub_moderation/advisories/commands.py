@@ -8,7 +8,7 @@ from pyramid.config import Configurator
 
 from modhub.base.errors import ApiError
 from modhub.base.settings import StartRefused
-from modhub.declarations import (
+from modhub.plugins.declarations import (
     AdminCommand,
     add_dry_run_option,
     add_json_option,
@@ -16,7 +16,8 @@ from modhub.declarations import (
     end_rehearsal,
     is_rehearsal,
 )
-from modhub.interfaces import IFileDigests, IMods
+from modhub.plugins.moderation import IFileDigests
+from modhub.plugins.services import IMods
 from modhub_moderation.advisories import services
 from modhub_moderation.advisories.limits import ADVICE, ADVISORY_REASON, AdvisoryKind, clean_sha256
 from modhub_moderation.advisories.read_service import AdvisoryReader

@@ -6,8 +6,8 @@ from sqlalchemy import bindparam, func, select
 
 from modhub.db import from_micros, iso
 from modhub.db.raw_queries import RawQueryExecutor, Row
-from modhub.http.payload import encode
-from modhub.interfaces import ISigner
+from modhub.plugins.services import ISigner
+from modhub.web.payload import encode
 from modhub_moderation.advisories.limits import NEWEST_ADVISORIES
 from modhub_moderation.advisories.models import Advisory
 from modhub_moderation.advisories.schemas import AdvisoryDocument, in_canonical_order

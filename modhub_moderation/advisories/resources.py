@@ -3,7 +3,7 @@
 from zope.interface import implementer
 
 from modhub.base.operations import Parameter
-from modhub.interfaces import IResource
+from modhub.plugins.resources import IResource
 from modhub.web.traversal import Resource
 
 

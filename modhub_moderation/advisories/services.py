@@ -15,7 +15,8 @@ from modhub.base.errors import invalid
 from modhub.content import text
 from modhub.db import bulk, now
 from modhub.db.changes import What, mark_changed
-from modhub.interfaces import FileUse, IFileDigests, IMods, ModSummary
+from modhub.plugins.moderation import FileUse, IFileDigests
+from modhub.plugins.services import IMods, ModSummary
 from modhub_moderation.advisories.limits import (
     ADVICE,
     ADVISORY_REASON,

@@ -7,10 +7,10 @@ from pyramid.response import Response
 from modhub.base.errors import not_found
 from modhub.base.operations import Operation, Refusal
 from modhub.base.service_registry import find_optional_service
-from modhub.http.payload import encode
-from modhub.http.request import Request
-from modhub.http.responses import public_json
-from modhub.interfaces import ISigner
+from modhub.plugins.services import ISigner
+from modhub.web.payload import encode
+from modhub.web.request import Request
+from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api
 from modhub_moderation.advisories.limits import clean_prefix
 from modhub_moderation.advisories.read_service import AdvisoryReader

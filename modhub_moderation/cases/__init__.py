@@ -2,7 +2,7 @@
 
 from pyramid.config import Configurator
 
-from modhub.events import AccountDeleted, ModsDeleted
+from modhub.plugins.events import AccountDeleted, ModsDeleted
 from modhub_moderation.cases import appeal_pages, upkeep
 from modhub_moderation.cases.settings import CASE_SETTINGS
 from modhub_moderation.cases.statements import APPEAL_PAGE, OWN_DECISIONS

@@ -7,7 +7,8 @@ from sqlalchemy.orm import Session
 
 from modhub.base.errors import invalid
 from modhub.base.service_registry import find_service
-from modhub.interfaces import IFileDigests, IMods
+from modhub.plugins.moderation import IFileDigests
+from modhub.plugins.services import IMods
 from modhub_moderation.advisories.limits import AdvisoryKind
 from modhub_moderation.advisories.services import (
     AdvisableFile,

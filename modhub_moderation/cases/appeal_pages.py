@@ -8,12 +8,12 @@ from pyramid.renderers import render
 from modhub.base.errors import ApiError
 from modhub.base.identity import CredentialKind
 from modhub.content.text import N_
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import IOwnMod
+from modhub.plugins.resources import IOwnMod
 from modhub.ui.forms import set_error_status
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_moderation.cases import words
 from modhub_moderation.cases.appeals import create_appeal, find_by_secret

@@ -11,7 +11,7 @@ from pyramid.csrf import get_csrf_token
 from sqlalchemy import select
 
 from modhub.db import now, to_micros
-from modhub.http.request import Request
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub_auth.clock_skew import is_recent
 from modhub_auth.encryption import SecretBox

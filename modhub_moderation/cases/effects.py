@@ -16,7 +16,8 @@ from modhub.base.service_registry import find_optional_service, find_service
 from modhub.content import text
 from modhub.content.limits import REASON
 from modhub.db import bulk
-from modhub.interfaces import IAccountBlocking, IModeration, IMods
+from modhub.plugins.moderation import IAccountBlocking, IModeration
+from modhub.plugins.services import IMods
 from modhub_moderation.cases.models import Case, Decision, DecisionKind, Measure, MeasureKind, SubjectKind
 
 MODS_OF_BATCH: Final = 100

@@ -4,10 +4,11 @@ import re
 from typing import Any, Final
 
 from modhub.base.errors import not_found
-from modhub.http.downloads import file_response
-from modhub.http.request import Request
-from modhub.interfaces import IModPreviews, ModSummary
+from modhub.plugins.moderation import IModPreviews
+from modhub.plugins.services import ModSummary
 from modhub.ui.xml_responses import Redirect
+from modhub.web.downloads import file_response
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import page
 from modhub_moderation.cases.pages import CASES

@@ -6,12 +6,12 @@ from typing import Any, Final
 from modhub.audit import record
 from modhub.base.errors import ApiError, invalid, not_found
 from modhub.content.text import N_
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import IMods, IProfiles
+from modhub.plugins.services import IMods, IProfiles
 from modhub.ui.forms import set_error_status
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import page
 from modhub_moderation.cases import words

@@ -2,7 +2,7 @@
 
 from pyramid.config import Configurator
 
-from modhub.events import AccountDeleted, ModPublished, ModsDeleted
+from modhub.plugins.events import AccountDeleted, ModPublished, ModsDeleted
 from modhub_moderation.cases import queue_subscribers
 from modhub_moderation.cases.queue_titles import compare_titles
 

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 from modhub.base.errors import ApiError, conflict, invalid
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.db import bulk
-from modhub.interfaces import IAccountBlocking, IModeration, IMods, IProfiles, ModSummary
+from modhub.plugins.moderation import IAccountBlocking, IModeration
+from modhub.plugins.services import IMods, IProfiles, ModSummary
 from modhub_moderation.cases.decisions import Decider, decide, own_case
 from modhub_moderation.cases.models import Case, DecisionKind, Origin, SubjectKind
 from modhub_moderation.cases.rulings import Ruling, SubjectState, clean_ruling

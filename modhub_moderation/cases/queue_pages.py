@@ -8,11 +8,11 @@ from zope.interface import implementer
 
 from modhub.base.errors import ApiError, invalid
 from modhub.content.text import N_
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import IResource
+from modhub.plugins.resources import IResource
 from modhub.ui.forms import set_error_status
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.traversal import Resource
 from modhub.web.views import page
 from modhub_moderation.cases import words

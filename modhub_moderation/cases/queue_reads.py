@@ -10,16 +10,8 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.db import now
-from modhub.interfaces import (
-    FileRecord,
-    IAccountBlocking,
-    IFileDigests,
-    IModeration,
-    IMods,
-    IProfiles,
-    ModSummary,
-    Profile,
-)
+from modhub.plugins.moderation import FileRecord, IAccountBlocking, IFileDigests, IModeration
+from modhub.plugins.services import IMods, IProfiles, ModSummary, Profile
 from modhub_moderation.cases.models import Appeal, Case, Decision, Notice, SubjectKind
 from modhub_moderation.cases.queue_models import FirstPublication, TitleShape
 from modhub_moderation.cases.queue_titles import find_alike

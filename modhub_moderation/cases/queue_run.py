@@ -4,11 +4,10 @@ import logging
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from modhub.audit import act_for_request
 from modhub.base.errors import ApiError
 from modhub.content.text import N_
 from modhub.db import is_transient
-from modhub.http.request import Request
+from modhub.web.request import Request, act_for_request
 from modhub_moderation.cases.queue_bulk import PlannedItem, decide_item
 from modhub_moderation.cases.rulings import Ruling
 

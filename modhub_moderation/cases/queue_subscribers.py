@@ -5,8 +5,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from modhub.base.service_registry import find_service
 from modhub.db import bulk, now
-from modhub.events import AccountDeleted, ModPublished, ModsDeleted
-from modhub.interfaces import IMods
+from modhub.plugins.events import AccountDeleted, ModPublished, ModsDeleted
+from modhub.plugins.services import IMods
 from modhub_moderation.cases.queue_models import FirstPublication, TitleShape
 
 

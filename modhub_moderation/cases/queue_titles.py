@@ -13,8 +13,8 @@ from modhub.base.service_registry import find_service
 from modhub.content.folding import fold_search
 from modhub.db import Databases, bulk
 from modhub.db.changes import ChangeReader
-from modhub.interfaces import IMods, IPublicMods
-from modhub.workers import raise_if_stopping
+from modhub.plugins.services import IMods, IPublicMods
+from modhub.plugins.workers import raise_if_stopping
 from modhub_moderation.cases.queue_models import TitleShape
 
 TITLES_AT_A_TIME: Final = 100

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission
-from modhub.interfaces import IMods, IResource, ISite, ModSummary
+from modhub.plugins.resources import IResource, ISite
+from modhub.plugins.services import IMods, ModSummary
 from modhub.web.traversal import OwnedResource, Resource
 from modhub_moderation.cases.models import Appeal, Case, Decision, SubjectKind
 from modhub_moderation.moderators import IModerationDesk

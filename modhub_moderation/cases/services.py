@@ -14,7 +14,7 @@ from modhub.base.service_registry import find_optional_service
 from modhub.content import text
 from modhub.content.limits import TITLE
 from modhub.db import now
-from modhub.interfaces import IAccounts
+from modhub.plugins.services import IAccounts
 from modhub_moderation.cases.models import Case, Decision, Origin, SubjectKind, open_key
 
 

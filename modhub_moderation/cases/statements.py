@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.content.text import N_
-from modhub.interfaces import IModeration
+from modhub.plugins.moderation import IModeration
 from modhub.ui.i18n import Catalogs, Translations
 from modhub_auth.mail.outbox import EmailEntry, without_links
 from modhub_moderation.cases.emails import (

@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session, aliased
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, bulk, now
-from modhub.events import AccountDeleted, ModsDeleted
-from modhub.workers import raise_if_stopping
+from modhub.plugins.events import AccountDeleted, ModsDeleted
+from modhub.plugins.workers import raise_if_stopping
 from modhub_moderation.cases.decisions import (
     Decider,
     has_open_appeal,

@@ -2,8 +2,8 @@
 
 from pyramid.config import Configurator
 
-from modhub.events import AccountDeleted, ModPublished, ModsDeleted
-from modhub.interfaces import IAuthor, ICatalogue, IMod, ISite
+from modhub.plugins.events import AccountDeleted, ModPublished, ModsDeleted
+from modhub.plugins.resources import IAuthor, ICatalogue, IMod, ISite
 from modhub.ui.documentation import documentation_section
 from modhub_moderation.notices import erasure, panels, quarantine
 from modhub_moderation.notices.interfaces import IApiAuthor

@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, bulk, now
-from modhub.events import AccountDeleted
-from modhub.workers import raise_if_stopping
+from modhub.plugins.events import AccountDeleted
+from modhub.plugins.workers import raise_if_stopping
 from modhub_moderation.cases.models import Case, Notice, TrustedReporter
 
 ERASED_AT_ONCE: Final = 500

@@ -1,6 +1,6 @@
 """The resource interfaces of notices."""
 
-from modhub.interfaces import IResource
+from modhub.plugins.resources import IResource
 
 
 class IReports(IResource):

@@ -4,11 +4,11 @@ from typing import Any, Final
 
 from modhub.base.errors import ApiError, not_found
 from modhub.content.text import N_
-from modhub.http.payload import query
-from modhub.http.request import Request
 from modhub.ui.forms import set_error_status
 from modhub.ui.template_helpers import PageHelpers, translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 from modhub_auth.pages.form_pages import form_value, never_store

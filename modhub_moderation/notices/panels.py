@@ -5,8 +5,8 @@ from typing import Any, Final
 from markupsafe import Markup, escape
 
 from modhub.content.text import N_
-from modhub.http.request import Request
 from modhub.ui.template_helpers import PageHelpers
+from modhub.web.request import Request
 
 REPORT_IMAGE: Final = N_("Report")
 _REPORT_MOD: Final = N_("Report this mod")

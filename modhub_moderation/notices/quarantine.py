@@ -15,7 +15,7 @@ from modhub.audit import acting_as_service
 from modhub.base.service_registry import find_service
 from modhub.content.text import N_
 from modhub.db import bulk, now
-from modhub.events import ModPublished, ModsDeleted
+from modhub.plugins.events import ModPublished, ModsDeleted
 from modhub.ui.i18n import Catalogs
 from modhub_moderation.cases.decisions import Decider, decide
 from modhub_moderation.cases.models import Basis, Case, DecisionKind, Ground, Notice, SubjectKind

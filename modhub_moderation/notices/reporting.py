@@ -4,9 +4,9 @@ from msgspec import UnsetType
 from pyramid.httpexceptions import HTTPForbidden
 
 from modhub.base.identity import CredentialKind
-from modhub.http.request import Request
 from modhub.ui.i18n import Catalogs
 from modhub.ui.template_helpers import translations_for
+from modhub.web.request import Request
 from modhub_auth.container import auth_services
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.signin.bearer import presented_token

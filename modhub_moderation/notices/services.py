@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from modhub.base.errors import OwnershipLost, not_found
 from modhub.base.service_registry import find_service
 from modhub.db import now
-from modhub.interfaces import IAccounts, IMods
+from modhub.plugins.services import IAccounts, IMods
 from modhub_moderation.cases.models import Notice, Origin, SubjectKind, TrustedReporter
 from modhub_moderation.cases.services import CaseSubject, open_case
 from modhub_moderation.notices import letters, quarantine

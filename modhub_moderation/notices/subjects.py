@@ -7,8 +7,8 @@ import msgspec
 from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_optional_service
-from modhub.http.request import Request
-from modhub.interfaces import IMods, IProfiles, IPublicMods
+from modhub.plugins.services import IMods, IProfiles, IPublicMods
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub_moderation.cases.models import SubjectKind
 

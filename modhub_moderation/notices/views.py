@@ -1,7 +1,7 @@
 """Notices by programs."""
 
-from modhub.http.payload import read_json
-from modhub.http.request import Request
+from modhub.web.payload import read_json
+from modhub.web.request import Request
 from modhub.web.views import OPEN, api
 from modhub_moderation.notices import operations, reporting
 from modhub_moderation.notices.content import ReportRefused, SentReport, check_report

@@ -2,7 +2,7 @@
 
 from pyramid.config import Configurator
 
-from modhub.events import AccountDeleted, DatabaseRestored
+from modhub.plugins.events import AccountDeleted, DatabaseRestored
 from modhub_moderation.personal_data import pages, services, subscribers
 from modhub_moderation.personal_data.maker import ARCHIVE_SECONDS, make_archives
 from modhub_moderation.personal_data.own_records import collect_moderation

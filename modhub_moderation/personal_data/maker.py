@@ -18,9 +18,9 @@ from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row
 from modhub.content.text import N_
 from modhub.db import Databases, now
-from modhub.interfaces import IPersonalArchives
+from modhub.plugins.moderation import IPersonalArchives
+from modhub.plugins.workers import RoundFailed, raise_if_stopping
 from modhub.ui.i18n import Catalogs
-from modhub.workers import RoundFailed, raise_if_stopping
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import EmailEntry
 from modhub_auth.models import Account, Login, LoginKind

@@ -4,7 +4,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.db.row_documents import row_documents
-from modhub.declarations import AccountData
+from modhub.plugins.declarations import AccountData
 from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Notice
 from modhub_moderation.quotas.models import CountedUpload
 

@@ -9,10 +9,10 @@ from modhub.base.errors import not_found, storage_not_configured
 from modhub.base.service_registry import find_optional_service
 from modhub.blobs import BlobStore
 from modhub.content.text import N_
-from modhub.http.downloads import StoredFile, file_response
-from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.downloads import StoredFile, file_response
+from modhub.web.request import Request
 from modhub.web.views import page
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.form_pages import FormPage, never_stored

@@ -2,7 +2,7 @@
 
 from sqlalchemy import true
 
-from modhub.events import AccountDeleted, DatabaseRestored
+from modhub.plugins.events import AccountDeleted, DatabaseRestored
 from modhub_moderation.personal_data import services
 from modhub_moderation.personal_data.models import DataArchive
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from pyramid.config import Configurator
 
-from modhub.events import AccountDeleted, StorageRequested, UploadStarted
+from modhub.plugins.events import AccountDeleted, StorageRequested, UploadStarted
 from modhub_moderation.quotas import panel, subscribers
 from modhub_moderation.quotas.limits import QuotaKeeper
 from modhub_moderation.quotas.settings import QUOTA_SETTINGS

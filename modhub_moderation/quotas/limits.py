@@ -13,7 +13,7 @@ from modhub.base.service_registry import find_service
 from modhub.content.limits import MB
 from modhub.content.text import N_
 from modhub.db import now
-from modhub.interfaces import IMods, IProfiles
+from modhub.plugins.services import IMods, IProfiles
 from modhub_moderation.quotas import services
 
 TOO_MANY_MODS: Final = N_("Your account may have no further mod: it has %(used)s of %(limit)s.")

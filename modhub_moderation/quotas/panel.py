@@ -5,9 +5,9 @@ from typing import Any
 from markupsafe import Markup
 from pyramid.renderers import render
 
-from modhub.http.request import Request
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub.ui.template_helpers import translations_for
+from modhub.web.request import Request
 from modhub_moderation.quotas import services
 from modhub_moderation.quotas.limits import QuotaKeeper
 

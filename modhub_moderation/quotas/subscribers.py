@@ -4,7 +4,7 @@ from typing import Any
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.events import AccountDeleted, StorageRequested, UploadStarted
+from modhub.plugins.events import AccountDeleted, StorageRequested, UploadStarted
 from modhub_moderation.quotas import services
 from modhub_moderation.quotas.limits import QuotaKeeper
 

@@ -7,8 +7,8 @@ from pyramid.config import Configurator
 from modhub.base.operations import Refusal
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
-from modhub.declarations import AdminCommand
-from modhub.events import AccountDeleted, ModChanged, ModsDeleted
+from modhub.plugins.declarations import AdminCommand
+from modhub.plugins.events import AccountDeleted, ModChanged, ModsDeleted
 from modhub_moderation.moderators import IModerationDesk
 from modhub_moderation.scanning import operation, panels, services, subscribers
 from modhub_moderation.scanning.clamd import open_clamd

@@ -10,7 +10,7 @@ from modhub.base.security_log import log_event
 from modhub.base.service_registry import find_service
 from modhub.blobs import Blob
 from modhub.content.text import N_
-from modhub.interfaces import IMod, IOwnMod
+from modhub.plugins.resources import IMod, IOwnMod
 from modhub_moderation.scanning import services
 from modhub_moderation.scanning.container import Scanning
 from modhub_moderation.scanning.interfaces import Scan, ScannerDown
@@ -37,7 +37,7 @@ def inspect_upload(request: Any) -> "UploadScan | None":
 
 
 class UploadScan:
-    """A :class:`modhub.interfaces.IUploadInspection`."""
+    """A :class:`modhub.plugins.moderation.IUploadInspection`."""
 
     def __init__(self, request: Any, account_id: int) -> None:
         self._request = request

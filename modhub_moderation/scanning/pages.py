@@ -5,8 +5,9 @@ from typing import Any, Final
 from zope.interface import implementer
 
 from modhub.base.service_registry import find_optional_service
-from modhub.http.request import Request
-from modhub.interfaces import IProfiles, IResource
+from modhub.plugins.resources import IResource
+from modhub.plugins.services import IProfiles
+from modhub.web.request import Request
 from modhub.web.traversal import Resource
 from modhub.web.views import page
 from modhub_moderation.moderators import ModerationPermission

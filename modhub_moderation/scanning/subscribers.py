@@ -1,8 +1,8 @@
 """What happens to mods and accounts, as far as it concerns scanning."""
 
 from modhub.base.service_registry import find_service
-from modhub.events import AccountDeleted, ModChanged, ModsDeleted
-from modhub.interfaces import IMods
+from modhub.plugins.events import AccountDeleted, ModChanged, ModsDeleted
+from modhub.plugins.services import IMods
 from modhub_moderation.scanning import services
 from modhub_moderation.scanning.inspection import scanner_down
 

@@ -9,8 +9,8 @@ from modhub.blobs import BlobStore
 from modhub.blobs.models import StoredBlob
 from modhub.content.limits import KB
 from modhub.db import Databases, now
-from modhub.interfaces import IMods
-from modhub.workers import RoundFailed, raise_if_stopping
+from modhub.plugins.services import IMods
+from modhub.plugins.workers import RoundFailed, raise_if_stopping
 from modhub_moderation.scanning import services
 from modhub_moderation.scanning.container import Scanning
 from modhub_moderation.scanning.interfaces import ScannerDown

@@ -2,7 +2,7 @@
 
 from pyramid.config import Configurator
 
-from modhub.interfaces import ISite
+from modhub.plugins.resources import ISite
 from modhub.ui.documentation import documentation_section
 from modhub_moderation.cases.models import DecisionKind, Ground
 from modhub_moderation.transparency.pages import (

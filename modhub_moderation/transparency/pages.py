@@ -9,11 +9,11 @@ from zope.interface import implementer
 from modhub.base.service_registry import find_service
 from modhub.content.text import N_
 from modhub.db import Databases
-from modhub.http.payload import encode
-from modhub.http.request import Request
-from modhub.http.responses import public_json
-from modhub.interfaces import IResource
+from modhub.plugins.resources import IResource
 from modhub.ui.template_helpers import nav_link
+from modhub.web.payload import encode
+from modhub.web.request import Request
+from modhub.web.responses import public_json
 from modhub.web.traversal import Resource
 from modhub.web.views import OPEN, page
 from modhub_moderation.cases.models import DecisionKind

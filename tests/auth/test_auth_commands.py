@@ -10,8 +10,8 @@ from sqlalchemy import delete, select, update
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.db import now
-from modhub.events import DatabaseRestored
-from modhub.interfaces import IDemoAccounts, IProfiles
+from modhub.plugins.events import DatabaseRestored
+from modhub.plugins.services import IDemoAccounts, IProfiles
 from modhub_auth.container import AuthServices
 from modhub_auth.models import HELD, Account, Login, OutgoingEmail
 

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import insert
 
 from modhub.db import now
-from modhub.events import ApplicationStarted
+from modhub.plugins.events import ApplicationStarted
 from modhub_auth import warn_about_mail_folder
 from modhub_auth.mail import mail_check
 from modhub_auth.mail.mail_check import find_mail_problems

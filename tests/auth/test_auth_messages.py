@@ -11,8 +11,8 @@ import pytest
 import modhub
 import modhub_auth
 from modhub.base.errors import invalid
-from modhub.http.request import Request
 from modhub.ui.i18n import Catalogs
+from modhub.web.request import Request
 from modhub_auth.encryption import SecretBox
 from modhub_auth.mail.outbox import Outbox
 from modhub_auth.mail.texts import EMAIL_TEMPLATES

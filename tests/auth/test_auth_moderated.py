@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from modhub.catalogue import owner_views
-from modhub.interfaces import IAccountBlocking, IModeration
+from modhub.plugins.moderation import IAccountBlocking, IModeration
 from modhub_testing.mods import hide_mod
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]

@@ -7,8 +7,8 @@ import pyotp
 import pytest
 from sqlalchemy import select, update
 
-from modhub.events import AccountChanged
-from modhub.http.request import Request
+from modhub.plugins.events import AccountChanged
+from modhub.web.request import Request
 from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login, OutgoingEmail

@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from modhub.catalogue import moderation
 from modhub.db import now
-from modhub.events import AccountDeleted
+from modhub.plugins.events import AccountDeleted
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES

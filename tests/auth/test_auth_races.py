@@ -11,7 +11,7 @@ from sqlalchemy import delete, select, update
 
 from modhub.base.errors import ApiError
 from modhub.catalogue.models import Mod
-from modhub.interfaces import IAccounts
+from modhub.plugins.services import IAccounts
 from modhub.ui.i18n import Catalogs
 from modhub_auth import services
 from modhub_auth.account_deletion import delete_account

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from argon2.exceptions import HashingError
 
-from modhub.ops import health
+from modhub.admin import health
 from modhub_auth.container import AuthServices
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert, select, update
 
+from modhub.base.body_rules import IBodyRules
 from modhub.db import now
-from modhub.server import IBodyRules
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, ClientSession, Login
 from modhub_auth.signin.access_tokens import AccessTokens

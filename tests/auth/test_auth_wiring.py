@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import modhub
+from modhub.admin import migrate
 from modhub.base.settings import StartRefused
-from modhub.ops import migrate
 from modhub_auth.container import AuthServices
 from modhub_testing import TEST_SECRET
 

@@ -3,13 +3,13 @@
 import pytest
 
 import modhub
+from modhub.admin import migrate
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
 from modhub.db import Databases
-from modhub.declarations import Declarations
-from modhub.ops import migrate
+from modhub.plugins.declarations import Declarations
 from modhub_testing import TEST_SECRET, stored_files
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ import pytest
 
 import modhub
 import modhub_builds
-from modhub.http.request import Request
 from modhub.ui.atom import atom_feed
+from modhub.web.request import Request
 from modhub_builds.pages import PlatformBlock, app_feed_entry, platform_blocks
 from modhub_builds.platforms import detect_platform, is_platform, label, rank
 from modhub_builds.read_service import Release

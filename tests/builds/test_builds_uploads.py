@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import pytest
 
+from modhub.base.body_rules import IBodyRules
 from modhub.blobs import BlobStore
-from modhub.server.rules import IBodyRules
 from modhub_builds import limits
 from modhub_testing import stored_files
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from modhub.http.access_log import log, log_request
-from modhub.http.headers import REQUEST_ID
+from modhub.web.access_log import log, log_request
+from modhub.web.headers import REQUEST_ID
 
 HOSTILE = [
     "/api/modhub",

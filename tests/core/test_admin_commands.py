@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from sqlalchemy import MetaData, select
 
+from modhub.admin.migrate import UNMAPPED
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.audit.models import AuditEntry
-from modhub.ops.migrate import UNMAPPED
 from modhub_testing import Site, Start, stored_files
 
 ROOT = Path(__file__).parents[2]

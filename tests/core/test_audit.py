@@ -12,12 +12,13 @@ from sqlalchemy import select, text, update
 from transaction.interfaces import TransientError
 
 from modhub.admin.program import run_command
-from modhub.audit import act_for_request, record
+from modhub.audit import record
 from modhub.audit.models import AuditEntry
 from modhub.base.identity import account_identity
 from modhub.catalogue.models import Asset
 from modhub.db import now
-from modhub.events import AccountDeleted
+from modhub.plugins.events import AccountDeleted
+from modhub.web.request import act_for_request
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 from modhub_testing.workers import run_worker

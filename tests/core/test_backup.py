@@ -15,20 +15,19 @@ import pytest
 from sqlalchemy import JSON, Boolean, Connection, Integer, LargeBinary, MetaData, Table, insert, inspect, select, text
 
 import modhub
-from modhub.admin import backup, restore
+from modhub.admin import backup, migrate, restore
 from modhub.admin import program as admin
 from modhub.admin.backup import DUMP, blob_file, create_backup, read_manifest
 from modhub.admin.copy_to import copy_rows
 from modhub.admin.dumps import disposing, load_database
+from modhub.admin.models import Observation
+from modhub.admin.observations import BACKUP_VERIFIED
+from modhub.admin.row_ids import ID_GAP
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
 from modhub.db import Base, Databases
 from modhub.db.changes import Generation
-from modhub.declarations import Migrations
-from modhub.ops import migrate
-from modhub.ops.models import Observation
-from modhub.ops.observations import BACKUP_VERIFIED
-from modhub.ops.row_ids import ID_GAP
+from modhub.plugins.declarations import Migrations
 from modhub_downloads.models import DaySalt
 from modhub_downloads.worker import DownloadWriter
 from modhub_testing import TEST_ACCOUNTS, TEST_SECRET, Site, Start, stored_files

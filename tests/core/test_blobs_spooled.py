@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from transaction.interfaces import TransientError
 
+from modhub.base.body_rules import IBodyRules
 from modhub.base.errors import ApiError
 from modhub.blobs import LocalStore, local, spooled
 from modhub.blobs.spooled import SpooledFile
 from modhub.catalogue import uploads
-from modhub.server import IBodyRules, spool
+from modhub.server import spool
 from modhub.server.loop import Server
 from modhub.server.spool import open_unnamed
 from modhub_testing import TEST_ACCOUNTS, Site, Start

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub.server import IBodyRules
-from modhub.server.rules import PROBE_ABOVE_BYTES, BodyRules
+from modhub.base.body_rules import PROBE_ABOVE_BYTES, BodyRules, IBodyRules
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.running_server import RawClient, running

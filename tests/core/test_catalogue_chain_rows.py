@@ -10,7 +10,7 @@ from msgspec.json import decode
 from modhub.base.composed_body import ContentChanged
 from modhub.catalogue import document_queries
 from modhub.catalogue.read_service import CatalogueReader
-from modhub.http.payload import encode
+from modhub.web.payload import encode
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod
 

@@ -12,7 +12,7 @@ from modhub.blobs.models import StoredBlob
 from modhub.catalogue import public_copies
 from modhub.catalogue.models import Asset, Mod, Note, PublicCounter, PublicGame, PublicMod, PublicText, Vote
 from modhub.db import bulk
-from modhub.events import AccountDeleted
+from modhub.plugins.events import AccountDeleted
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, copy_damage, insert_mods, mod_address, new_mod, published_mod, upload_asset
 

@@ -15,7 +15,7 @@ from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.catalogue import moderation_queries
 from modhub.content import limits
-from modhub.events import ModsHidden
+from modhub.plugins.events import ModsHidden
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 

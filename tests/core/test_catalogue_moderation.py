@@ -8,7 +8,7 @@ from sqlalchemy import select
 from modhub.base.errors import ApiError
 from modhub.catalogue import moderation, public_copies, voting
 from modhub.catalogue.models import Mod, PublicMod
-from modhub.events import AccountDeleted
+from modhub.plugins.events import AccountDeleted
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import (
     OWNER,

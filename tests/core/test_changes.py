@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import delete, select, text, update
 
 from modhub.admin.program import Admin
+from modhub.admin.restored import make_ready
 from modhub.catalogue import commands, public_copies
 from modhub.catalogue.models import Mod
 from modhub.db import changes, now
 from modhub.db.changes import MOD, ChangeEntry, ChangeReader, Generation, PublicChange, What
-from modhub.events import AccountDeleted
-from modhub.ops.restored import make_ready
+from modhub.plugins.events import AccountDeleted
 from modhub_testing import Site
 from modhub_testing.mods import (
     OWNER,

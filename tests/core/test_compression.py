@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from webob import Request, Response
 
-from modhub.http.compression import accepts_gzip, is_for_everybody
-from modhub.http.headers import HAS_TOKEN
+from modhub.web.compression import accepts_gzip, is_for_everybody
+from modhub.web.headers import HAS_TOKEN
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from modhub.http.cookies import MAX_COOKIE_BYTES, parse_cookies
+from modhub.web.cookies import MAX_COOKIE_BYTES, parse_cookies
 from modhub_testing import Site
 from modhub_testing.mods import OWNER
 

@@ -48,7 +48,7 @@ def run_with_ini(
     ini.write_text("\n".join(lines) + "\n", "utf-8")
 
     def command(*words: str) -> tuple[int, str]:
-        code = admin.admin_main(["-c", str(ini), *words])
+        code = modhub.admin_main(["-c", str(ini), *words])
         printed = capsys.readouterr()
         return code, printed.out + printed.err
 
@@ -236,7 +236,7 @@ def test_ctrl_c_is_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("words", "target", "sentence"),
     [
-        ("migrate", "modhub.ops.migrate.upgrade", "everything was migrated or nothing: run the command again"),
+        ("migrate", "modhub.admin.migrate.upgrade", "everything was migrated or nothing: run the command again"),
         ("backup DEST", "modhub.admin.backup.dump_database", "nothing is left of the backup"),
     ],
 )
@@ -268,7 +268,7 @@ def test_lists_are_json_for_programs(site: Site, run: Run, tmp_path: Path, capsy
     assert shown["files"][0]["bytes"] == mod_bytes(site, mod)
     assert run("mod", "show", "999", "--json") == (1, "There is no mod 999.\n")
     for words in (("mod", "show", "999", "--json"), ("mod", "hide", "999"), ("game", "remove", "Nothing")):
-        assert admin.admin_main(["-c", str(next(tmp_path.glob("site.ini"))), *words]) == 1
+        assert modhub.admin_main(["-c", str(next(tmp_path.glob("site.ini"))), *words]) == 1
         printed = capsys.readouterr()
         assert (printed.out, printed.err.count("There is no")) == ("", 1), "a program reads standard output"
     assert json.loads(run("game", "list", "--json")[1])["name"] == "Portal"
@@ -285,10 +285,10 @@ def mod_bytes(site: Site, mod: Any) -> int:
 
 
 def test_wrong_calls_are_one_line(run_with_ini: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert admin.admin_main(["--help"]) == 0
+    assert modhub.admin_main(["--help"]) == 0
     assert capsys.readouterr().out.startswith("usage: modhub-admin -c INI COMMAND\n")
-    assert admin.admin_main([]) == 2
-    assert admin.admin_main(["-c", str(tmp_path / "none.ini"), "verify"]) == 2
+    assert modhub.admin_main([]) == 2
+    assert modhub.admin_main(["-c", str(tmp_path / "none.ini"), "verify"]) == 2
     printed = capsys.readouterr()
     assert len(printed.err.splitlines()) == 2
     assert "Traceback" not in printed.err
@@ -298,7 +298,7 @@ def test_wrong_calls_are_one_line(run_with_ini: Run, capsys: pytest.CaptureFixtu
         assert end.value.code == 2
     bad = tmp_path / "bad.ini"
     bad.write_text("[app:main]\nuse = egg:modhub\n", "utf-8")
-    assert admin.admin_main(["-c", str(bad), "verify"]) == 1
+    assert modhub.admin_main(["-c", str(bad), "verify"]) == 1
     assert "is missing" in capsys.readouterr().err
 
 
@@ -310,13 +310,13 @@ def test_a_database_that_is_behind_or_away_is_one_line(
         lines = f"sqlalchemy.url = sqlite:///{tmp_path}/{folder}/new.sqlite\nmodhub.secret = {TEST_SECRET}\n"
         ini.write_text("[app:main]\nuse = egg:modhub\n" + lines, "utf-8")
         for words in (["check"], ["verify"], ["game", "list"], ["game", "add", "Portal"]):
-            assert admin.admin_main(["-c", str(ini), *words]) == 1
+            assert modhub.admin_main(["-c", str(ini), *words]) == 1
             assert sentence in capsys.readouterr().err
-        assert admin.admin_main(["-c", str(ini), "key", "new"]) == 0
+        assert modhub.admin_main(["-c", str(ini), "key", "new"]) == 0
         capsys.readouterr()
         # Nobody but `migrate` makes a database: as another user, the service could not use it.
         assert not (tmp_path / "new.sqlite").exists()
-    assert admin.admin_main(["-c", str(ini), "migrate"]) == 1
+    assert modhub.admin_main(["-c", str(ini), "migrate"]) == 1
     assert f"there is no folder {tmp_path}/no/such for the file new.sqlite" in capsys.readouterr().err
 
 

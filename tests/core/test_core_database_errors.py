@@ -11,11 +11,11 @@ from sqlalchemy import make_url, text
 from sqlalchemy.exc import DBAPIError
 
 import modhub
+from modhub.admin.migrate import refuse_when_behind, upgrade_or_refuse
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.db import Databases, database_errors
-from modhub.declarations import Declarations
-from modhub.ops.migrate import refuse_when_behind, upgrade_or_refuse
+from modhub.plugins.declarations import Declarations
 from modhub_testing import TEST_SECRET, Site
 from modhub_testing.postgres import PostgresServer
 from modhub_testing.service import free_port

@@ -10,15 +10,15 @@ from markupsafe import Markup
 from pyramid.exceptions import ConfigurationConflictError
 
 import modhub
+from modhub.admin import migrate
 from modhub.admin import program as admin
 from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
 from modhub.base.settings import Setting, StartRefused, text
 from modhub.db import Databases
-from modhub.declarations import AdminCommand
-from modhub.events import AccountDeleted
-from modhub.interfaces import IApi, IMod
-from modhub.ops import migrate
+from modhub.plugins.declarations import AdminCommand
+from modhub.plugins.events import AccountDeleted
+from modhub.plugins.resources import IApi, IMod
 from modhub_testing import TEST_SECRET, Site, Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod
 

@@ -11,8 +11,8 @@ from unittest.mock import ANY
 import pytest
 from sqlalchemy import event
 
-from modhub.ops import health
-from modhub.ops.observations import record_observation
+from modhub.admin import health
+from modhub.admin.observations import record_observation
 from modhub_testing import Site, Start
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, published_mod

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub.admin import program as admin
+import modhub
 from modhub_testing import TEST_SECRET
 
 pytestmark = pytest.mark.process
@@ -45,7 +45,7 @@ def test_modhub_admin_says_it_in_one_line_without_a_value(
     text, sentence, _ = BROKEN[name]
     ini = tmp_path / "broken.ini"
     ini.write_text(text)
-    assert admin.admin_main(["-c", str(ini), "migrate"]) == 2
+    assert modhub.admin_main(["-c", str(ini), "migrate"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith(f"modhub-admin: {ini}: ")
@@ -66,7 +66,7 @@ def test_a_missing_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtur
         "none.toml": "",
     }
     for file, sentence in sentences.items():
-        assert admin.admin_main(["-c", str(tmp_path / file), "migrate"]) == 2
+        assert modhub.admin_main(["-c", str(tmp_path / file), "migrate"]) == 2
         output = capsys.readouterr().err
         assert sentence in output
         assert (output.count("\n"), output[:14]) == (1, "modhub-admin: ")

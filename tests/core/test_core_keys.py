@@ -9,9 +9,9 @@ from pyramid.config import Configurator
 from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission, principal_for_scope
-from modhub.http.request import Request
-from modhub.interfaces import IApi, IResource
-from modhub.security.credentials import ADDRESS_KEY_REALM, MACHINE_KEY_REALM
+from modhub.plugins.resources import IApi, IResource
+from modhub.plugins.security import ADDRESS_KEY_REALM, MACHINE_KEY_REALM
+from modhub.web.request import Request
 from modhub.web.traversal import Resource
 from modhub_testing import Start
 

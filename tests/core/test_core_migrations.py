@@ -12,12 +12,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 import modhub
+from modhub.admin import migrate
 from modhub.admin import program as admin
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.db import Base, Databases
-from modhub.declarations import Declarations, Migrations
-from modhub.ops import migrate
+from modhub.plugins.declarations import Declarations, Migrations
 from modhub_testing import TEST_SECRET, Site
 from modhub_testing.postgres import PostgresServer
 
@@ -119,7 +119,7 @@ def command_line(
     ini.write_text(f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = {empty}\nmodhub.secret = {TEST_SECRET}\n", "utf-8")
 
     def run(*words: str) -> tuple[int, str]:
-        code = admin.admin_main(["-c", str(ini), *words])
+        code = modhub.admin_main(["-c", str(ini), *words])
         printed = capsys.readouterr()
         return code, printed.out + printed.err
 

@@ -9,7 +9,7 @@ import modhub
 from modhub.base.service_registry import find_service
 from modhub.base.settings import MachineKey, Secret, Setting, StartRefused, machine_keys, origin, secrets, text
 from modhub.db import Databases
-from modhub.declarations import Declarations
+from modhub.plugins.declarations import Declarations
 from modhub_testing import TEST_SECRET, Start
 from modhub_testing.mods import published_mod
 

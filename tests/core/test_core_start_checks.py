@@ -7,10 +7,10 @@ import pytest
 
 import modhub
 from modhub.admin import program as admin
+from modhub.admin.start_checks import is_guessable, is_public
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.events import ApplicationStopped
-from modhub.ops.start_checks import is_guessable, is_public
+from modhub.plugins.events import ApplicationStopped
 from modhub_testing import TEST_SECRET, Start
 
 SHORT = "k3y-of-the-agent"

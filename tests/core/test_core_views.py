@@ -10,7 +10,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from webob.exc import WSGIHTTPException
 
 from modhub.base.identity import CorePermission, CredentialKind, Permission
-from modhub.interfaces import ICatalogue
+from modhub.plugins.resources import ICatalogue
 from modhub_testing import Site, Start
 
 OPEN_METHODS = {"GET", "HEAD", "OPTIONS"}

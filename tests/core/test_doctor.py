@@ -20,10 +20,10 @@ from sqlalchemy.exc import OperationalError
 
 from modhub.admin import doctor
 from modhub.admin import program as admin
+from modhub.admin.observations import BACKUP_VERIFIED, record_observation
 from modhub.content.limits import MB
 from modhub.db import iso, now
-from modhub.declarations import DoctorCheck
-from modhub.ops.observations import BACKUP_VERIFIED, record_observation
+from modhub.plugins.declarations import DoctorCheck
 from modhub_testing import TEST_SECRET, Site, Start, stored_files
 from modhub_testing.commands import issue_certificate
 from modhub_testing.running_server import running

@@ -20,8 +20,8 @@ from webtest import TestApp
 
 from modhub.base.errors import ApiError
 from modhub.blobs import LocalStore
-from modhub.http.downloads import StoredFile, file_response
-from modhub.http.headers import EXPOSED
+from modhub.web.downloads import StoredFile, file_response
+from modhub.web.headers import EXPOSED
 from modhub_testing import count_open_files
 
 CONTENT = bytes(range(256)) * 40

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from modhub.http.conditions import Outcome, Validators, evaluate
+from modhub.web.conditions import Outcome, Validators, evaluate
 
 ETAG = '"' + "a" * 64 + '"'
 OTHER = '"' + "b" * 64 + '"'

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from modhub.http.downloads import content_disposition
+from modhub.web.downloads import content_disposition
 
 FORM = re.compile(
     r"""(inline|attachment); filename="((?:[ !#-\[\]-~]|\\")*)"(?:; filename\*=UTF-8''([A-Za-z0-9!#$&+.^_`|~%-]+))?"""

@@ -20,8 +20,8 @@ from modhub.base.errors import ApiError
 from modhub.blobs import BlobStore
 from modhub.catalogue import chain_archives
 from modhub.catalogue.chain_archives import ArchiveReader, ArchiveTurns
-from modhub.events import DownloadStarted
-from modhub.http.zip_files import ZipBody, ZipMember, zip_size
+from modhub.plugins.events import DownloadStarted
+from modhub.web.zip_files import ZipBody, ZipMember, zip_size
 from modhub_testing import Site, Start, count_open_files, stored_files
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on

@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from modhub.interfaces import FileUse, IFileDigests
+from modhub.plugins.moderation import FileUse, IFileDigests
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, new_mod, published_mod, upload_asset
 

@@ -8,7 +8,7 @@ import pytest
 
 from modhub.base.errors import ApiError
 from modhub.content.limits import JSON_BODY
-from modhub.http.forms import (
+from modhub.web.forms import (
     MAX_FIELD,
     MAX_FORM_FIELDS,
     MAX_NAME,

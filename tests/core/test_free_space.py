@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub.ops.free_space import free_bytes
+from modhub.admin.free_space import free_bytes
 
 
 @pytest.fixture(autouse=True)

@@ -14,12 +14,12 @@ import pytest
 from sqlalchemy import text, update
 
 from modhub.admin.program import Admin
+from modhub.base.body_rules import IBodyRules
 from modhub.base.service_registry import find_service
 from modhub.db import now
-from modhub.declarations import Declarations
-from modhub.events import AccountDeleted
-from modhub.interfaces import IModeration
-from modhub.server.rules import IBodyRules
+from modhub.plugins.declarations import Declarations
+from modhub.plugins.events import AccountDeleted
+from modhub.plugins.moderation import IModeration
 from modhub_testing import Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor

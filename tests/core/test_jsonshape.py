@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from modhub.base.errors import ApiError
 from modhub.content.limits import JSON_BODY, JSON_DEPTH
-from modhub.http import json_shape
-from modhub.http.json_shape import CHUNK_BYTES, check_shape
+from modhub.web import json_shape
+from modhub.web.json_shape import CHUNK_BYTES, check_shape
 
 pytestmark = pytest.mark.slow
 

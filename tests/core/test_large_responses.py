@@ -10,18 +10,18 @@ import pytest
 import webob
 from pyramid.response import Response
 
+from modhub.base.body_rules import RESERVE_RESPONSE
 from modhub.base.composed_body import ComposedBody
 from modhub.catalogue.models import Note
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.stored_documents import DocumentReader
 from modhub.db import now
-from modhub.http.headers import make_header_rules
-from modhub.http.request import Request
-from modhub.http.response_files import LARGE
-from modhub.http.responses import composed_json
-from modhub.interfaces import IPublicMods
-from modhub.server.rules import RESERVE_RESPONSE
+from modhub.plugins.services import IPublicMods
+from modhub.web.headers import make_header_rules
 from modhub.web.public_reads import fitting
+from modhub.web.request import Request
+from modhub.web.response_files import LARGE
+from modhub.web.responses import composed_json
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, published_mod
 
@@ -271,7 +271,7 @@ def test_a_full_temporary_folder_is_503(site: Site, monkeypatch: pytest.MonkeyPa
     def full(*_: Any, **__: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("modhub.http.response_files.tempfile.TemporaryFile", full)
+    monkeypatch.setattr("modhub.web.response_files.tempfile.TemporaryFile", full)
     refused = ask(site, f"/api/modhub/{mod_id}")
     assert (refused.status_int, refused.json["error"]) == (503, "busy")
     assert "ALARM: a response cannot be written to the temporary folder (No space left on device)" in caplog.text

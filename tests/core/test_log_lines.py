@@ -25,9 +25,9 @@ def line(name: str, message: str, *arguments: object, exc_info: object = None) -
 
 
 def test_a_line_is_one_object() -> None:
-    entry = json.loads(line("modhub.ops", 'a "quoted" line\nand %s', "\x1b[31mé\u2028"))
+    entry = json.loads(line("modhub.admin", 'a "quoted" line\nand %s', "\x1b[31mé\u2028"))
     assert entry["message"] == 'a "quoted" line\nand \x1b[31mé\u2028'
-    assert (entry["level"], entry["logger"]) == ("WARNING", "modhub.ops")
+    assert (entry["level"], entry["logger"]) == ("WARNING", "modhub.admin")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", entry["time"])
 
 

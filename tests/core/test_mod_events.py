@@ -15,7 +15,7 @@ from modhub.base.errors import invalid
 from modhub.base.service_registry import find_service
 from modhub.catalogue.models import Mod
 from modhub.db import Base, Databases, Id
-from modhub.events import AccountDeleted, ModChanged, ModPublished, ModsDeleted, VersionUploaded
+from modhub.plugins.events import AccountDeleted, ModChanged, ModPublished, ModsDeleted, VersionUploaded
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import (
     OWNER,

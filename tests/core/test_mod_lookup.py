@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError
 
 from modhub.catalogue.models import Mod, Vote
 from modhub.db import now
-from modhub.interfaces import IMods, ModSummary
+from modhub.plugins.services import IMods, ModSummary
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod
 

@@ -29,7 +29,7 @@ def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
     ini.write_text("\n".join(lines) + "\n", "utf-8")
 
     def command(*words: str) -> tuple[int, str]:
-        code = admin.admin_main(["-c", str(ini), "move-storage", *words])
+        code = modhub.admin_main(["-c", str(ini), "move-storage", *words])
         printed = capsys.readouterr()
         return code, printed.out + printed.err
 

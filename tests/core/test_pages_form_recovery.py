@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from modhub.base.body_rules import IBodyRules
 from modhub.content import limits
-from modhub.server import IBodyRules
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod
 from modhub_testing.pages import form_at, new_visitor

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modhub.base.errors import ApiError
-from modhub.http.forms import MAX_FORM_FIELDS, MAX_PART_HEADER, READ_BYTES, MultipartReader
+from modhub.web.forms import MAX_FORM_FIELDS, MAX_PART_HEADER, READ_BYTES, MultipartReader
 
 BOUNDARY = b"----boundary7"
 PIECES = st.sampled_from([b"\r\n", b"--", BOUNDARY, b"\r\n--", b"\r\n--" + BOUNDARY[:-1], b"x", b"\r", b"\n", b"-"])

@@ -15,7 +15,7 @@ from pyramid.request import Request
 
 from modhub.base.errors import ApiError
 from modhub.content import limits
-from modhub.http import payload
+from modhub.web import payload
 
 
 class Sample(msgspec.Struct, rename="camel"):

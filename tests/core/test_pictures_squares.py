@@ -10,7 +10,7 @@ from PIL import Image
 from modhub.base.errors import ApiError
 from modhub.catalogue.pictures.child import Decoder
 from modhub.catalogue.pictures.squares import SquarePictures
-from modhub.interfaces import ISquarePictures
+from modhub.plugins.services import ISquarePictures
 from modhub_testing import Site
 from tests.core.test_pictures_decoding import BLUE, RED, encoded, halves, is_like, png_of
 

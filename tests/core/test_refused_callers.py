@@ -10,7 +10,7 @@ import pytest
 from pyramid.security import NO_PERMISSION_REQUIRED
 from sqlalchemy import text
 
-from modhub.http.request import SAFE_METHODS, is_api_path
+from modhub.web.request import SAFE_METHODS, is_api_path
 from modhub.web.traversal import OwnedResource, Resource
 from modhub_testing import Site, Start
 from modhub_testing.mods import insert_mods

@@ -19,7 +19,7 @@ from modhub.catalogue.file_names import describe_mod_files
 from modhub.catalogue.models import Evidence, KeptFile, ReservedVersion
 from modhub.db import now
 from modhub.db.changes import ChangeReader
-from modhub.interfaces import IFileDigests, IModeration
+from modhub.plugins.moderation import IFileDigests, IModeration
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import (
     OWNER,

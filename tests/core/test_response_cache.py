@@ -17,9 +17,9 @@ from modhub.base.public_cache import PublicCache
 from modhub.catalogue import commands
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.db.changes import raise_serial, start_new_feed
-from modhub.http.request import Request
-from modhub.interfaces import IApi
+from modhub.plugins.resources import IApi
 from modhub.web.public_reads import keep
+from modhub.web.request import Request
 from modhub.web.views import OPEN
 from modhub_testing import Site, Start
 from modhub_testing.mods import (

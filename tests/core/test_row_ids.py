@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, delete, insert
 
+from modhub.admin.row_ids import ID_GAP, last_used_id, skip_ids
 from modhub.blobs.models import StoredBlob
 from modhub.blobs.store import new_key
 from modhub.db import now
 from modhub.db.changes import Generation
-from modhub.ops.row_ids import ID_GAP, last_used_id, skip_ids
 from modhub_testing import Site
 
 pytestmark = pytest.mark.postgres

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from modhub.base.body_rules import DEFAULT_LIMIT, BodyRules, IBodyRules
 from modhub.server.channel import Channel
-from modhub.server.rules import DEFAULT_LIMIT, BodyRules, IBodyRules
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 LIMIT = 1000

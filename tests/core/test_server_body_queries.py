@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from modhub.server.rules import PROBE_ABOVE_BYTES, BodyRules, IBodyRules
+from modhub.base.body_rules import PROBE_ABOVE_BYTES, BodyRules, IBodyRules
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 MB = 1024 * 1024

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from waitress.proxy_headers import proxy_headers_middleware
 
+from modhub.base.body_rules import BodyRules
 from modhub.server import forwarded
 from modhub.server.forwarded import UntrustedProxyWarning, caller_address, forwarded_caller, normalize_forwarded_headers
 from modhub.server.protocol_errors import ERROR_HEADERS as FAULT_HEADERS
-from modhub.server.rules import BodyRules
 from modhub_testing.running_server import RawClient, running
 
 

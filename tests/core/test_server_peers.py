@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from modhub.base.body_rules import BodyRules
+from modhub.base.peers import peer_of_address
 from modhub.server import channel
 from modhub.server.deadlines import queued_bytes
 from modhub.server.loop import Server
-from modhub.server.peers import peer_of_address
-from modhub.server.rules import BodyRules
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"

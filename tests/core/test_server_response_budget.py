@@ -9,9 +9,9 @@ import pytest
 from prometheus_client import REGISTRY
 from waitress.channel import HTTPChannel
 
+from modhub.base.body_rules import RESERVE_RESPONSE
 from modhub.server.loop import Server
 from modhub.server.response_budget import ResponseBudget
-from modhub.server.rules import RESERVE_RESPONSE
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 MB = 1024 * 1024

@@ -1,6 +1,6 @@
 import pytest
 
-from modhub.server.rules import BodyRules, IBodyRules
+from modhub.base.body_rules import BodyRules, IBodyRules
 
 CODE = 64 * 1024 * 1024
 

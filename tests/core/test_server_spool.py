@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from modhub.server.rules import BodyRules, IBodyRules
+from modhub.base.body_rules import BodyRules, IBodyRules
 from modhub.server.spool import Spool, SpooledBody, SpoolFull
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 

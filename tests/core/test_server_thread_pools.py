@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from modhub.server.rules import BodyRules, IBodyRules
+from modhub.base.body_rules import BodyRules, IBodyRules
 from modhub.server.thread_pools import FairQueue
 from modhub_testing.running_server import RawClient, running, wait_until_checked
 

@@ -5,7 +5,7 @@ from pyramid.config import Configurator
 from pyramid.exceptions import ConfigurationConflictError
 
 from modhub.base.service_registry import add_service, find_optional_service, find_service
-from modhub.interfaces import IProfiles
+from modhub.plugins.services import IProfiles
 
 
 class Clock:

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
+from modhub.admin import migrate
 from modhub.content.origins import parse_origin
-from modhub.interfaces import IStorageAddress
-from modhub.ops import migrate
+from modhub.plugins.services import IStorageAddress
 from modhub.storage_address.read_service import STALE_SECONDS, CurrentAddress
 from modhub_testing import stored_files
 from modhub_testing.mods import mod_address, published_mod, upload_asset

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from modhub.admin import program as admin
+from modhub.admin.row_ids import ID_GAP
+from modhub.admin.timelines import is_same_timeline, watch_timelines
 from modhub.audit.models import AuditEntry
 from modhub.db import Databases
 from modhub.db.changes import Generation
-from modhub.ops.row_ids import ID_GAP
-from modhub.ops.timelines import is_same_timeline, watch_timelines
 from modhub_testing import Site
 from modhub_testing.mods import new_mod
 from modhub_testing.postgres import PORT, PostgresServer

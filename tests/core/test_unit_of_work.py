@@ -9,7 +9,7 @@ from sqlalchemy import select, text
 from sqlalchemy.orm import Session, sessionmaker
 from transaction.interfaces import TransientError
 
-from modhub.audit import act_for_account, act_for_request, record
+from modhub.audit import act_for_account, record
 from modhub.audit.models import AuditEntry
 from modhub.base.identity import account_identity
 from modhub.catalogue import services
@@ -18,6 +18,7 @@ from modhub.catalogue.public_copies import mark_score_stale, mark_stale
 from modhub.db import changes
 from modhub.db.changes import ChangeReader, What, mark_changed
 from modhub.db.unit_of_work import CommitStep, CommitSteps, PendingWork, WriteSession, take_steps, unit_of_work
+from modhub.web.request import act_for_request
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, copy_damage, mod_address, new_mod, published_mod, upload_asset
 

@@ -21,8 +21,9 @@ from sqlalchemy.exc import OperationalError
 from modhub.base.errors import ApiError, storage_refused
 from modhub.catalogue.models import Game
 from modhub.db import Databases
-from modhub.declarations import Declarations, Worker
-from modhub.workers import (
+from modhub.plugins.declarations import Declarations, Worker
+from modhub.plugins.leases import CLOCKS, LEASE_SECONDS, HeldLease, Lease, LeaseLost
+from modhub.plugins.workers import (
     LONGEST_FAILURE_PAUSE,
     RoundFailed,
     Stopping,
@@ -30,8 +31,6 @@ from modhub.workers import (
     find_worker_problems,
     is_stopping,
 )
-from modhub.workers.leases import CLOCKS, LEASE_SECONDS, HeldLease, LeaseLost
-from modhub.workers.models import Lease
 from modhub_testing import Site, Start
 
 pytestmark = pytest.mark.postgres
@@ -139,7 +138,7 @@ def test_the_first_of_several_failures_is_logged_and_each_is_counted(
             raise error
 
     deeds = worker(run)
-    caplog.set_level(logging.INFO, "modhub.workers")
+    caplog.set_level(logging.INFO, "modhub.plugins.workers")
     for _ in range(3):
         assert not workers.run_round(site.registry, deeds)
     fails = False
@@ -244,7 +243,7 @@ def test_what_a_woken_process_writes_is_rolled_back(site: Site) -> None:
 
 
 def test_a_lease_lapses_for_nobody_who_works(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modhub.workers.leases.LEASE_SECONDS", 0.3)
+    monkeypatch.setattr("modhub.plugins.leases.LEASE_SECONDS", 0.3)
     mine, other = (HeldLease(site.databases, "deeds", holder, 0.6) for holder in ("mine", "other"))
     assert mine.take()
     with mine.working():
@@ -296,7 +295,7 @@ def read(metric: str) -> float | None:
 ENDS = """
 import atexit, os, signal, sys, threading
 import modhub
-from modhub.events import ApplicationStarted
+from modhub.plugins.events import ApplicationStarted
 from modhub.server import serve
 
 def run(registry):
@@ -334,9 +333,9 @@ import os, signal, sys, time
 import modhub
 from modhub.catalogue.models import Game
 from modhub.db import Databases
-from modhub.declarations import Worker
+from modhub.plugins.declarations import Worker
 from modhub.base.service_registry import find_service
-from modhub.workers import Workers
+from modhub.plugins.workers import Workers
 
 registry = modhub.configure({"sqlalchemy.url": sys.argv[1], "modhub.secret": "0" * 64}).registry
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub.ops.metrics import ProcessMetrics
+from modhub.admin.metrics import ProcessMetrics
 from modhub_testing import Start
 
 ROOT = Path(__file__).parents[2]

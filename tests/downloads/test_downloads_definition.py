@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from modhub.events import DownloadStarted
+from modhub.plugins.events import DownloadStarted
 from modhub_downloads.counter import CountedDownload, DownloadCounter
 from modhub_downloads.days import day_of
 from modhub_downloads.models import DailyDownloads, DaySalt, SeenDownload

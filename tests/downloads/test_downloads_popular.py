@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, insert, select, update
 from modhub.admin.program import Admin
 from modhub.catalogue.models import Vote
 from modhub.db import now
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub_downloads import popularity
 from modhub_downloads.days import day_of
 from modhub_downloads.demo import fill_download_counts

@@ -9,9 +9,9 @@ import pytest
 from prometheus_client import REGISTRY
 from sqlalchemy import insert, select
 
-from modhub.interfaces import IMods
-from modhub.ops import migrate
-from modhub.workers import Workers
+from modhub.admin import migrate
+from modhub.plugins.services import IMods
+from modhub.plugins.workers import Workers
 from modhub_downloads import worker
 from modhub_downloads.counter import CountedDownload, DownloadCounter
 from modhub_downloads.days import day_of

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from modhub.admin import program as admin
-from modhub.events import DatabaseRestored
+from modhub.plugins.events import DatabaseRestored
 from modhub_auth.account_blocking import block_accounts
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import EmailEntry

@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 
 from modhub.admin import program as admin
 from modhub.db import now
-from modhub.events import DatabaseRestored
+from modhub.plugins.events import DatabaseRestored
 from modhub_auth.models import Account
 from modhub_following.models import Reader
 from modhub_testing import Site

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from modhub.admin import migrate
 from modhub.admin import program as admin
-from modhub.ops import migrate
 from modhub_following import pages
 from modhub_following.models import Follow, Reader
 from modhub_testing import Site

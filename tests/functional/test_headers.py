@@ -13,7 +13,7 @@ from pyramid.config import Configurator
 from pyramid.events import NewResponse
 from pyramid.response import Response
 
-from modhub.interfaces import IRoot
+from modhub.plugins.resources import IRoot
 from modhub.web.views import OPEN
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import OWNER, published_mod, upload_asset

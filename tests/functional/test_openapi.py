@@ -12,12 +12,12 @@ import msgspec
 import pytest
 from openapi_spec_validator import validate
 
-from modhub.admin.program import admin_main
+from modhub import admin_main
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import FileBody, Operation
-from modhub.http.request import Request
 from modhub.web.openapi import ApiDescription
 from modhub.web.openapi_refusals import listed_refusals, refusals_of
+from modhub.web.request import Request
 from modhub_testing import Site, Start
 from modhub_testing.described import DescribedApi, check_body, check_refusal
 from modhub_testing.reference import Call, calls, for_programs

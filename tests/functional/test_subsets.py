@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from modhub.ops import migrate
+from modhub.admin import migrate
 from modhub_testing import Site, Start
 from modhub_testing.mods import insert_mods
 

@@ -10,7 +10,7 @@ import pytest
 from pyramid_retry import mark_error_retryable
 
 from modhub.catalogue import owner_views
-from modhub.http.payload import decode_in_turn
+from modhub.web.payload import decode_in_turn
 from modhub_testing import TEST_ACCOUNTS, Site, Start, stored_files
 from modhub_testing.mods import mod_address, published_mod, upload_asset
 from modhub_testing.running_server import running

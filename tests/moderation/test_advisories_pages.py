@@ -10,7 +10,8 @@ import pytest
 from modhub.admin import program as admin
 from modhub.base.settings import StartRefused
 from modhub.db import now
-from modhub.interfaces import IFileDigests, IModeration, IMods
+from modhub.plugins.moderation import IFileDigests, IModeration
+from modhub.plugins.services import IMods
 from modhub_moderation.advisories.services import find_occurrences, list_advisable
 from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, publish_test_mod, upload_asset

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from modhub.db import now
-from modhub.interfaces import IAccountBlocking
+from modhub.plugins.moderation import IAccountBlocking
 from modhub_auth import clock_skew
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices

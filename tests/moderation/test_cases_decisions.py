@@ -9,7 +9,8 @@ from sqlalchemy import delete, select, update
 from modhub.audit.models import AuditEntry
 from modhub.base.errors import ApiError
 from modhub.db import now
-from modhub.interfaces import IAccountBlocking, IMods
+from modhub.plugins.moderation import IAccountBlocking
+from modhub.plugins.services import IMods
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.models import Account
 from modhub_moderation.cases import upkeep

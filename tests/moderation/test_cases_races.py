@@ -11,7 +11,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError
-from modhub.interfaces import IModeration
+from modhub.plugins.moderation import IModeration
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.models import Account
 from modhub_auth.services import lock_account

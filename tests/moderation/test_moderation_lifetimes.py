@@ -10,7 +10,7 @@ from sqlalchemy import Table, func, insert, select
 from sqlalchemy.orm import Session
 
 from modhub.db import Base, now
-from modhub.events import AccountDeleted, DatabaseRestored, ModsDeleted
+from modhub.plugins.events import AccountDeleted, DatabaseRestored, ModsDeleted
 from modhub_testing import Site, Start
 
 README = Path(__file__).parents[2] / "modhub_moderation" / "README.md"

@@ -19,8 +19,8 @@ from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
 from modhub.blobs.models import StoredBlob
-from modhub.events import DatabaseRestored
-from modhub.workers import RoundFailed
+from modhub.plugins.events import DatabaseRestored
+from modhub.plugins.workers import RoundFailed
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login, OutgoingEmail

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub.ops import migrate
+from modhub.admin import migrate
 from modhub_testing import Start
 
 pytestmark = pytest.mark.postgres

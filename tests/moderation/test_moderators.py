@@ -10,7 +10,7 @@ from sqlalchemy import delete
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.db import now
-from modhub.interfaces import IProfiles
+from modhub.plugins.services import IProfiles
 from modhub_auth.models import Account, Authenticator
 from modhub_moderation.models import Moderator
 from modhub_testing import Site, Start

@@ -12,11 +12,11 @@ from prometheus_client import REGISTRY
 from sqlalchemy import select, update
 from webtest import Upload
 
+from modhub.base.body_rules import IBodyRules
 from modhub.base.service_registry import find_service
 from modhub.blobs.models import StoredBlob
 from modhub.db import now
-from modhub.events import AccountDeleted
-from modhub.server.rules import IBodyRules
+from modhub.plugins.events import AccountDeleted
 from modhub_auth import container
 from modhub_auth.models import Login
 from modhub_moderation.models import Moderator

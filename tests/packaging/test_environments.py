@@ -52,7 +52,7 @@ packages, names, *serve = sys.argv[1:]
 sys.path.insert(0, packages)
 from importlib.util import find_spec
 print(*(name for name in names.split() if find_spec(name)), flush=True)
-from modhub.admin.program import admin_main
+from modhub import admin_main
 assert admin_main(["-c", serve[0], "migrate"]) == 0
 sys.argv[1:] = serve
 """

@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 
 import modhub
-from modhub.admin.program import admin_main, build_admin_parser
+from modhub import admin_main
+from modhub.admin.program import build_admin_parser
 from modhub.base.service_registry import find_service
 from modhub.base.settings import CORE
 from modhub.catalogue.pictures import decoder

@@ -108,9 +108,9 @@ SAMPLES = {"modhub/catalogue/demo.py", "modhub_builds/commands.py", "modhub_mode
 CHILDREN = {"modhub/catalogue/pictures/decoder.py"}
 """Programs that run in a process of their own, which no module of the service imports."""
 COMPRESSING = {
-    "modhub/http/compression.py",
-    "modhub/http/response_files.py",
-    "modhub/ops/personal_archive.py",
+    "modhub/web/compression.py",
+    "modhub/web/response_files.py",
+    "modhub/admin/personal_archive.py",
     "modhub_sync/snapshots.py",
 }
 """They compress what the service says, and decompress nothing."""

@@ -79,7 +79,7 @@ def test_a_feature_imports_public_modules_alone(feature: str) -> None:
         ("from modhub.web.tweens import gateway_tween_factory", "modhub.web.tweens"),
         ("from modhub.web import tweens", "modhub.web.tweens"),
         ("import modhub.admin.program", "modhub.admin.program"),
-        ("from modhub import directives", "modhub.directives"),
+        ("from modhub import server", "modhub.server"),
         ("from modhub.db import _begin", "modhub.db._begin"),
         ("def view():\n    from modhub.blobs.local import LocalStore", "modhub.blobs.local"),
     ],

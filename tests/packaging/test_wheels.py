@@ -183,7 +183,7 @@ def test_suite_has_the_entry_points_of_its_parts(built: Workshop) -> None:
     assert {
         "main = modhub:main",
         "server = modhub.server:make_server",
-        "modhub-admin = modhub.admin.program:admin_main",
+        "modhub-admin = modhub:admin_main",
         "pserve = modhub.admin.pserve:pserve_main",
     } <= set(lines)
 

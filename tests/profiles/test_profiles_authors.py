@@ -13,7 +13,7 @@ from sqlalchemy import select
 from modhub.blobs import BlobStore
 from modhub.blobs.maintenance import blob_damage, sweep
 from modhub.blobs.models import StoredBlob
-from modhub.events import AccountDeleted
+from modhub.plugins.events import AccountDeleted
 from modhub_profiles.limits import PICTURE
 from modhub_profiles.models import AuthorProfile
 from modhub_testing import Site, stored_files

@@ -8,8 +8,8 @@ from sqlalchemy import select
 from modhub.blobs import BlobStore
 from modhub.blobs.maintenance import sweep
 from modhub.blobs.models import StoredBlob
-from modhub.events import AccountDeleted
-from modhub.interfaces import IModeration
+from modhub.plugins.events import AccountDeleted
+from modhub.plugins.moderation import IModeration
 from modhub_profiles.models import AuthorProfile, KeptPicture
 from modhub_profiles.upkeep import describe_pictures
 from modhub_testing import Site

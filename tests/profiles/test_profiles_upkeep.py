@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from modhub.admin import migrate
 from modhub.admin import program as admin
 from modhub.base.errors import OwnershipLost
-from modhub.interfaces import IMods
-from modhub.ops import migrate
+from modhub.plugins.services import IMods
 from modhub_profiles import services
 from modhub_profiles.models import AuthorProfile, ModLinks
 from modhub_profiles.sample_profiles import SAMPLE_LINKS

@@ -13,12 +13,12 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import update
 
+from modhub.admin import migrate
 from modhub.admin import program as admin
 from modhub.base.settings import StartRefused
 from modhub.blobs import maintenance
 from modhub.db import now
 from modhub.db.changes import PublicChange, start_new_feed
-from modhub.ops import migrate
 from modhub_sync import limits
 from modhub_sync.models import Snapshot
 from modhub_sync.snapshots import SnapshotMaker

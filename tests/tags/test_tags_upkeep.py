@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert, select
 
+from modhub.admin import migrate
 from modhub.admin import program as admin
 from modhub.base.errors import ApiError, OwnershipLost
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
-from modhub.interfaces import IMods
-from modhub.ops import migrate
+from modhub.plugins.services import IMods
 from modhub_tags import services
 from modhub_tags.demo import tag_samples
 from modhub_tags.models import ModTag, Tag

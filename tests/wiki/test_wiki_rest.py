@@ -176,7 +176,7 @@ def test_a_megabyte_is_taken_and_one_byte_more_is_not(wiki: Site, mount: str) ->
 
 
 def test_the_server_knows_the_limit_and_the_header(wiki: Site) -> None:
-    from modhub.server.rules import IBodyRules
+    from modhub.base.body_rules import IBodyRules
 
     rules = wiki.registry.getUtility(IBodyRules)
     for mount in (NEW, OLD):

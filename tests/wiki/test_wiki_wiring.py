@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 import modhub
+from modhub.admin import migrate
 from modhub.admin.core_commands import run_demo
 from modhub.admin.maintenance_commands import run_verify
 from modhub.admin.program import Admin
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.db import Databases
-from modhub.declarations import Declarations
-from modhub.ops import migrate
+from modhub.plugins.declarations import Declarations
 from modhub_testing import TEST_SECRET, Site, Start
 from modhub_wiki.read_service import WikiReader
 

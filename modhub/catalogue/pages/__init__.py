@@ -11,12 +11,12 @@ from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.views import author, everything, feeds, found, front, install, previews
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.content import limits
-from modhub.http.request import Request
-from modhub.interfaces import IModCards
+from modhub.plugins.services import IModCards
 from modhub.ui.documentation import documentation_section
 from modhub.ui.forms import LONG_FIELDS
 from modhub.ui.multipart import OVERHEAD
 from modhub.ui.template_helpers import PageHelpers, nav_link
+from modhub.web.request import Request
 
 
 def _workshop_link(_context: Any, request: Request) -> Markup | None:

@@ -15,9 +15,9 @@ from modhub.catalogue.response_schemas import decode_mod
 from modhub.content import limits
 from modhub.content.folding import fold_game, fold_search
 from modhub.content.text import N_
-from modhub.http.request import Request
-from modhub.interfaces import IMods
+from modhub.plugins.services import IMods
 from modhub.ui.template_helpers import PageHelpers
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 
 REFERENCES: Final = {"requires": "requires", "conflicts_with": "conflictsWith"}

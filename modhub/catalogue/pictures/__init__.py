@@ -9,7 +9,7 @@ from pyramid.config import Configurator
 from modhub.catalogue.pictures import services
 from modhub.catalogue.pictures.maker import PICTURE_SECONDS, make_all_pictures
 from modhub.catalogue.pictures.squares import SquarePictures
-from modhub.interfaces import ISquarePictures
+from modhub.plugins.services import ISquarePictures
 
 
 def includeme(config: Configurator) -> None:

@@ -21,7 +21,7 @@ from modhub.catalogue.pictures import services
 from modhub.catalogue.pictures.child import CHILD_FAILED, MAX_OUTPUT, Decoder, DecodingFailed, DerivedPictures
 from modhub.catalogue.pictures.models import PictureTask
 from modhub.db import Databases, bulk, now
-from modhub.workers import is_stopping
+from modhub.plugins.workers import is_stopping
 
 log = logging.getLogger(__name__)
 LEASE: Final = timedelta(seconds=8)

@@ -33,7 +33,7 @@ _UNREADABLE: Final = N_("This image cannot be read.")
 
 
 class SquarePictures:
-    """See :class:`modhub.interfaces.ISquarePictures`; the catalogue finds it by its class."""
+    """See :class:`modhub.plugins.services.ISquarePictures`; the catalogue finds it by its class."""
 
     def __init__(self, decoder: Decoder | None = None, wait: float = WAIT_SECONDS) -> None:
         self._decoder = decoder or Decoder(PROGRAM, SQUARE_SECONDS, "square")

@@ -383,7 +383,7 @@ def _create_operation() -> None:
         sa.Column("text", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("name", name="pk_core_observation"),
     )
-    # A new database may be served at once (`modhub.ops.restored`).
+    # A new database may be served at once (`modhub.admin.restored`).
     op.execute("INSERT INTO core_observation (name, observed_at, text) VALUES ('database ready', 0, '')")
 
 

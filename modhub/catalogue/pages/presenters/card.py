@@ -9,7 +9,7 @@ from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.games import CuratedGames
 from modhub.catalogue.pages.queries.updates import FeedEntry
 from modhub.content.folding import fold_game
-from modhub.interfaces import Profile
+from modhub.plugins.services import Profile
 from modhub.ui.template_helpers import PageHelpers
 
 CARD: Final = "modhub.catalogue:templates/card.jinja2"

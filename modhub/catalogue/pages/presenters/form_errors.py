@@ -8,8 +8,8 @@ from modhub.catalogue.references import Lists, check_references
 from modhub.catalogue.request_schemas import NewModForm
 from modhub.catalogue.uploads import IMAGES_TOO_LARGE
 from modhub.content.text import N_
-from modhub.http.request import Request
 from modhub.ui.template_helpers import PageHelpers
+from modhub.web.request import Request
 
 DETAIL_FIELDS: Final = {
     "title": "Title",

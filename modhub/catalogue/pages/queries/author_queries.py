@@ -10,7 +10,7 @@ from modhub.catalogue.lookup_queries import json_items
 from modhub.catalogue.models import Mod, PublicMod
 from modhub.catalogue.pages.queries.statements import figure_of, of_mod
 from modhub.catalogue.queries import AnySelect
-from modhub.interfaces import ProfileColumns
+from modhub.plugins.services import ProfileColumns
 
 
 def _is_found(accounts: ProfileColumns, dialect: str) -> ColumnElement[bool]:

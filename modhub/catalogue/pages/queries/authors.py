@@ -5,8 +5,8 @@ from typing import Final
 
 from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.pages.presenters.mod import ModPresenter
-from modhub.http.request import Request
-from modhub.interfaces import IProfiles, Profile
+from modhub.plugins.services import IProfiles, Profile
+from modhub.web.request import Request
 
 _FOUND: Final = "modhub.authors"
 

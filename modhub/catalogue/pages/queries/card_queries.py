@@ -11,8 +11,8 @@ from modhub.catalogue.pages.queries import author_queries, selections, statement
 from modhub.catalogue.pages.queries.updates import card_of
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ListStatement
 from modhub.db.raw_queries import PreparedQuery, Row
-from modhub.http.payload import encode
-from modhub.interfaces import ModSelection
+from modhub.plugins.services import ModSelection
+from modhub.web.payload import encode
 
 MAX_DEPENDENTS_COUNTED: Final = 200
 """Maximum number of dependent mods that are counted and sorted, to bound the time for popular mods."""

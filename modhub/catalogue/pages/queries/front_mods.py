@@ -21,7 +21,7 @@ from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.queries import AnySelect
 from modhub.catalogue.read_service import ListParams
 from modhub.db.raw_queries import PreparedQuery, Row
-from modhub.http.payload import encode
+from modhub.web.payload import encode
 
 MODS_IN_ROW: Final = 5
 """Mods of a row."""

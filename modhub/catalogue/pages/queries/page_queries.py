@@ -22,9 +22,9 @@ from modhub.catalogue.response_schemas import ModDocument, NoteDocument
 from modhub.db import from_micros, iso
 from modhub.db.changes import ChangeEntry
 from modhub.db.raw_queries import Row
-from modhub.http.payload import encode
-from modhub.http.responses import MAX_COMPOSITIONS
-from modhub.interfaces import ModSelection
+from modhub.plugins.services import ModSelection
+from modhub.web.payload import encode
+from modhub.web.responses import MAX_COMPOSITIONS
 
 NOTES_PER_PAGE = 10
 """Changelog entries per page."""

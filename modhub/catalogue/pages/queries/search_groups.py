@@ -13,8 +13,8 @@ from modhub.catalogue.read_service import CatalogueReader, ListParams
 from modhub.content.folding import like_pattern, search_words
 from modhub.content.limits import DESCRIPTION
 from modhub.content.markup import to_text
-from modhub.http.payload import encode
-from modhub.interfaces import ProfileColumns
+from modhub.plugins.services import ProfileColumns
+from modhub.web.payload import encode
 
 IN_GROUP: Final = 10
 SUGGESTED_TITLES: Final = 5

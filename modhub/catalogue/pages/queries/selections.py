@@ -8,7 +8,7 @@ from modhub.catalogue.list_queries import newest_page
 from modhub.catalogue.lookup_queries import json_ids, json_items
 from modhub.catalogue.models import Mod, PublicGame, PublicMod
 from modhub.catalogue.queries import AnySelect
-from modhub.interfaces import ChangeWatch
+from modhub.plugins.services import ChangeWatch
 
 _LIST: Final = "selected"
 

@@ -19,11 +19,12 @@ from modhub.catalogue.pages.views.front import render_sorted_row
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import AuthorResource
-from modhub.http.request import Request
-from modhub.interfaces import CardPage, ChangeWatch, FeedHead, IAuthor, IAuthorPictures, ModSelection, Profile
+from modhub.plugins.resources import IAuthor
+from modhub.plugins.services import CardPage, ChangeWatch, FeedHead, IAuthorPictures, ModSelection, Profile
 from modhub.ui import sitemap
 from modhub.ui.json_feed import json_feed
 from modhub.ui.share_images import ShareImage
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 AUTHOR_PICTURE: Final = 256
@@ -33,7 +34,7 @@ NAMED_IN_SUMMARY: Final = 5
 
 
 class ModCards:
-    """See :class:`modhub.interfaces.IModCards`."""
+    """See :class:`modhub.plugins.services.IModCards`."""
 
     def get_page(
         self,

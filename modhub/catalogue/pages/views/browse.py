@@ -22,12 +22,12 @@ from modhub.content import text
 from modhub.content.folding import fold_game, fold_search, search_words
 from modhub.content.limits import PAGE_SIZE, QUERY
 from modhub.content.text import N_
-from modhub.declarations import API_SORTS, Declarations
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import ISite
+from modhub.plugins.declarations import API_SORTS, Declarations
+from modhub.plugins.resources import ISite
 from modhub.ui.share_images import ShareImage
 from modhub.ui.template_helpers import PageHelpers
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 DEFAULT = ListParams()

@@ -20,9 +20,9 @@ from modhub.catalogue.request_schemas import NoteChange
 from modhub.catalogue.resources import ImageResource, ImagesResource, ModChild, ModPermission, ModResource, NoteResource
 from modhub.catalogue.written_texts import write_text
 from modhub.content import limits
-from modhub.http.request import Request
-from modhub.interfaces import IImages, IMine, INote, IOwnMod
+from modhub.plugins.resources import IImages, IMine, INote, IOwnMod
 from modhub.ui.xml_responses import Redirect
+from modhub.web.request import Request
 from modhub.web.views import page
 
 

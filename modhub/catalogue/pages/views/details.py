@@ -21,9 +21,9 @@ from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.written_texts import WrittenText, write_text
 from modhub.content import limits
 from modhub.content.text import N_
-from modhub.http.request import Request
-from modhub.interfaces import IMine, IOwnMod
+from modhub.plugins.resources import IMine, IOwnMod
 from modhub.ui import forms
+from modhub.web.request import Request
 from modhub.web.views import page
 
 NEW: Final = "modhub.catalogue:templates/workshop/new.jinja2"

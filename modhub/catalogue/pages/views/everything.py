@@ -4,18 +4,18 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.base.errors import ApiError, not_found
+from modhub.base.peers import peer_of_address
 from modhub.base.service_registry import find_service
 from modhub.catalogue.chain_archives import ArchiveReader, ArchiveTurns, ChainArchive
 from modhub.catalogue.download_events import notify_download
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.resources import ModResource
 from modhub.content.text import N_
-from modhub.http.conditions import named_etag
-from modhub.http.downloads import REVALIDATE, content_disposition
-from modhub.http.request import Request
-from modhub.http.response_files import file_body
-from modhub.interfaces import IMod
-from modhub.server.peers import peer_of_address
+from modhub.plugins.resources import IMod
+from modhub.web.conditions import named_etag
+from modhub.web.downloads import REVALIDATE, content_disposition
+from modhub.web.request import Request
+from modhub.web.response_files import file_body
 from modhub.web.views import OPEN, page
 
 ADDRESS = "everything.zip"

@@ -22,9 +22,8 @@ from modhub.catalogue.resources import ModResource
 from modhub.catalogue.response_schemas import NoteDocument
 from modhub.db import iso
 from modhub.db.changes import ChangeEntry
-from modhub.http.compression import add_vary
-from modhub.http.request import Request
-from modhub.interfaces import IMod, IRoot, ISite, Profile
+from modhub.plugins.resources import IMod, IRoot, ISite
+from modhub.plugins.services import Profile
 from modhub.ui import sitemap
 from modhub.ui.atom import EPOCH
 from modhub.ui.documentation import DOCUMENTATION_PATH
@@ -32,6 +31,8 @@ from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.json_feed import JsonFeedAuthor, JsonFeedItem, absolute_images, json_feed
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import xml_response
+from modhub.web.compression import add_vary
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 ENTRIES: Final = 20

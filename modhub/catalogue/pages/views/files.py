@@ -22,13 +22,13 @@ from modhub.catalogue.written_texts import WrittenText, write_text
 from modhub.content import limits, text
 from modhub.content.limits import IMAGES
 from modhub.content.text import N_
-from modhub.http.request import Request
-from modhub.http.uploads import stage_with_end
-from modhub.interfaces import IImages, IOwnMod
+from modhub.plugins.resources import IImages, IOwnMod
 from modhub.ui import forms
 from modhub.ui.form_recovery import json_for_script, wants_json
 from modhub.ui.multipart import UploadForm
 from modhub.ui.template_helpers import translations_for
+from modhub.web.request import Request
+from modhub.web.uploads import stage_with_end
 
 TYPED_WITH_CODE: Final = {"version": "version", "text": "text", "textFormat": "format"}
 """The fields of the form of a code file, by what the page calls what was typed into them."""

@@ -11,9 +11,10 @@ from modhub.catalogue.pages.views.browse import page_numbers, page_reader, rende
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import CatalogueReader, ListParams
 from modhub.content.text import N_
-from modhub.http.request import Request
-from modhub.interfaces import ISite, ProfileColumns
+from modhub.plugins.resources import ISite
+from modhub.plugins.services import ProfileColumns
 from modhub.ui.template_helpers import translations_for
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 FOUND_TEMPLATE: Final = "modhub.catalogue:templates/found.jinja2"

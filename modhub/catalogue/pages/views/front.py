@@ -12,8 +12,8 @@ from modhub.catalogue.pages.views.browse import DEFAULT, address_of, join_cards,
 from modhub.catalogue.pages.views.front_head import read_front
 from modhub.catalogue.read_service import ListParams
 from modhub.content.text import N_
-from modhub.http.request import Request
 from modhub.ui.template_helpers import PageHelpers
+from modhub.web.request import Request
 
 LEAST_MODS_IN_ROW: Final = 4
 """A row of fewer mods would say less than the list below it, and is left out."""

@@ -6,10 +6,10 @@ from markupsafe import Markup
 
 from modhub.base.public_cache import PublicCache
 from modhub.catalogue.pages.queries.front_mods import Front, FrontReader
-from modhub.http.request import Request
 from modhub.ui.preferences import shows_steps
 from modhub.ui.site_settings import FRONT_ASSET
 from modhub.ui.template_helpers import PageHelpers
+from modhub.web.request import Request
 
 _FRONT: Final = "modhub.front"
 HEAD_TEMPLATE: Final = "modhub.catalogue:templates/front_head.jinja2"

@@ -16,11 +16,11 @@ from modhub.catalogue.pages.views.workshop import form, workshop_done
 from modhub.catalogue.pictures.squares import SquarePictures
 from modhub.catalogue.resources import ImageResource, ModPermission, ModResource
 from modhub.content.limits import IMAGE
-from modhub.http.downloads import file_response
-from modhub.http.request import Request
-from modhub.http.uploads import stage_upload
-from modhub.interfaces import IAsset, IMine, IOwnMod
+from modhub.plugins.resources import IAsset, IMine, IOwnMod
+from modhub.web.downloads import file_response
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
+from modhub.web.uploads import stage_upload
 from modhub.web.views import page
 
 _MOVES = {move.value: move for move in ImageMove}

@@ -5,9 +5,9 @@ from typing import Any
 from modhub.base.errors import not_found
 from modhub.catalogue.pages.views.browse import page_reader
 from modhub.catalogue.resources import ModResource
-from modhub.http.request import Request
-from modhub.interfaces import IMod
+from modhub.plugins.resources import IMod
 from modhub.ui.template_helpers import PageHelpers
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 PAGE_NAME = "install"

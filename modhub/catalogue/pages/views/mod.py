@@ -27,14 +27,15 @@ from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
 from modhub.content.folding import fold_game
 from modhub.content.outline import Outline
-from modhub.declarations import Declarations
-from modhub.http.payload import query
-from modhub.http.request import Request
-from modhub.interfaces import IMod, IVotes, Profile
+from modhub.plugins.declarations import Declarations
+from modhub.plugins.resources import IMod, IVotes
+from modhub.plugins.services import Profile
 from modhub.ui.formatting import parse_timestamp
 from modhub.ui.site_settings import contact_about
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query
+from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 MOD_TEMPLATE: Final = "modhub.catalogue:templates/mod.jinja2"

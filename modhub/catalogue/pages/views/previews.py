@@ -15,9 +15,10 @@ from modhub.catalogue.pages.queries.page_queries import paginate_notes
 from modhub.catalogue.pages.views.browse import page_reader
 from modhub.catalogue.pages.views.mod import MOD_TEMPLATE, notes_page_number, page_values
 from modhub.catalogue.successors import read_successor
-from modhub.http.downloads import StoredFile
-from modhub.http.request import Request
-from modhub.interfaces import IModPreviews, ModSummary
+from modhub.plugins.moderation import IModPreviews
+from modhub.plugins.services import ModSummary
+from modhub.web.downloads import StoredFile
+from modhub.web.request import Request
 
 
 def read_draft(session: Session, mod_id: int | None, owner: int, address: str = "") -> OwnModPresenter:
@@ -38,7 +39,7 @@ def preview_values(request: Request, draft: OwnModPresenter, back: str) -> dict[
 
 
 class ModPreviews:
-    """See :class:`modhub.interfaces.IModPreviews`."""
+    """See :class:`modhub.plugins.moderation.IModPreviews`."""
 
     def show_page(self, request: Request, mod: ModSummary, address: str, back: str) -> Response:
         """The owner's preview; its note says who else sees it."""

@@ -9,9 +9,9 @@ from modhub.catalogue.pages.typed_details import resolve_reference
 from modhub.catalogue.pages.views.workshop import edit_page_context, form, workshop_done
 from modhub.catalogue.resources import ModResource
 from modhub.catalogue.successors import change_successor
-from modhub.http.request import Request
-from modhub.interfaces import IOwnMod
+from modhub.plugins.resources import IOwnMod
 from modhub.ui import forms
+from modhub.web.request import Request
 
 
 @form(context=IOwnMod, name="superseded", preserve_fields={"supersededBy": "Superseded by"})

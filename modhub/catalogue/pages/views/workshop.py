@@ -40,13 +40,14 @@ from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.successors import read_successor
 from modhub.content import limits
 from modhub.content.folding import fold_game
-from modhub.http.payload import encode, query
-from modhub.http.request import Request
-from modhub.interfaces import IMine, IOwnMod, IPublicMods
+from modhub.plugins.resources import IMine, IOwnMod
+from modhub.plugins.services import IPublicMods
 from modhub.ui import forms
 from modhub.ui.formatting import parse_timestamp
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import encode, query
+from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import page
 

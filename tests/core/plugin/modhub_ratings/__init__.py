@@ -14,11 +14,12 @@ from modhub.base.service_registry import find_optional_service, find_service
 from modhub.base.settings import Setting, positive
 from modhub.content.text import line
 from modhub.db import Base, Databases, Id
-from modhub.declarations import AdminCommand
-from modhub.events import AccountDeleted, ModsDeleted
-from modhub.http.payload import read_json
-from modhub.http.request import Request
-from modhub.interfaces import IAccounts, IMod, IMods, IResource
+from modhub.plugins.declarations import AdminCommand
+from modhub.plugins.events import AccountDeleted, ModsDeleted
+from modhub.plugins.resources import IMod, IResource
+from modhub.plugins.services import IAccounts, IMods
+from modhub.web.payload import read_json
+from modhub.web.request import Request
 from modhub.web.traversal import OwnedResource, Resource, parse_id
 from modhub.web.views import OPEN, api
 

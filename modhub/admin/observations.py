@@ -1,0 +1,60 @@
+"""When something was last noticed, by a name: what processes and commands leave for ``modhub-admin doctor``."""
+
+import os
+import sqlite3
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
+
+from modhub.admin.models import Observation
+from modhub.content.limits import MB
+from modhub.db import now
+
+BACKUP_VERIFIED: Final = "backup verified"
+"""``backup --verify`` has found a backup whole."""
+_INSERTS: Final[dict[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+_FILE: Final = text("SELECT file FROM pragma_database_list WHERE name = 'main'")
+_SMALL_MEMORY: Final = text("SET LOCAL work_mem = '64kB'")
+_NEED_ROOM: Final = text(
+    "WITH filler AS MATERIALIZED (SELECT repeat('x', 16384) FROM generate_series(1, 64)) SELECT count(*) FROM filler"
+)
+"""A megabyte that PostgreSQL has to put into a temporary file: nothing of it is kept."""
+
+
+def record_observation(session: Session, name: str, note: str = "") -> None:
+    """Note that ``name`` was observed now."""
+    values = {"observed_at": now(), "text": note}
+    insert = _INSERTS[session.get_bind().dialect.name](Observation).values(name=name, **values)
+    session.execute(insert.on_conflict_do_update(index_elements=[Observation.name], set_=values))
+
+
+def last_observed(session: Session, name: str) -> tuple[datetime, str] | None:
+    """When ``name`` was last observed, and its note; None if it never was."""
+    row = session.get(Observation, name)
+    return None if row is None else (row.observed_at, row.text)
+
+
+def record_written(session: Session, name: str) -> None:
+    """Note ``name`` only if there is room for more.
+
+    On a full disk PostgreSQL still replaces a row in its page, and both write the logs that they have reserved.
+    """
+    record_observation(session, name)
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(_SMALL_MEMORY)
+        session.execute(_NEED_ROOM)
+    else:
+        _need_room_for_file(session)
+
+
+def _need_room_for_file(session: Session) -> None:
+    """Raise SQLite's own error if its disk has no megabyte left."""
+    (file,) = session.scalars(_FILE)
+    status = os.statvfs(Path(file).parent)
+    if status.f_bavail * status.f_frsize < MB:
+        raise OperationalError(None, None, sqlite3.OperationalError("database or disk is full"))

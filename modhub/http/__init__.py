@@ -1,1 +1,0 @@
-"""Everything around the views: tweens, error views, headers, conditions, cookies and forms."""

@@ -1,1 +1,0 @@
-"""The operator's tools: `modhub-admin`, health checks, migrations."""

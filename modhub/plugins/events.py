@@ -1,0 +1,180 @@
+"""The events of the core, for subscribers (``config.add_subscriber``)."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationStarted:
+    """An application is about to be served; commands and tests that only configure one do not fire it.
+
+    The place to start background work.
+    """
+
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationStopped:
+    """Our server has ended, and its process is about to: the place to end background work.
+
+    Threads can still be started. When ``atexit`` runs its functions they cannot, from Python 3.12 on.
+    """
+
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AccountDeleted:
+    """An account is being deleted, in the transaction of ``session``; delete what it owned (C-ACC-18)."""
+
+    account_id: int
+    session: Any
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AccountChanged:
+    """The access to an account has changed, in the request's own transaction; its owner is notified.
+
+    For features that give accounts keys and the like. ``subject`` and ``sentence`` are English texts from the feature's
+    own translations; ``%(site)s`` in them is filled in. The accounts feature subscribes.
+    """
+
+    account_id: int
+    subject: str
+    sentence: str
+    request: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModPublished:
+    """The owner has published a mod, now visible to everybody, in the transaction of ``session``.
+
+    Fired once in the life of a mod. A mod that is hidden while its owner publishes it fires :class:`ModChanged`
+    instead, so a subscriber that announces new mods never announces a hidden one.
+    """
+
+    mod_id: int
+    session: Any
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModChanged:
+    """The fields, files or changelog of a mod, published or not, have changed, in the transaction of ``session``.
+
+    Hiding or restoring a mod fires it too; votes do not. It can be fired more than once in a transaction. Use
+    :class:`modhub.plugins.services.IMods` for the current state of the mod.
+    """
+
+    mod_id: int
+    session: Any
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class VersionUploaded:
+    """A published mod has a new version, in the transaction of its upload; :class:`ModChanged` is fired as well.
+
+    The version that a mod is published with fires :class:`ModPublished` alone. A hidden mod fires it too: ask
+    :class:`modhub.plugins.services.IMods` before you tell anybody.
+    """
+
+    mod_id: int
+    version: str
+    session: Any
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class UploadStarted:
+    """An account is about to send a file to one of its mods; the body has not been read, and there is no transaction.
+
+    A subscriber raises an :class:`modhub.base.errors.ApiError` to refuse the file before it is sent. It must not write:
+    the event can be fired twice for a call. Forms of pages and calls with an ``Idempotency-Key`` do not fire it, so
+    :class:`StorageRequested` decides.
+    """
+
+    account_id: int
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class StorageRequested:
+    """An account is about to create a mod, or to store a file of one of its mods, in the transaction of ``session``.
+
+    A subscriber raises an :class:`modhub.base.errors.ApiError` to refuse it; then nothing is stored. The row of an
+    existing mod is locked. Not fired for what the operator's commands store.
+    """
+
+    account_id: int
+    mod_id: int | None
+    """None for a new mod, which has no file yet."""
+    size: int
+    """How many bytes the file has; 0 for a new mod."""
+    replaced: int
+    """How many bytes the file has that it replaces."""
+    session: Any
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModsDeleted:
+    """Mods are being deleted, in the transaction of ``session``; delete what depends on them (C-OWN-11).
+
+    By their owner, by an operator, or with their owner's account. The mods still exist and are locked. There are at
+    most :data:`modhub.db.bulk.BATCH` of them; a larger deletion fires the event more than once.
+    """
+
+    mod_ids: tuple[int, ...]
+    session: Any
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadStarted:
+    """Somebody is about to get the code file of a published mod, or a range of it, from this process or from a proxy.
+
+    Not fired for HEAD, for 304, 412 and 416, or for the owner's own view of a draft. There is no transaction, and the
+    answer waits: keep what you need in memory, and raise nothing. Nobody can tell how much of the file will arrive.
+    """
+
+    mod_id: int
+    asset_id: int
+    version: str
+    """The version of the file."""
+    caller: str
+    """The IPv4 address or the /64 of an IPv6 address that calls, as the server determined it."""
+    first_byte: int
+    """Where the answer begins: 0 for the whole file and for a first range."""
+    status: int
+    """200, or 206 for a range."""
+    length: int
+    """How many bytes of the file the answer has."""
+    size: int
+    """How many bytes the whole file has."""
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModsHidden:
+    """A command of the operator has hidden these mods. Its transaction has ended; :class:`ModChanged` was in it."""
+
+    mod_ids: tuple[int, ...]
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseRestored:
+    """A backup has been restored into this database, in the transaction of ``session``; no request has seen it yet.
+
+    End what must not come back to life, such as sessions, and hold what must not happen twice, such as emails.
+    ``previous_base_url`` is the setting ``modhub.base_url`` of the installation that was backed up. Append sentences
+    for the operator to ``notes``.
+    """
+
+    session: Any
+    registry: Any
+    previous_base_url: str
+    notes: list[str] = field(default_factory=list)

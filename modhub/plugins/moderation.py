@@ -1,0 +1,176 @@
+"""The services for those who judge mods and accounts: decisions, files by digest, blocking, inspection, archives."""
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+from modhub.blobs.store import Blob
+from modhub.plugins.declarations import RemovablePart
+from modhub.plugins.services import ModSummary
+
+
+class FileUse(NamedTuple):
+    """A file that a mod has or had, or that is kept aside of it because a moderator removed it."""
+
+    mod_id: int
+    kind: str
+    """``code``, ``css`` or ``image``; ``former``: a code file that a changelog entry names and that was replaced."""
+    name: str
+    """The name of the file; of a former one its version."""
+    sha256: str
+    is_kept: bool = False
+    """Whether it is kept aside: nobody but moderators knows of it."""
+
+
+class IFileDigests(Protocol):
+    """The service that knows where a file is, by its SHA-256 in lower case; of drafts and hidden mods too.
+
+    It is for those who judge mods: what it returns is not for everybody.
+    """
+
+    def of_mods(self, session: Any, mod_ids: Collection[int]) -> list[FileUse]:
+        """The files of these mods: those that they have, those that are kept aside, then former ones, newest first."""
+
+    def find(self, session: Any, digests: Collection[str]) -> list[FileUse]:
+        """The mods that have or had a file with one of these digests, by their ids."""
+
+    def find_others(self, session: Any, digests: Collection[str]) -> dict[str, list[str]]:
+        """What else is such a file: a build, an icon, a picture; sentences for the operator by digest."""
+
+
+class FileRecord(NamedTuple):
+    """What is known of a file of one mod, as those who decide about the mod need it."""
+
+    mod_id: int
+    kind: str
+    """``code``, ``css`` or ``image``."""
+    name: str
+    """Empty for what a changelog entry names: that file may have been replaced."""
+    version: str
+    """Of the changelog entry; empty for a file that is stored."""
+    bytes: int
+    sha256: str
+    asset_id: int | None
+    """The number of ``/Modhub/file/{assetId}``; None for a file that is kept aside, and for an entry."""
+
+
+class IModeration(Protocol):
+    """The service for decisions about mods, in the transaction of the decision.
+
+    What is done is in the audit trail, as done by the caller of the request. Mods that do not exist are left out.
+    """
+
+    @property
+    def parts(self) -> Mapping[str, RemovablePart]:
+        """What can be removed and restored, by name, once all features are included: ``image``, ``changelog`` …"""
+
+    def lock(self, session: Any, mod_ids: Collection[int]) -> list[int]:
+        """Lock mods until the transaction ends, as what is decided here does; the ids of those that exist.
+
+        They are locked in the order of their ids. So lock all that a decision may concern by one call.
+        """
+
+    def hide(self, session: Any, mod_ids: Collection[int], reason: str) -> list[int]:
+        """Hide mods from everybody but their owners, as ``mod hide`` does; the ids of those that were not hidden.
+
+        ``reason`` replaces an earlier one. Nothing but ``release`` and ``mod restore`` makes a hidden mod visible.
+        """
+
+    def release(self, session: Any, mod_ids: Collection[int]) -> list[int]:
+        """Undo ``hide``; the ids of those that were hidden. A draft stays a draft."""
+
+    def delete(self, session: Any, mod_ids: Collection[int], keep_until: datetime | None = None) -> list[int]:
+        """Delete mods permanently; the ids of those that existed. With ``keep_until`` evidence is kept until then."""
+
+    def get_files(self, session: Any, mod_ids: Collection[int]) -> dict[int, list[FileRecord]]:
+        """The files of each of these mods: those that are shown, those kept aside, then its changelog's, newest first.
+
+        Where else they are says :class:`IFileDigests`.
+        """
+
+
+class IModPreviews(Protocol):
+    """The service that shows a mod to those who judge it, drafts and hidden ones too, as its owner's preview does.
+
+    The caller has asked whether they may; what it returns is for responses that no cache keeps. 404 for what is gone.
+    """
+
+    def show_page(self, request: Any, mod: ModSummary, address: str, back: str) -> Any:
+        """The response with the mod's page, whose path is ``{address}/preview``, without what features show on it.
+
+        Its images lead to ``{address}/images/{assetId}``; ``back`` is the path of the page before.
+        """
+
+    def find_image(self, session: Any, mod: ModSummary, asset_id: int | None) -> Any:
+        """An image of the mod, to be shown: a :class:`modhub.web.downloads.StoredFile`."""
+
+    def find_file(self, session: Any, mod: ModSummary, sha256: str) -> Any:
+        """The same for a file that the mod has, or that is kept aside of it, as an attachment."""
+
+
+class BlockOutcome(NamedTuple):
+    """What blocking an account did. With it, ``unblock`` undoes exactly that."""
+
+    is_new: bool
+    """Whether it was not blocked before."""
+    mods: list[int]
+    """The mods that were hidden with it."""
+    at: datetime
+    """When these were hidden."""
+
+
+class IAccountBlocking(Protocol):
+    """The service that blocks accounts, in the transaction of a decision; absent if no feature provides accounts."""
+
+    def get_blocked(self, session: Any, account_ids: Collection[int]) -> dict[int, datetime]:
+        """Since when those of these accounts are blocked that are, in one statement for 500 accounts."""
+
+    def block(self, session: Any, account_id: int, reason: str, *, hide_mods: bool) -> BlockOutcome | None:
+        """Block an account and end its sessions, as ``account block`` does; None if it does not exist.
+
+        ``hide_mods`` hides all its mods that are not hidden. ``reason`` is for operators, cut to 200 characters.
+        """
+
+    def unblock(
+        self, session: Any, account_id: int, mod_ids: Collection[int] = (), at: datetime | None = None
+    ) -> list[int] | None:
+        """Undo that; None if the account does not exist. Sessions stay ended.
+
+        ``mod_ids`` and ``at`` are of the `BlockOutcome`: the mods that are still hidden since then are released, and
+        their ids returned.
+        """
+
+
+class IUploadInspection(Protocol):
+    """Looks at one file that an account uploads, while it is staged (``config.add_upload_inspector``)."""
+
+    def see(self, chunk: bytes) -> None:
+        """Take the next bytes of the file, in order. Raises nothing: what goes wrong is told by ``finish``."""
+
+    def finish(self, blob: Blob) -> None:
+        """The file is staged as ``blob``, and nothing of it is committed. Raises what the sender is told.
+
+        Rows belong in the session of the request, by ``session.add`` alone: its first statement comes later.
+        """
+
+    def close(self) -> None:
+        """The end, whether or not the file was staged."""
+
+
+class IPersonalArchives(Protocol):
+    """The service that puts together what is stored about an account, for the person whose account it is."""
+
+    def write(
+        self,
+        session: Any,
+        account_id: int,
+        file: BinaryIO,
+        *,
+        beat: Callable[[], object] = bool,
+        skips_unreadable: bool = False,
+    ) -> int:
+        """Write a zip archive of JSON documents and files, and return how many files it has.
+
+        ``session`` only reads. ``beat`` is called before each file. A file that cannot be read raises as
+        :meth:`modhub.blobs.BlobStore.open`; with ``skips_unreadable`` the archive names it as missing.
+        """

@@ -1,0 +1,150 @@
+"""Stage the body of an upload request: the first step of every upload view."""
+
+import io
+import os
+from collections import deque
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webob.request import DisconnectionError
+
+from modhub.base.errors import ContinueExpected, invalid
+from modhub.base.service_registry import find_service
+from modhub.blobs.data_manager import stage
+from modhub.blobs.spooled import SpooledFile
+from modhub.blobs.store import COPY_BYTES, Blob, Readable
+from modhub.plugins.declarations import Declarations
+from modhub.web.payload import FILE, raw_stream
+
+SNIFF_BYTES: Final = 1024
+"""Bytes at the beginning of a file by which its type is recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedUpload:
+    """A staged upload, its first bytes, and as many of its last as were asked for."""
+
+    blob: Blob
+    head: bytes
+    end: bytes
+
+
+class _PrefixedStream:
+    """A stream whose first bytes have already been read."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        self._head = io.BytesIO(head)
+        self._rest = rest
+
+    def read(self, size: int, /) -> bytes:
+        """Return the first bytes, then the rest. 400 if the client disconnects."""
+        try:
+            return self._head.read(size) or self._rest.read(size)
+        except DisconnectionError as error:
+            raise invalid("The body ended before its Content-Length.") from error
+
+
+class _SeenStream:
+    """A stream of which the inspections see all that is read."""
+
+    def __init__(self, source: Readable, inspections: Sequence[Any]) -> None:
+        self._source = source
+        self._inspections = inspections
+
+    def read(self, size: int, /) -> bytes:
+        """Read, and let the inspections see it."""
+        chunk = self._source.read(size)
+        if chunk:
+            for inspection in self._inspections:
+                inspection.see(chunk)
+        return chunk
+
+
+class _KeptEnd:
+    """A stream that keeps the last bytes of what is read."""
+
+    def __init__(self, source: Readable, size: int) -> None:
+        self._source = source
+        self._size = size
+        self._length = 0
+        self._chunks = deque[bytes]()
+
+    def read(self, size: int, /) -> bytes:
+        """Read, and keep it; what comes too long before the end is dropped."""
+        chunk = self._source.read(size)
+        self._chunks.append(chunk)
+        self._length += len(chunk)
+        while self._length - len(self._chunks[0]) >= self._size:
+            self._length -= len(self._chunks.popleft())
+        return chunk
+
+    def end(self) -> bytes:
+        """Return at most ``size`` bytes."""
+        return b"".join(self._chunks)[-self._size :]
+
+
+def stage_with_end(request: Any, source: Readable, limit: int, size: int) -> tuple[Blob, bytes]:
+    """Stage a file as :func:`stage_upload`; return its last ``size`` bytes too, which are not read again."""
+    if not size:
+        return stage_upload(request, source, limit), b""
+    if isinstance(source, SpooledFile):
+        source.file.seek(max(0, source.file.seek(0, os.SEEK_END) - size))
+        end = source.file.read()
+        source.file.seek(0)
+        return stage_upload(request, source, limit), end
+    kept = _KeptEnd(source, size)
+    return stage_upload(request, kept, limit), kept.end()
+
+
+def stage_upload(request: Any, source: Readable, limit: int) -> Blob:
+    """Stage a file that the caller sends in the request's transaction, as :func:`modhub.blobs.stage` does.
+
+    The inspectors that features declare see what is stored, chunk by chunk, and may refuse it. Call it before the
+    session's first statement: no lock may wait for a slow disk or a scanner (ADR 003).
+    """
+    declared = find_service(request.registry, Declarations).upload_inspectors.values()
+    with ExitStack() as ends:
+        inspections: list[Any] = []
+        for inspect in declared:
+            inspection = inspect(request)
+            if inspection is not None:
+                ends.callback(inspection.close)
+                inspections.append(inspection)
+        blob = stage(request.tm, request.store, _watch(source, inspections), limit)
+        for inspection in inspections:
+            inspection.finish(blob)
+    return blob
+
+
+def _watch(source: Readable, inspections: Sequence[Any]) -> Readable:
+    """``source``, seen by the inspections. A file that the store takes over as it is, is read for them before."""
+    if not inspections:
+        return source
+    seen = _SeenStream(source, inspections)
+    if not isinstance(source, SpooledFile):
+        return seen
+    source.file.seek(0)
+    while seen.read(COPY_BYTES):
+        pass
+    source.file.seek(0)
+    return source
+
+
+def receive_upload(request: Any, limit: int, end: int = 0) -> ReceivedUpload:
+    """Stage the request body by :func:`stage_with_end`. 413 above ``limit`` bytes, 400 if empty or a form."""
+    try:
+        stream = raw_stream(request, limit)
+    except ContinueExpected:
+        _ = request.store  # Without one that is said now, not after the body (C-ERR-20).
+        raise
+    head = _PrefixedStream(b"", stream).read(SNIFF_BYTES)
+    if not head:
+        raise invalid("The body is empty. Send the file itself as the body.")
+    source: Readable = _PrefixedStream(head, stream)
+    if request.environ.get(FILE) is stream:
+        stream.seek(0)
+        source = SpooledFile(stream)
+    blob, last = stage_with_end(request, source, limit, end)
+    return ReceivedUpload(blob, head, last)
