@@ -13,6 +13,7 @@ from pyramid.config import Configurator
 from pyramid.router import default_execution_policy
 from pyramid_retry import RetryableExecutionPolicy
 
+from modhub.base.peers import note_caller
 from modhub.base.request_ids import REQUEST_ID, current_request_id
 from modhub.web.access_log import log_request
 from modhub.web.error_views import internal_error_view
@@ -33,6 +34,7 @@ def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, 
         # It only has to be unique: the system's random bytes would give the interpreter away.
         environ[REQUEST_ID] = request_id = f"{getrandbits(64):016x}"
         current_request_id.set(request_id)
+        note_caller(environ)
         try:
             # Reads meet no conflicts: Pyramid's own policy tries once.
             policy = default_execution_policy if environ["REQUEST_METHOD"] in SAFE_METHODS else retry_policy
@@ -57,8 +59,8 @@ def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, 
                 status_sent[0] = 500
                 raise
             finally:
-                # 100 only says that the application wants the body: the final response is still to come.
-                if status_sent[0] != 100:
+                # 100 and 102 only tell the server how to go on: the final response is still to come.
+                if status_sent[0] >= 200:
                     log_request(environ, status_sent[0], time.perf_counter() - started_at)
 
         return send_response

@@ -19,6 +19,7 @@ from argon2.low_level import ARGON2_VERSION, error_to_str
 
 from modhub.base.errors import ApiError, busy, invalid
 from modhub.base.optional_calls import optional_call
+from modhub.base.peers import caller_has_left
 from modhub.base.repeated_lines import log_alarm, log_sometimes
 from modhub.content.text import normal
 
@@ -90,6 +91,9 @@ class HashingGate:
         try:
             if not self._turns.acquire(timeout=self._wait_seconds):
                 raise _too_many()
+            if caller_has_left():
+                self._turns.release()
+                raise busy()
         finally:
             self._queue.release()
 

@@ -184,6 +184,18 @@ def test_too_long_a_wait_is_busy_and_gives_the_place_back() -> None:
     try_it()
 
 
+def test_who_left_while_waiting_is_not_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # T-D22
+    crowd = Crowd(HashingGate(at_once=1, queue_size=5, wait_seconds=10 * WAIT))
+    crowd.send(1)
+    assert crowd.inside.acquire(timeout=WAIT)
+    monkeypatch.setattr("modhub_auth.signin.passwords.caller_has_left", lambda: True)
+    crowd.send(3)
+    crowd.end()
+    assert crowd.refusals == [503] * 3
+    assert not crowd.inside.acquire(blocking=False)
+
+
 def test_64_may_wait_for_15_seconds() -> None:
     # C-LIM-6
     parameters = inspect.signature(HashingGate).parameters

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import BinaryIO, Final, TypeVar
 
 from modhub.base.errors import busy, invalid
+from modhub.base.peers import caller_has_left
 from modhub.catalogue.pictures.child import PROGRAM, SVG, Decoder, DecodingFailed
 from modhub.content.text import N_
 
@@ -54,6 +55,8 @@ class SquarePictures:
         if not self._turn.acquire(timeout=self._wait):
             raise busy()
         try:
+            if caller_has_left():
+                raise busy()
             return run()
         except DecodingFailed as error:
             raise invalid(REFUSALS.get(error.problem, _UNREADABLE)) from None
