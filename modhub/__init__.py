@@ -27,12 +27,11 @@ from modhub.admin.restored import refuse_unready
 from modhub.admin.start_checks import start_warnings
 from modhub.admin.storage import open_store
 from modhub.audit.recording import log_committed
-from modhub.base.body_rules import IBodyRules
 from modhub.base.identity import CorePermission, CredentialKind, CredentialPolicy
 from modhub.base.service_registry import add_service, find_service
 from modhub.base.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.base.struct_types import prepare_structs
-from modhub.blobs import BlobStore, TakesOverFiles, open_local_store
+from modhub.blobs import BlobStore, open_local_store
 from modhub.catalogue.public_copies import mark_touched, rewrite_touched
 from modhub.db import DatabaseLimits, Databases
 from modhub.db.changes import write_changes
@@ -104,8 +103,6 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True, limits_s
     store = open_store(config.registry, make=makes_store)
     if store is not None:
         add_service(config, BlobStore, store)
-        if isinstance(store, TakesOverFiles):
-            config.registry.getUtility(IBodyRules).file_folder = str(store.spool_folder)
         config.commit()
     return config
 
@@ -207,6 +204,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.admin.personal_archive")
     config.include("modhub.audit")
     config.include("modhub.catalogue")
+    config.include("modhub.web.large_responses")
     config.include("modhub.web.public_reads")
     config.include("modhub.web.openapi")
     config.include("modhub.storage_address")

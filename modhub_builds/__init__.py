@@ -40,7 +40,7 @@ def includeme(config: Configurator) -> None:
     config.add_change_kind(CHANGELOG_CHANGED)
     config.add_cross_origin("/Modhub/app/[^/]+(?:/[^/]+)?")
     key = "X-Api-Key"
-    config.add_body_limit("POST", "/api/modhub/app/{os}", limits.BUILD, credential=key, stored=True)
+    config.add_body_limit("POST", "/api/modhub/app/{os}", limits.BUILD, credential=key, waits=True)
     config.add_body_limit(("POST", "DELETE"), "/api/modhub/app/changelog", limits.SECTION, credential=key)
     config.add_blob_names("modhub_builds", describe_build_files)
     config.include("modhub_builds.commands")

@@ -60,8 +60,8 @@ def metrics_tween_factory(handler: Callable[[Request], Any], _registry: Any) -> 
             raise
         failure = getattr(request, "exception", None)
         is_repeated = failure is not None and is_error_retryable(request, failure)
-        # 100 only says that the application wants the body.
-        if not is_repeated and response.status_int != 100:
+        # 100 and 102 only tell the server how to go on.
+        if not is_repeated and response.status_int >= 200:
             count(request, response.status_int, perf_counter() - started_at)
         return response
 

@@ -8,6 +8,7 @@ from pyramid.response import Response
 from modhub.base.errors import invalid, not_found
 from modhub.plugins.resources import ICatalogue
 from modhub.plugins.services import IPublicMods
+from modhub.web.large_responses import take_large_turn
 from modhub.web.payload import encode, query, read_json
 from modhub.web.request import Request
 from modhub.web.responses import composed_answer, composed_json, public_json
@@ -75,8 +76,10 @@ def plan_view(_context: Any, request: Request) -> Raw:
     """``POST /api/modhub/plan``"""
     request.answers_anybody = True
     question = read_json(request, PlanRequest, limits.PLAN_QUESTION)
-    has_reasons = question.because is not False
-    return sync_reader(request).plan(question.wanted(), question.installed(), has_reasons=has_reasons)
+    to_install, installed = question.wanted(), question.installed()
+    if len(to_install) + len(installed) > limits.LARGE_PLAN:
+        take_large_turn(request.environ)
+    return sync_reader(request).plan(to_install, installed, has_reasons=question.because is not False)
 
 
 @api(context=IPlan, name="check", request_method="POST", permission=OPEN, operation=operations.CHECK_LOCK)

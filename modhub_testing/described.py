@@ -23,7 +23,7 @@ ANYWHERE = {
     (503, "busy"),
 }
 """The refusals that any address may answer; the first one comes from a subscriber of a feature."""
-_WITHOUT_BODY = {100, 204, 304}
+_WITHOUT_BODY = {100, 102, 204, 304}
 
 
 class DescribedApi:

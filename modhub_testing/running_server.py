@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from modhub.server import channel, loop, sending
+from modhub.server import channel, loop
 from modhub.server.loop import Server
 
 
@@ -46,7 +46,7 @@ class Clock:
 
     def __init__(self, monkeypatch: Any) -> None:
         self._ahead = 0.0
-        for module in (loop, channel, sending):
+        for module in (loop, channel):
             monkeypatch.setattr(module, "monotonic", self)
 
     def __call__(self) -> float:
@@ -61,8 +61,8 @@ class Clock:
 def wait_until_checked(service: Server) -> None:
     """Wait until ``service`` has read what was sent before, and has checked every deadline after that."""
     for _ in range(2):
-        before = service._next_check
-        while service._next_check == before:
+        before = service.checked_at
+        while service.checked_at == before:
             time.sleep(0.01)
 
 

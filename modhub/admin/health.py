@@ -12,7 +12,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from modhub.admin import observations
 from modhub.admin.free_space import STORE, free_bytes
-from modhub.base.body_rules import IBodyRules
 from modhub.base.errors import ApiError
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore
@@ -140,8 +139,7 @@ def check_storage(registry: Any) -> str | None:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the checks of the core; ``/healthz`` has a priority thread."""
+    """Register the checks of the core."""
     config.add_service(Readiness, Readiness(config.registry))
-    config.registry.getUtility(IBodyRules).priority_paths = frozenset({"/healthz"})
     config.add_health_check("database", check_database)
     config.add_health_check(STORE, check_storage)

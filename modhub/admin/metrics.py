@@ -63,7 +63,7 @@ class ProcessMetrics(Collector):
         waiting = GaugeMetricFamily(
             "modhub_server_waiting_requests", "Requests that wait for a thread.", labels=["pool"]
         )
-        for name in ("reading", "writing", "waiting", "priority"):
-            waiting.add_metric([name], len(getattr(server.pools, name).queue))
+        for name, pool in server.pools.by_name.items():
+            waiting.add_metric([name], len(pool.queue))
         yield waiting
-        yield GaugeMetricFamily("modhub_server_connections", "Open connections.", server.peers.count)
+        yield GaugeMetricFamily("modhub_server_connections", "Open connections.", len(server.channels))

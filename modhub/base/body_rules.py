@@ -4,7 +4,7 @@ The server looks a request up at the end of its head, before it reads a byte of 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from zope.interface import Attribute, Interface, implementer
@@ -13,10 +13,10 @@ DEFAULT_LIMIT = 8 * 1024 * 1024
 """Bytes of a body that no rule names: the limit of JSON bodies (C-ERR-11)."""
 NOT_FORWARDED: Final = "modhub.not_forwarded"
 """The environ key that says whether a request came without any forwarding header, of a trusted proxy or not."""
-RESERVE_RESPONSE: Final = "modhub.reserve_response"
-"""The environ key of a function: the application calls it with the size of a large response before it makes that, and
-gets False if the server cannot hold so much just now (`modhub.server.response_budget`)."""
-PROBE_ABOVE_BYTES = 256 * 1024
+IS_LARGE_TURN: Final = "modhub.is_large_turn"
+"""The environ key that says whether the request runs in the thread of large responses. If not, a view that finds its
+response to be large raises :class:`modhub.base.errors.LargeTurnExpected`, and runs again there."""
+ASKED_ABOVE_BYTES = 256 * 1024
 """The application is asked before a body that may be larger than this is read (bytes)."""
 
 
@@ -26,14 +26,12 @@ class BodyRule:
 
     ``limit``: most bytes to read. ``credential``: the request header (``Authorization`` or ``X-Api-Key``) without which
     the application rejects the request whatever the body, so that the body is not read; None if there is no such
-    header. ``waits``: the request may wait for its turn, so it gets a thread of a separate pool. ``stored``: the
-    body is a file that the application stores as it is, so it is spooled where its store is.
+    header. ``waits``: the request may wait for its turn, so it gets a thread of a separate pool.
     """
 
     limit: int
     credential: str | None = None
     waits: bool = False
-    stored: bool = False
 
 
 class IBodyRules(Interface):
@@ -41,8 +39,6 @@ class IBodyRules(Interface):
 
     error_headers = Attribute("(name, value) pairs that the server's own responses carry besides the fixed ones.")
     server = Attribute("The running :class:`modhub.server.loop.Server`, for metrics; None on any other server.")
-    priority_paths = Attribute("Paths whose GET requests have a thread of their own, whatever else waits.")
-    file_folder = Attribute("The folder in which bodies of ``BodyRule.stored`` are spooled; None: as all others.")
 
     def find(method: str, path: str) -> BodyRule | None:  # noqa: N805
         """The rule for a request; ``path`` is percent-decoded. None means the default limit and no credential."""
@@ -71,8 +67,6 @@ class BodyRules:
     """The table itself; read-only once the server runs, so it needs no lock."""
 
     error_headers: tuple[tuple[str, str], ...] = ()
-    priority_paths: frozenset[str] = frozenset()
-    file_folder: str | None = None
     server: Any = None
 
     def __init__(self) -> None:
@@ -86,7 +80,6 @@ class BodyRules:
         credential: str | None = None,
         *,
         waits: bool = False,
-        stored: bool = False,
     ) -> None:
         """Add a rule for ``methods`` at ``pattern``: ``/api/modhub/{id}/code``.
 
@@ -104,15 +97,9 @@ class BodyRules:
         segments = tuple(None if _is_variable(name) else name for name in names)
         if isinstance(methods, str):
             methods = [methods]
-        rule = BodyRule(limit, credential, waits, stored)
+        rule = BodyRule(limit, credential, waits)
         self._entries.append(_Entry(frozenset(methods), segments, open_end, rule))
         self._entries.sort(key=_Entry.weight, reverse=True)
-
-    def let_uploads_wait(self) -> None:
-        """Give files, also those of forms, a thread of the pool of requests that wait."""
-        for index, entry in enumerate(self._entries):
-            if entry.rule.stored or entry.rule.credential == "Cookie":
-                self._entries[index] = replace(entry, rule=replace(entry.rule, waits=True))
 
     def find(self, method: str, path: str) -> BodyRule | None:
         """See `IBodyRules`; empty segments are skipped, and dots are names, as in traversal."""

@@ -110,3 +110,7 @@ class OwnershipLost(Exception):
 
 class ContinueExpected(Exception):
     """A view needs the body, which the server has not read yet: 100. The view runs again, with the body."""
+
+
+class LargeTurnExpected(Exception):
+    """A view finds that its response is large: 102. The view runs again, in the server's thread of large responses."""

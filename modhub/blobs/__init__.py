@@ -10,7 +10,6 @@ from modhub.blobs.store import (
     FollowsAddress,
     Readable,
     RemoteFile,
-    TakesOverFiles,
     is_key,
 )
 
@@ -22,7 +21,6 @@ __all__ = [
     "LocalStore",
     "Readable",
     "RemoteFile",
-    "TakesOverFiles",
     "is_key",
     "is_missing_folder",
     "open_local_store",

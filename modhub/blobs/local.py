@@ -18,7 +18,6 @@ from modhub.base.errors import ApiError, storage_refused, too_large
 from modhub.base.repeated_lines import log_alarm, log_sometimes
 from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache, is_settled, stamp_of
 from modhub.blobs.disk_errors import access_errors, describe_damage, error_message, unreadable, write_errors
-from modhub.blobs.spooled import SpooledFile, hash_unnamed, link_unnamed
 from modhub.blobs.store import COPY_BYTES, Blob, Readable, is_key, new_key
 
 _STAGING = "staging"
@@ -43,7 +42,7 @@ class LocalStore:
     ) -> None:
         self._root = root
         self._proxy_location = proxy_location
-        self._staging = self.spool_folder = root / _STAGING
+        self._staging = root / _STAGING
         self._checksums = ChecksumCache(cache_size)
         if make:
             self._create_folders()
@@ -60,8 +59,6 @@ class LocalStore:
     def stage(self, stream: Readable, limit: int) -> Blob:
         """Write the stream to the staging folder, count and hash it, then fsync."""
         key = new_key()
-        if isinstance(stream, SpooledFile) and link_unnamed(stream.file.fileno(), self._staging, key):
-            return self._measure(key, stream.file.fileno(), limit)
         with write_errors():
             descriptor = self._create(self._staged_path(key))
         try:
@@ -73,22 +70,6 @@ class LocalStore:
         except BaseException:
             self.discard(key)
             raise
-
-    def _measure(self, key: str, descriptor: int, limit: int) -> Blob:
-        """Count and hash a file that was taken over, then fsync it and its name."""
-        try:
-            size = os.fstat(descriptor).st_size
-            if size > limit:
-                raise too_large(limit)
-            with write_errors():
-                sha256 = hash_unnamed(descriptor)
-                if self._proxy_location:
-                    os.fchmod(descriptor, 0o640)
-                os.fsync(descriptor)
-        except BaseException:
-            self.discard(key)
-            raise
-        return Blob(key, size, sha256)
 
     def publish(self, key: str) -> None:
         """Rename into the shard, then fsync the shard: after that the file survives a power failure."""

@@ -9,7 +9,6 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 COPY_BYTES = 256 * 1024
@@ -39,9 +38,6 @@ class Blob:
 
 class SizedFile(io.RawIOBase):
     """A file of a known size that the server sends: a subclass reads what is at its ``_position``."""
-
-    needs_rate = False
-    """Whether the server closes a connection that takes less of it than the least rate of a body."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -148,13 +144,6 @@ class ServedByProxy(Protocol):
 
     def internal_address(self, key: str) -> str | None:
         """Return the address at which the proxy has a published blob; None if it has none."""
-
-
-@runtime_checkable
-class TakesOverFiles(Protocol):
-    """A store that gives a `SpooledFile` a name instead of copying it, if the file system can do that."""
-
-    spool_folder: Path
 
 
 @runtime_checkable

@@ -58,9 +58,9 @@ def includeme(config: Configurator) -> None:
     for read in ("file/[^/]+", "game-icon/[^/]+", "picture/[^/]+/[^/]+", feed):
         config.add_cross_origin("/Modhub/" + read)
     account = "Authorization"
-    config.add_body_limit("POST", "/api/modhub/{id}/code", limits.CODE, credential=account, stored=True)
-    config.add_body_limit("POST", "/api/modhub/{id}/css", limits.CSS, credential=account, stored=True)
-    config.add_body_limit("POST", "/api/modhub/{id}/images", limits.IMAGE, credential=account, stored=True)
+    config.add_body_limit("POST", "/api/modhub/{id}/code", limits.CODE, credential=account, waits=True)
+    config.add_body_limit("POST", "/api/modhub/{id}/css", limits.CSS, credential=account, waits=True)
+    config.add_body_limit("POST", "/api/modhub/{id}/images", limits.IMAGE, credential=account, waits=True)
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/modhub/{rest...}", limits.JSON_BODY, credential=account)
     config.add_blob_names("catalogue", describe_mod_files)
     config.add_maintenance("catalogue", public_copies.public_copy_damage)

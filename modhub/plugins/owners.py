@@ -1,33 +1,23 @@
 """What features have a say in when owners upload and publish."""
 
-from typing import Final
-
 from pyramid.config import Configurator
 
-from modhub.base.body_rules import IBodyRules
 from modhub.base.operations import Refusal
 from modhub.plugins.declarations import PublishCheck, UploadInspector
 from modhub.plugins.features import find_declarations
 
-_AFTER_ALL_RULES: Final = 1_000
-"""The order of an action that changes what other packages declare."""
 
-
-def add_upload_inspector(config: Configurator, name: str, inspect: UploadInspector, *, waits: bool = False) -> None:
+def add_upload_inspector(config: Configurator, name: str, inspect: UploadInspector) -> None:
     """Let ``inspect(request)`` look at each file that a request stages: an `IUploadInspection`.
 
     It returns None for uploads that do not concern it. It is called once the body may be read, before the session's
-    first statement, and may refuse the upload by raising :class:`modhub.base.errors.ApiError`. ``waits``: it may wait
-    for another program, so uploads get threads of the separate pool of requests that wait.
+    first statement, and may refuse the upload by raising :class:`modhub.base.errors.ApiError`.
     """
 
     def register() -> None:
         find_declarations(config).upload_inspectors[name] = inspect
 
     config.action(("modhub upload inspector", name), register)
-    if waits:
-        rules = config.registry.getUtility(IBodyRules)
-        config.action(("modhub uploads wait", name), rules.let_uploads_wait, order=_AFTER_ALL_RULES)
 
 
 def add_publish_check(config: Configurator, name: str, check: PublishCheck) -> None:

@@ -129,19 +129,17 @@ def add_body_limit(
     *,
     credential: str | None = None,
     waits: bool = False,
-    stored: bool = False,
 ) -> None:
     """Limit the length of bodies at ``pattern``, and name the header without which the server does not read them.
 
     ``pattern`` is a path with ``{segment}`` and ``{rest...}``; ``limit`` is in bytes (C-ERR-20). ``waits``: the request
-    may wait for its turn (hashing), so it gets a thread of a separate pool. ``stored``: the body is a file that the
-    view stores as it is (:func:`modhub.web.uploads.receive_upload`), so it is spooled in the file store's folder.
+    may wait for its turn or for another program (hashing, scanning), so it gets a thread of a separate pool.
     """
     method_names = (methods,) if isinstance(methods, str) else methods
 
     def register() -> None:
         rules = config.registry.getUtility(IBodyRules)
-        rules.add(method_names, pattern, limit, credential, waits=waits, stored=stored)
+        rules.add(method_names, pattern, limit, credential, waits=waits)
 
     config.action(("modhub body limit", method_names, pattern), register)
 

@@ -1,27 +1,27 @@
-"""``egg:modhub#server``: waitress, hardened (T-D1, T-D2, T-D3, T-F9).
+"""``egg:modhub#server``: waitress, with a judgement before the body, deadlines, and a drain (T-D1 to T-D3, T-F9).
 
-The application sees waitress's environ plus the notes of `modhub.server.parser.Parser`. The `IBodyRules` utility in the
+The application sees waitress's environ plus the notes of `modhub.server.request`. The `IBodyRules` utility in the
 application's registry says which bodies the server may read.
 """
 
 import faulthandler
 import logging
+import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from modhub.base.body_rules import BodyRule, BodyRules, IBodyRules
 from modhub.base.ini_file import refuse_unreadable
 from modhub.base.optional_calls import hide_process
 from modhub.base.settings import StartRefused
 from modhub.plugins.events import ApplicationStopped
 from modhub.server.loop import Server
 from modhub.server.settings import Settings
-from modhub.server.systemd import notify_systemd_ready
 
-__all__ = ["BodyRule", "BodyRules", "IBodyRules", "make_server", "serve"]
+__all__ = ["make_server", "serve"]
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 SETTINGS_ERRORS = (ValueError, TypeError, OverflowError)
@@ -82,6 +82,8 @@ def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: A
 
 
 def _serve(app: Any, settings: Mapping[str, Any]) -> int:
+    if not faulthandler.is_enabled():
+        faulthandler.enable()  # a crash in a library written in C leaves its stack in the log
     try:
         server = Server(app, **settings)
     except SETTINGS_ERRORS as error:
@@ -95,8 +97,6 @@ def _serve(app: Any, settings: Mapping[str, Any]) -> int:
     previous = {}
     hide_process()
     if threading.current_thread() is threading.main_thread():
-        if not faulthandler.is_enabled():
-            faulthandler.enable()  # a crash in a library written in C leaves its stack in the log
         for number in STOP_SIGNALS:
             # Under nohup SIGHUP is ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -109,3 +109,17 @@ def _serve(app: Any, settings: Mapping[str, Any]) -> int:
         for number, handler in previous.items():
             signal.signal(number, handler)
     return 0
+
+
+def notify_systemd_ready() -> None:
+    """Send ``READY=1`` to the socket that systemd named (units with ``Type=notify``); without one, do nothing."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    if address.startswith("@"):  # an abstract socket
+        address = "\0" + address[1:]
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:
+            notifications.sendto(b"READY=1", address)
+    except OSError as error:
+        logger.warning("systemd cannot be notified: %s", error.strerror or error)

@@ -1,286 +1,280 @@
-"""One connection: requests one after the other, deadlines, and a close that lets the last response arrive."""
+"""One connection: one request after the other, deadlines, and a close that lets the last response arrive."""
 
-import contextlib
+import logging
 import socket
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
-from waitress.channel import ClientDisconnected
+from waitress.buffers import ReadOnlyFileBasedBuffer
+from waitress.channel import ClientDisconnected, HTTPChannel
+from waitress.utilities import Error
 
+from modhub.base.errors import ApiError
 from modhub.base.peers import peer_of_address
-from modhub.server.deadlines import DeadlineMixin
-from modhub.server.forwarded import forwarded_caller
-from modhub.server.parser import Parser
-from modhub.server.protocol_errors import busy_error
-from modhub.server.sending import SendingChannel
+from modhub.base.repeated_lines import log_alarm
+from modhub.server.request import Request
 from modhub.server.tasks import AppTask, ProtocolErrorTask
 
-CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-READ_AHEAD = 65536
-"""Bytes read at a time of a head, and beyond the end of a body: the start of the next request waits in memory."""
-DISCARD_BUFFER = bytearray(262144)
-"""Receives discarded bytes, for all connections: allocating a buffer for each read costs more than the read."""
-PEER_SLOT_SECONDS = 2.0
-"""How long a request waits for one of its peer's slots."""
-LINGER_SECONDS = 2.0
-"""How long an ordinary closing connection waits for the client to close too."""
+READ_BYTES: Final = 262144
+"""Bytes read at a time of a file that is sent: about what the kernel takes of it (`UNSENT_BYTES`)."""
+DISCARD_BYTES: Final = 128 * 1024 * 1024
+"""Most bytes to read and discard after an early response, so that it arrives (C-ERR-19)."""
+DISCARD_SECONDS: Final = 30.0
+LINGER_SECONDS: Final = 2.0
+"""The same where the request was read to its end, and during a drain."""
+GRACE_SECONDS: Final = 30.0
+"""In each period of this length a body must keep the least rate."""
+UNHURRIED_SECONDS: Final = 0.1
+"""A request that has waited longer for a thread runs only if its caller is still there."""
+
+logger = logging.getLogger("modhub.server")
 
 
-class Channel(DeadlineMixin, SendingChannel):
+class RequestTimeout(Error):
+    """408"""
+
+    code = 408
+    reason = "Request Timeout"
+
+
+class Channel(HTTPChannel):
     """waitress's channel, with at most one request in the hands of a worker.
 
-    Pipelined requests wait unparsed in ``pending`` until the response is written: in waitress a pipelined request
-    behind a long response holds a worker until the client has read that response.
-
-    All times are of `monotonic`. Worker threads run `service` and `write_soon`, the loop's thread all the rest.
+    Pipelined requests wait unparsed in ``pending`` until the response is taken, so that unread responses do not pile
+    up. Worker threads run `service`, and what tasks call; the loop's thread runs all the rest. All times are of
+    `monotonic`.
     """
 
-    request: Any = None
-    requests: list[Any]
-    parser_class = Parser
+    parser_class = Request
     task_class = AppTask
     error_task_class = ProtocolErrorTask
+    request: Any
+    requests: list[Any]
+    sendbuf_len: int
+    pending = b""
+    since: float | None = None
+    """When the current request began, or its body was asked for; None if nothing of a request has arrived."""
+    queued_at = 0.0
+    """When the request was given to the threads."""
+    has_served = False
+    """Whether a request was answered here: until then a client has `header_seconds`, afterwards `channel_timeout`."""
+    linger_seconds = 0.0
+    """How long to read and discard what comes after the last response."""
+    discarding = False
+    discarded = 0
+    _period: tuple[float, int] | None = None
+    """When the period of a body began in which it must keep the least rate, and how many bytes had come by then."""
 
     def __init__(self, server: Any, sock: socket.socket, addr: Any, adj: Any, map: Any = None) -> None:  # noqa: A002
-        self.discarded = 0
+        self.moved = monotonic()
+        """When a byte last arrived or left."""
         super().__init__(server, sock, addr, adj, map=map)
-        self.peer = server.peers.peer_for(*addr[:2])
-        self.via_proxy = self.peer is None
-        server.peers.add(self)
+        self.sendbuf_len = min(self.sendbuf_len, READ_BYTES)
+        is_trusted = addr[1] is None or adj.trusted_proxy in {"*", addr[0]}
+        self.peer = None if is_trusted else peer_of_address(addr[0])
 
-    # Reading
+    @property
+    def busy(self) -> bool:
+        """Whether a drain has to wait for this connection."""
+        is_receiving = self.request is not None and self.request.headers_finished
+        return bool(self.requests or self.total_outbufs_len or self.pending or self.discarding or is_receiving)
+
+    # The loop's thread
 
     def readable(self) -> bool:
-        """Whether the loop should read: never ahead of a response, except to discard."""
-        if self.will_close or self.awaits_slot:
-            return False
-        if self.discarding:
-            return not self.input_closed
-        return not self.pending and bool(super().readable())
+        """Whether to read: never ahead of a response, except to discard."""
+        return self.discarding or bool(not self.pending and super().readable())
 
-    def handle_read(self) -> None:
-        """Read a request, or read and discard (after an early response)."""
+    def writable(self) -> bool:
+        """Whether to write, or to go on with what is pending."""
+        return not self.discarding and bool(super().writable() or (self.pending and not self.requests))
+
+    def handle_write(self) -> None:
+        """Write; once all is written, close the connection or take the next request."""
+        super().handle_write()
+        is_free = not (self.requests or self.total_outbufs_len or self.discarding)
+        if self.pending and is_free and self.socket is not None:
+            data, self.pending = self.pending, b""
+            self.received(data)
+
+    def _flush_some(self, do_close: bool = True) -> bool:
         try:
-            if self.discarding:
-                self._discard(self.socket.recv_into(DISCARD_BUFFER))
-            elif data := self.recv(self.adj.recv_bytes):
-                self.received(data)
-        except BlockingIOError:
-            return  # nothing to read after all (epoll(7)): waitress would close the connection
-        except OSError:
-            self.handle_close()
-
-    def _discard(self, size: int) -> None:
-        self.discarded += size
-        self.input_closed = not size or self.discarded > self.adj.discard_bytes
-        if self.input_closed:
-            self.close_if_flushed()
-
-    def recv(self, buffer_size: int) -> bytes:
-        """Read what belongs to the current request, and little more."""
-        body_left = self.request.body_left if self.request is not None else 0
-        data: bytes = super().recv(min(buffer_size, body_left + READ_AHEAD))
-        return data
+            has_sent = bool(super()._flush_some(do_close=do_close))
+        except (OSError, ApiError) as error:  # an ApiError: the store cannot read a file that is being sent
+            # Without the path, which the text of some errors has.
+            reason = getattr(error, "strerror", None) or error.args[0]
+            logger.warning("a connection is closed: its response could not be sent: %s", reason)
+            self.will_close = True
+            return False
+        if has_sent:
+            self.moved = monotonic()
+        return has_sent
 
     def received(self, data: bytes) -> bool:
         """Parse ``data`` up to the end of one request; the rest waits."""
+        self.moved = monotonic()
+        if self.discarding:
+            self.discarded += len(data)
+            if self.discarded > DISCARD_BYTES:
+                self.abort()
+            return False
         with self.requests_lock:
-            if self.will_close or self.close_when_flushed or self.discarding:
+            if self.will_close or self.close_when_flushed:
                 return False
-            if self.requests:
-                self.pending += data
-                return True
-            if self.first_byte_at is None:
-                self.first_byte_at = monotonic()
-            self._parse_all(data)
+            if self.since is None:
+                self.since = self.moved
+            while data and not self.requests:
+                data = self._parse(data)
+            self.pending = data
         return True
-
-    def _parse_all(self, data: bytes) -> None:
-        while data and not self.requests and not self.awaits_slot:
-            data = self._parse(data)
-        self.pending = data
 
     def _parse(self, data: bytes) -> bytes:
         """Feed ``data`` to the current request and return what is left of it."""
         request = self.request = self.request or self.parser_class(self.adj)
         rest = data[request.received(data) :]
-        if request.headers_finished and self.body_since is None:
-            self._begin_request(request)
-        if not self.awaits_slot:
-            self._advance(request, rest)
-        return rest
-
-    def _advance(self, request: Any, rest: bytes) -> None:
-        """Dispatch, probe or continue ``request`` as far as it has arrived; ``rest`` is received but not parsed yet."""
         if request.completed:
-            self.request = None
-            if not request.empty:
-                self.dispatch(request)
-        elif request.needs_probe:
-            # Parse what has arrived of a chunked body first: if it is complete, no probe is needed.
-            if not (rest and request.chunked):
-                self.requests.append(request.expect_probe())
-                self.server.add_task(self)
+            self._finish_receiving(request)
+        elif request.asks and not rest:
+            self._queue(request.without_body())
         elif request.expect_continue and request.headers_finished and not self.sent_continue:
             self.send_continue()
+        return rest
 
-    def _begin_request(self, request: Any) -> None:
-        """The head is complete: find out which peer the request belongs to, and get a slot or wait for one."""
-        now = self.body_since = monotonic()
-        if self.via_proxy:
-            caller = forwarded_caller(request.headers, self.adj)
-            self.server.peers.move(self, caller and peer_of_address(caller))
-        needs_no_slot = request.error is not None or self.adj.has_priority(request)
-        self.awaits_slot = not needs_no_slot and not self.server.peers.acquire_slot(self, now)
+    def _finish_receiving(self, request: Any) -> None:
+        self.request = None
+        if not request.empty:  # empty lines before a request do not put its deadline off
+            self.since = self._period = None
+            self.sent_continue = False
+            self._queue(request)
 
-    def check_slot(self, now: float) -> None:
-        """Go on as soon as there is a slot; reject the request when it has waited too long."""
-        timed_out = self.body_since is None or now - self.body_since > PEER_SLOT_SECONDS
-        if not self.server.peers.acquire_slot(self, now) and not timed_out:
-            return
-        with self.requests_lock:
-            self.awaits_slot, self.body_since = False, now
-            if not self.has_slot:
-                self.request.fail(busy_error())
-            self._advance(self.request, self.pending)
-            self._parse_all(self.pending)
-
-    def restart_body_deadline(self) -> None:
-        """The application wants the body (see `Parser.expect_probe`): its deadline starts now."""
-        self.body_since = self.sent_at = monotonic()
+    def _queue(self, request: Any) -> None:
+        self.queued_at = monotonic()
+        self.requests.append(request)
+        self.server.add_task(self)
 
     def send_continue(self) -> None:
-        """Tell the client to send the body: at once, or from the worker when the application wants it.
-
-        waitress would write to the socket at once; but a worker must not write concurrently with the loop.
-        """
-        self.restart_body_deadline()
+        """Tell the client to send the body. The loop writes it, unlike waitress: a worker must not write beside it."""
+        content = b"HTTP/1.1 100 Continue\r\n\r\n"
         self.request.expect_continue = False
         with self.outbuf_lock:
-            self.outbufs[-1].append(CONTINUE)
-            self.current_outbuf_count += len(CONTINUE)
-            self.total_outbufs_len += len(CONTINUE)
+            self.outbufs[-1].append(content)
+            self.current_outbuf_count += len(content)
+            self.total_outbufs_len += len(content)
             self.sent_continue = True
 
-    def dispatch(self, request: Any) -> None:
-        """Queue a complete request for a worker; respond to a rejected one at once (`requests_lock` is held)."""
-        self.served = True
-        self.sent_continue = False
-        self.first_byte_at = self.body_since = None
-        if request.final:
-            self.start_discarding(self.adj.discard_seconds)
-        if request.error is not None:
-            self._send_error(request)
-        else:
-            self.requests.append(request)
-            self.server.add_task(self)
-
-    def _send_error(self, request: Any) -> None:
-        """Write an error response of the server's own. It takes no worker, so busy workers do not delay it."""
-        with contextlib.suppress(ClientDisconnected):
-            self.error_task_class(self, request).service()
-        request.close()
-        self.close_when_flushed = True
-
-    def start_discarding(self, seconds: float) -> None:
-        """Treat nothing that arrives from now on as a request; read and discard it for ``seconds``."""
-        if self.server.draining:
-            seconds = min(seconds, LINGER_SECONDS)
-        self.discarding = True
-        self.discard_until = monotonic() + seconds
-        self.pending = b""
-
-    # Writing
-
-    def writable(self) -> bool:
-        """Whether the loop should write, close or continue with what is pending."""
-        return bool(super().writable() or (self.pending and not self.requests and not self.awaits_slot))
-
-    def handle_write(self) -> None:
-        """Write what is buffered; once all is written, close the connection or take the next request."""
-        if self.will_close:
-            pass
-        elif not self.requests:
-            self._flush_exception(self._flush_some)
+    def check(self, now: float) -> None:
+        """Enforce the deadlines."""
+        if self.discarding:
+            seconds = min(self.linger_seconds, LINGER_SECONDS) if self.server.draining else self.linger_seconds
+            if self.since is None or now - self.since > seconds:
+                self.abort()
         elif self.total_outbufs_len:
-            self._flush_exception(self._flush_some_if_lockable)
-        if self.socket is None:
-            return  # the client was gone, and the flush closed the connection
-        if not (self.requests or self.total_outbufs_len):
-            self.adj.response_budget.release(self)
-        if self.will_close:
-            self.handle_close()
-        elif self.close_when_flushed and not self.total_outbufs_len:
-            self._finish()
-        elif self.pending and not self.requests and not self.total_outbufs_len and not self.awaits_slot:
-            data, self.pending = self.pending, b""
-            self.received(data)
+            if now - self.moved > self.adj.write_seconds:
+                self.abort()
+        elif self.requests:
+            pass
+        elif self.since is None:
+            if now - self.moved > (self.adj.channel_timeout if self.has_served else self.adj.header_seconds):
+                self.abort()
+        elif self._is_slow(now, self.since):
+            with self.requests_lock:
+                request = self.request or self.parser_class(self.adj)
+                request.fail(RequestTimeout("The request came too slowly."))
+                self._finish_receiving(request)
 
-    def _finish(self) -> None:
-        """All is answered: shut down our side, then wait for the client's, so that no reset overtakes the response."""
-        self.close_when_flushed = False
-        if not self.discarding:
-            body_unread = self.request is not None  # rejected before its body was read
-            if body_unread:
-                self.request.close()
-            self.start_discarding(
-                self.adj.discard_seconds if body_unread else min(LINGER_SECONDS, self.adj.discard_seconds)
-            )
-        try:
-            self.socket.shutdown(socket.SHUT_WR)
-        except OSError:
-            self.input_closed = True
-        self.close_if_flushed()
-
-    def close_if_flushed(self) -> None:
-        """Close once input is closed and everything is written."""
-        if self.input_closed and not (self.requests or self.total_outbufs_len or self.close_when_flushed):
-            self.handle_close()
-
-    @property
-    def in_flight(self) -> bool:
-        """Whether a worker may change which events this connection waits for."""
-        return bool(self.requests or self.total_outbufs_len or self.close_when_flushed or self.pending)
-
-    # In the worker's thread
-
-    def service(self) -> None:
-        """Run the request; an unexpected error ends this connection only and leaves one line in the log."""
-        try:
-            super().service()
-        except Exception as error:  # noqa: BLE001
-            self.logger.error("connection closed after an unexpected error: %r", error)
-            self.will_close = True
-            self._drop_requests()
-            self.server.pull_trigger()
-        # With another request at hand, its own worker releases: it may have reserved already.
-        if not self.requests and not (self.connected and self.total_outbufs_len):
-            self.adj.response_budget.release(self)
-
-    def reserve_response(self, size: int) -> bool:
-        """See `modhub.base.body_rules.RESERVE_RESPONSE`."""
-        return self.adj.response_budget.reserve(self, size)
-
-    def cancel(self) -> None:
-        """See waitress: the server stops before this request was answered."""
-        self._drop_requests()
-        super().cancel()
-
-    def _drop_requests(self) -> None:
-        dropped, self.requests = self.requests, []
-        for request in dropped:
-            with contextlib.suppress(Exception):  # the request itself may be broken
-                request.close()
+    def _is_slow(self, now: float, since: float) -> bool:
+        """Whether the head or the body that is being received takes too long."""
+        if self.request is None or not self.request.headers_finished:
+            return now - since > float(self.adj.header_seconds)
+        began, count = self._period = self._period or (since, 0)
+        if now - began <= GRACE_SECONDS:
+            return False
+        received = self.request.body_bytes_received
+        self._period = now, received
+        return bool(received - count < self.adj.body_min_rate * (now - began))
 
     def handle_expt(self) -> None:
-        """Close on urgent data: it has no meaning here, and if left unread it would wake a poll(2) loop endlessly."""
-        self.handle_close()
+        """Close on urgent data: it has no meaning here, and if left unread it would wake the loop endlessly."""
+        self.abort()
 
     def handle_close(self) -> None:
-        """Close now, and release a partly received body."""
-        super().handle_close()
-        self.server.peers.remove(self)
-        if not self.requests:  # else the worker is still making the response, and releases it
-            self.adj.response_budget.release(self)
+        """Close; where something may still come, end our side and discard it first, so that the response arrives."""
+        if self.linger_seconds and not self.discarding and self.connected:
+            self.will_close, self.discarding, self.since = False, True, monotonic()
+            if self.request is not None:  # refused before its body had come
+                self.request.close()
+            try:
+                self.socket.shutdown(socket.SHUT_WR)
+            except OSError:
+                self.abort()
+            return
+        self.abort()
+
+    def abort(self) -> None:
+        """Close at once."""
         if self.request is not None:
             self.request.close()
+        if self.socket is not None:
+            super().handle_close()
+
+    # Worker threads
+
+    def write_soon(self, data: Any) -> int:
+        """As waitress's; where the temporary folder is full, what waits stays in memory (T-F-2)."""
+        try:
+            return int(super().write_soon(data))
+        except OSError as error:
+            buffer = self.outbufs[-1]
+            log_alarm(logger, "a response cannot be written to the temporary folder (%s)", error.strerror)
+            if isinstance(data, ReadOnlyFileBasedBuffer) or buffer.overflowed:
+                raise ClientDisconnected from None  # logged, and the connection ends
+            # The buffer has taken the data before it tried to become a file.
+            with self.outbuf_lock:
+                self.current_outbuf_count += len(data)
+                self.total_outbufs_len += len(data)
+            self.server.pull_trigger()
+            return len(data)
+
+    def check_client_disconnected(self) -> bool:
+        """Whether the caller has gone (the environ's ``waitress.client_disconnected``).
+
+        One that has only closed its sending side cannot be told from one that left.
+        """
+        try:
+            return not bool(self.connected and self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return False
+        except (OSError, AttributeError):  # the loop has closed it
+            return True
+
+    def service(self) -> None:
+        """Run the request, unless it had to wait for a thread and its caller has left meanwhile (T-D22)."""
+        if monotonic() - self.queued_at > UNHURRIED_SECONDS and self.check_client_disconnected():
+            with self.requests_lock:
+                for request in self.requests:
+                    request.close()
+                self.requests = []
+                self.will_close = True
+            self.server.pull_trigger()
+            return
+        super().service()
+        self.moved, self.has_served = monotonic(), True
+
+    def linger(self, *, is_early: bool) -> None:
+        """The response is the last one; ``is_early``: a part of the request may still be on its way."""
+        self.linger_seconds = DISCARD_SECONDS if is_early else LINGER_SECONDS
+
+    def read_body(self) -> None:
+        """The application wants the body: its time begins now."""
+        self.since, self._period = monotonic(), None
+        if self.request is not None:
+            self.request.expect_continue = self.request.held_back
+
+    def run_again(self) -> None:
+        """The application wants the thread of large responses."""
+        request = self.requests[0]
+        if not request.is_large:
+            request.run_again()
+            self.queued_at = monotonic()
+            with self.requests_lock:
+                self.requests.insert(1, request)

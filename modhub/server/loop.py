@@ -1,33 +1,68 @@
-"""The listening sockets, the loop that serves them, and its graceful shutdown."""
+"""The listening sockets, the threads, the loop that serves them, and its graceful end."""
 
 import contextlib
 import errno
 import logging
-import os
 import socket
-import threading
+from collections.abc import Iterator
+from operator import attrgetter
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from waitress import wasyncore
 from waitress.server import TcpWSGIServer, UnixWSGIServer
+from waitress.task import ThreadedTaskDispatcher
 
+from modhub.base.metrics import LIMITS_HIT
+from modhub.base.peers import peer_of_address
 from modhub.base.repeated_lines import log_sometimes
-from modhub.server.channel import LINGER_SECONDS, Channel
-from modhub.server.forwarded import forwarded_headers
-from modhub.server.peers import Peers
-from modhub.server.poller import Poller
-from modhub.server.settings import Settings, body_rules, raise_file_limit
-from modhub.server.thread_pools import ThreadPools
+from modhub.server.channel import Channel
+from modhub.server.settings import WAIT_THREADS, Settings, find_body_rules, raise_file_limit
 
-ACCEPT_AT_ONCE = 64
-SETTLE_SECONDS = 0.25
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+ACCEPT_AT_ONCE: Final = 16
+SETTLE_SECONDS: Final = 0.25
 """How long a drain leaves idle connections open, so that a request already on its way is still answered."""
-HELD_UP_SECONDS = 3.0
+HELD_UP_SECONDS: Final = 3.0
 """Beyond its timeout: a turn of the loop that takes longer was held up, as by a machine that was suspended."""
-OUT_OF_RESOURCES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
-
+OUT_OF_RESOURCES: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+_NO_LOGGER: Final = logging.Logger("waitress.queue", logging.CRITICAL)  # noqa: LOG001 - no configuration reaches it
+"""waitress warns of each request that waits for a thread, while all others wait for that line."""
 logger = logging.getLogger("modhub.server")
+
+
+class Pools:
+    """The threads: for reads; for what writes; for what waits for its turn (`BodyRule.waits`); one for large responses.
+
+    So neither a locked database nor a burst of sign-ins holds reading up, and nothing small waits behind what is large.
+    """
+
+    def __init__(self, adj: Settings) -> None:
+        self.adj = adj
+        self.by_name = {name: ThreadedTaskDispatcher() for name in ("reading", "writing", "waiting", "large")}
+
+    def start(self) -> None:
+        """Start the threads."""
+        counts = (self.adj.threads, self.adj.write_threads, WAIT_THREADS, 1)
+        for pool, count in zip(self.by_name.values(), counts, strict=True):
+            pool.queue_logger = _NO_LOGGER
+            pool.set_thread_count(count)
+
+    def add_task(self, channel: Any) -> None:
+        """Queue the request of ``channel``."""
+        request = channel.requests[0]
+        if request.is_large:
+            name = "large"
+        elif request.command in SAFE:
+            name = "reading"
+        else:
+            name = "waiting" if request.waits else "writing"
+        self.by_name[name].add_task(channel)
+
+    def shutdown(self, timeout: float) -> None:
+        """End all threads."""
+        for pool in self.by_name.values():
+            pool.shutdown(timeout=timeout)
 
 
 class _Listener:
@@ -35,68 +70,60 @@ class _Listener:
 
     adj: Settings
     accepting: bool
-    socket: socket.socket
+    active_channels: dict[int, Channel]
     channel_class = Channel
     draining = False
     paused_until = 0.0
 
-    def __init__(self, app: Any, *, peers: Peers, **settings: Any) -> None:
-        self.peers = peers
-        self._trigger_lock = threading.RLock()  # a signal handler may interrupt its own thread
-        super().__init__(app, **settings)  # type: ignore[call-arg]
-        self.application = forwarded_headers(app, self.adj)  # instead of waitress's own
+    def readable(self) -> bool:
+        """Whether to accept connections now; `_make_room` limits their number."""
+        return bool(self.accepting) and monotonic() >= self.paused_until
 
     def handle_accept(self) -> None:
-        """Accept several connections at a time: one per turn of the loop is slow when many come at once."""
+        """Accept several connections: one in each turn of the loop is slow when many come at once."""
         for _ in range(ACCEPT_AT_ONCE):
-            try:
-                accepted = self.accept()
-                if accepted is None:
-                    return
-                sock, address = accepted[0], self.fix_addr(accepted[1])  # type: ignore[attr-defined]
-                if self.peers.admit(self.peers.peer_for(*address[:2]), monotonic()):
-                    self.set_socket_options(sock)  # type: ignore[attr-defined]
-                    self.channel_class(self, sock, address, self.adj, map=self._map)  # type: ignore[attr-defined]
-                else:
-                    self.peers.close_later(sock)
-            except OSError as error:
-                logger.info("a connection could not be accepted: %s", error)  # its client is gone already
-                return
+            super().handle_accept()  # type: ignore[misc]
 
     def accept(self) -> Any:
-        """See wasyncore; pauses for a second when the system is out of resources (EMFILE and the like)."""
+        """Accept a connection; None if there is none, or no room. Pauses when the system is out of resources."""
         try:
-            return super().accept()  # type: ignore[misc]
+            accepted = super().accept()  # type: ignore[misc]
         except OSError as error:
             if error.errno not in OUT_OF_RESOURCES:
                 raise
             log_sometimes(logger, logging.ERROR, "cannot accept connections right now: %s", error.strerror)
             self.paused_until = monotonic() + 1
             return None
+        if accepted is None or self._make_room(accepted[1]):
+            return accepted
+        accepted[0].close()
+        return None
 
-    def readable(self) -> bool:
-        """Whether to accept connections now; `Peers` limits their number."""
-        return bool(self.accepting) and monotonic() >= self.paused_until
+    def _make_room(self, address: Any) -> bool:
+        """Close the connection that has waited longest, of the same peer or of all, where one more is too many (T-D13).
+
+        False if none waits. A trusted proxy and a unix socket have no limit of their own.
+        """
+        is_limited = bool(address) and self.adj.trusted_proxy not in {"*", address[0]}
+        peer = peer_of_address(address[0]) if is_limited else None
+        everybody = list(self.active_channels.values())
+        own = [channel for channel in everybody if peer is not None and channel.peer == peer]
+        for channels, limit in ((own, self.adj.connections_per_peer), (everybody, self.adj.connection_limit)):
+            if len(channels) < limit:
+                continue
+            LIMITS_HIT.labels("connections").inc()
+            log_sometimes(logger, logging.WARNING, "there are too many connections: those that wait longest are closed")
+            waiting = [channel for channel in channels if not (channel.requests or channel.total_outbufs_len)]
+            if not waiting:
+                return False
+            min(waiting, key=attrgetter("moved")).abort()
+        return True
 
     def pull_trigger(self) -> None:
-        """Wake the loop if it still runs: a late worker must not write to a descriptor that was reused.
-
-        A full pipe wakes it just as well, and must not block a signal handler.
-        """
-        with self._trigger_lock, contextlib.suppress(BlockingIOError):
+        """Wake the loop if it still runs: a late worker must not write to a descriptor that was reused."""
+        with contextlib.suppress(OSError):
             if not self.trigger._closed:  # type: ignore[attr-defined]
                 super().pull_trigger()  # type: ignore[misc]
-
-    def close_trigger(self) -> None:
-        """Wake the loop no more."""
-        with self._trigger_lock:
-            self.trigger.close()  # type: ignore[attr-defined]
-
-    def set_reuse_addr(self) -> None:
-        """Set SO_REUSEADDR, and SO_REUSEPORT when the settings ask for it (called before the bind)."""
-        super().set_reuse_addr()  # type: ignore[misc]
-        if self.adj.reuse_port:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
 
 
 class TcpListener(_Listener, TcpWSGIServer):
@@ -115,31 +142,25 @@ class Server:
 
     def __init__(self, app: Any, **settings: Any) -> None:
         self.adj = Settings(**settings)
-        self.adj.rules = body_rules(app)
-        if self.adj.rules is None:
-            logger.info("the application has no body rules: every body is limited to the default")
-        else:
+        self.adj.rules = find_body_rules(app)
+        if self.adj.rules is not None:
             self.adj.rules.server = self
         self.adj.connection_limit = raise_file_limit(self.adj.connection_limit)
-        self.map = Poller()
-        self.pools = ThreadPools(self.adj)
-        self.peers = Peers(self.adj)
-        self.stopping: float | None = None
-        self._stop_now = self._ended = False
-        self._next_check = 0.0
+        self.map: dict[int, Any] = {}
+        self.pools = Pools(self.adj)
+        self.stopping = 0
+        self.checked_at = 0.0
         try:
             self.listeners = list(self._listen(app))
         except BaseException:
-            self.map.close()
+            wasyncore.close_all(self.map, ignore_all=True)
             raise
-        for listener in self.listeners:
-            os.set_blocking(listener.trigger.trigger, False)
+        self.pools.start()
 
-    def _listen(self, app: Any) -> Any:
-        common: dict[str, Any] = {"map": self.map, "dispatcher": self.pools, "adj": self.adj, "peers": self.peers}
+    def _listen(self, app: Any) -> Iterator[Any]:
+        common: dict[str, Any] = {"map": self.map, "dispatcher": self.pools, "adj": self.adj}
         if self.adj.unix_socket:
-            info = (socket.AF_UNIX, socket.SOCK_STREAM, None, None)
-            yield UnixListener(app, sockinfo=info, **common)
+            yield UnixListener(app, sockinfo=(socket.AF_UNIX, socket.SOCK_STREAM, None, None), **common)
             return
         for sock in self.adj.sockets:
             info = (sock.family, sock.type, sock.proto, sock.getsockname())
@@ -155,71 +176,54 @@ class Server:
         pairs = [(listener.effective_host, listener.effective_port) for listener in self.listeners]
         return [(host, port if host == "unix" else int(port)) for host, port in pairs]
 
+    @property
+    def channels(self) -> list[Channel]:
+        """The open connections."""
+        return [entry for entry in list(self.map.values()) if isinstance(entry, Channel)]
+
     def stop(self) -> None:
         """Begin the drain; called a second time, stop at once. Safe in a signal handler and from any thread."""
-        if self._ended:
-            return
-        self._stop_now = self.stopping is not None
-        if self.stopping is None:
-            self.stopping = monotonic()
+        self.stopping += 1
         self.listeners[0].pull_trigger()
 
     def run(self) -> None:
         """Serve until `stop`, drain, and close everything."""
         try:
-            while self.stopping is None:
+            while not self.stopping:
                 self._turn(self.adj.asyncore_loop_timeout)
-            self._drain(self.stopping)
+            self._drain(monotonic())
         finally:
-            self._ended = True
-            self.peers.close()
-            for channel in self._channels():
-                channel.handle_close()
-            self.pools.shutdown(timeout=0 if self._stop_now else 1)
+            for channel in self.channels:
+                channel.abort()
+            self.pools.shutdown(timeout=0 if self.stopping > 1 else 1)
             for listener in self.listeners:
-                listener.close_trigger()
-            self.map.close()
+                listener.trigger.close()
+            wasyncore.close_all(self.map, ignore_all=True)
 
     def _turn(self, timeout: float) -> None:
         began = monotonic()
-        self.map.turn(timeout)
+        wasyncore.poll2(timeout, self.map)
         now = monotonic()
-        if now >= self._next_check:
-            self._next_check = now + self.adj.cleanup_interval
-            # What arrived while the loop was held up is read first: its clients were in time.
-            if now - began < timeout + HELD_UP_SECONDS:
-                self._check(now)
-
-    def _channels(self) -> list[Channel]:
-        return [entry for entry in self.map.values() if isinstance(entry, Channel)]
-
-    def _check(self, now: float) -> None:
-        """Enforce every connection's deadlines, then the connection limits."""
-        for channel in self._channels():
-            try:
+        # What arrived while the loop was held up is read first: its clients were in time.
+        if now - self.checked_at >= self.adj.cleanup_interval and now - began < timeout + HELD_UP_SECONDS:
+            self.checked_at = now
+            for channel in self.channels:
                 channel.check(now)
-            except Exception:  # noqa: BLE001
-                channel.handle_error()
-        self.peers.check(now)
-        self.map.touch_all()
 
     def _drain(self, since: float) -> None:
         """Accept no more connections, let running requests finish, close the rest (T-F9)."""
-        self.peers.close()
         logger.info("stopping: running requests have %g seconds", self.adj.drain_seconds)
-        for channel in self._channels():
-            channel.discard_until = min(channel.discard_until, since + LINGER_SECONDS)
         for listener in self.listeners:
             listener.draining = True
             listener.handle_accept()
             wasyncore.dispatcher.close(listener)
-        while not self._stop_now and (remaining := since + self.adj.drain_seconds - monotonic()) > 0:
-            settled = monotonic() > since + SETTLE_SECONDS
-            for channel in self._channels():
-                if settled and not channel.busy:
-                    channel.handle_close()
-            if settled and not self._channels():
-                return
+        while self.stopping == 1 and (remaining := since + self.adj.drain_seconds - monotonic()) > 0:
+            if monotonic() > since + SETTLE_SECONDS:
+                for channel in self.channels:
+                    if not channel.busy:
+                        channel.abort()
+                if not self.channels:
+                    return
             self._turn(min(remaining, 0.1))
-        if cut := sum(channel.busy for channel in self._channels()):
+        if cut := sum(channel.busy for channel in self.channels):
             logger.warning("stopped before %d requests or downloads had ended", cut)

@@ -1,68 +1,85 @@
 """What the server writes: the application's responses and its own."""
 
+import json
+import secrets
+from ipaddress import IPv6Address, ip_address
 from typing import Any, Final
 
+from waitress.buffers import ReadOnlyFileBasedBuffer
 from waitress.task import ErrorTask, WSGITask
-from waitress.utilities import build_http_date
 
-from modhub.base.body_rules import RESERVE_RESPONSE
+from modhub.base.body_rules import IS_LARGE_TURN, NOT_FORWARDED
 from modhub.base.metrics import LIMITS_HIT
-from modhub.server.protocol_errors import ProtocolError, server_failure
 
-JOINED_BYTES = 65536
-LIMIT_NAMES: Final = {408: "request_time", 431: "head_bytes", 503: "connections"}
-"""The limit that each status of a :class:`ProtocolError` stands for, in metrics."""
+_FORWARDING: Final = frozenset({"FORWARDED", "VIA", "X_REAL_IP", "X_CLIENT_IP", "TRUE_CLIENT_IP", "CF_CONNECTING_IP"})
+ERRORS: Final = {
+    400: ("bad_request", "The request is malformed."),
+    408: ("request_timeout", "The request came too slowly."),
+    431: ("headers_too_large", "The request head is too long."),
+    500: ("internal_error", "The server met an unexpected error."),
+    501: ("not_implemented", "The server does not implement this."),
+}
+"""The code and the sentence of each error that the server sends by itself (C-ERR-1)."""
+_LIMIT_NAMES: Final = {408: "request_time", 431: "head_bytes"}
+_HEADERS: Final = (
+    ("Content-Type", "application/json; charset=utf-8"),
+    ("Cache-Control", "no-store"),
+    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Referrer-Policy", "strict-origin-when-cross-origin"),
+    ("X-Content-Type-Options", "nosniff"),
+)
 
 
-class _ResponseHeadMixin:
-    """The head of a response, written by our own rules."""
+def caller_address(entry: str) -> str:
+    """An address of ``X-Forwarded-For`` without its port, IPv6 in brackets; ``unknown`` if it is none (RFC 7239, 6.2).
 
-    channel: Any
-    request: Any
-    status: str
-    version: str
-    start_time: float
-    content_length: int | None
-    response_headers: list[tuple[str, str]]
-    close_on_finish: bool
-    chunked_response: bool
-    wrote_header: bool
+    waitress takes ``::ffff:192.0.2.1`` for a host with a port: all callers of a dual-stack proxy would be one.
+    """
+    host = entry.strip().strip('"').strip()
+    for candidate in (host, host.rpartition(":")[0].strip("[]"), host.strip("[]")):
+        try:
+            address = ip_address(candidate)
+        except ValueError:
+            continue
+        mapped = getattr(address, "ipv4_mapped", None)
+        return str(mapped) if mapped else f"[{address}]" if isinstance(address, IPv6Address) else str(address)
+    return "unknown"
 
-    def set_close_on_finish(self) -> None:
-        """Close after this response; the head says so if it is not written yet."""
-        self.close_on_finish = True
 
-    def build_response_header(self) -> bytes:
-        """The head of the response. Unlike waitress's it keeps the connection after 204, 304 and a chunked body."""
-        length = None if self.content_length is None else str(self.content_length)
-        has_date = False
-        lines = [f"HTTP/{self.version} {self.status}"]
-        for name, value in self.response_headers:
-            lowered = name.lower()
-            if lowered == "content-length":
-                length = value
-            else:
-                has_date = has_date or lowered == "date"
-                lines.append(f"{name}: {value}")
-        if not has_date:
-            lines.append(f"Date: {build_http_date(self.start_time)}")
-        return "\r\n".join([*lines, *self._framing(length), "", ""]).encode("latin-1")
+class SentFile(ReadOnlyFileBasedBuffer):
+    """``wsgi.file_wrapper``: a file that has become shorter ends the connection, instead of being asked for ever."""
 
-    def _framing(self, length: str | None) -> list[str]:
-        """Content-Length or Transfer-Encoding, and Connection (RFC 9112, 6 and 9)."""
-        lines: list[str] = []
-        if length is not None:
-            if not self.status.startswith(("1", "204")):
-                lines.append(f"Content-Length: {length}")
-        elif not self.status.startswith(("1", "204", "304")) and self.request.command != "HEAD":
-            self.chunked_response = self.version == "1.1"
-            self.close_on_finish = self.close_on_finish or not self.chunked_response
-            lines += ["Transfer-Encoding: chunked"] * self.chunked_response
-        if self.close_on_finish or self._is_last():
-            self.close_on_finish = True
-            return [*lines, "Connection: close"]
-        return [*lines, "Connection: Keep-Alive"] if self.version == "1.0" else lines
+    def get(self, numbytes: int = -1, skip: bool = False) -> bytes:
+        """As waitress's. OSError at an end that comes too early."""
+        data: bytes = super().get(numbytes, skip)
+        if not data and self.remain:
+            raise OSError("a file that was being sent has become shorter")
+        return data
 
+
+class AppTask(WSGITask):
+    """A response of the application."""
+
+    def get_environment(self) -> dict[str, Any]:
+        """waitress's environ, with the notes of the request, and only what a trusted proxy added to its headers."""
+        request, adj = self.request, self.channel.adj
+        environ: dict[str, Any] = super().get_environment()
+        environ["SERVER_SOFTWARE"] = adj.ident or "modhub"
+        environ["wsgi.file_wrapper"] = SentFile
+        environ["wsgi.input"].seek(0)
+        environ["webob.is_body_seekable"] = True  # else pyramid_retry copies it
+        environ[NOT_FORWARDED] = not any(
+            name.startswith("X_FORWARDED") or name in _FORWARDING for name in request.headers
+        )
+        if "HTTP_X_FORWARDED_FOR" in environ and adj.trusted_proxy in {"*", environ["REMOTE_ADDR"]}:
+            entries = environ["HTTP_X_FORWARDED_FOR"].rsplit(",", adj.trusted_proxy_count)[-adj.trusted_proxy_count :]
+            environ["HTTP_X_FORWARDED_FOR"] = ",".join(map(caller_address, entries))
+        environ[IS_LARGE_TURN] = request.is_large
+        environ.update(request.notes)
+        return environ
+
+    @property
     def _is_last(self) -> bool:
         """Whether the connection closes after this response.
 
@@ -73,59 +90,49 @@ class _ResponseHeadMixin:
         rejected = self.status.startswith("413") or (request.credential is not None and self.status.startswith("401"))
         return bool(request.final or request.connection_close or rejected or self.channel.server.draining)
 
+    def set_close_on_finish(self) -> None:
+        """Unlike waitress, keep the connection after 204 and 304."""
+        if self.wrote_header or self.has_body or self._is_last:
+            super().set_close_on_finish()
 
-class AppTask(_ResponseHeadMixin, WSGITask):
-    """A response of the application."""
-
-    def service(self) -> None:
-        """Run the application. With ``log_socket_errors = false`` waitress's would take any OSError of the application
-        for a client that is gone, and close the connection without a response."""
-        self.start()
-        self.execute()
-        self.finish()
-
-    def get_environment(self) -> dict[str, Any]:
-        """waitress's environ, with the notes of the parser.
-
-        The input is a seekable BytesIO or temporary file, and WebOb is told so: otherwise pyramid_retry copies it.
-        """
-        environ: dict[str, Any] = super().get_environment()
-        environ["SERVER_SOFTWARE"] = self.channel.adj.ident or "modhub"
-        environ["webob.is_body_seekable"] = environ["wsgi.input"].seekable()
-        environ.update(self.request.notes)
-        environ[RESERVE_RESPONSE] = self.channel.reserve_response
-        return environ
+    def build_response_header(self) -> bytes:
+        """The head of the response."""
+        if self._is_last:
+            self.set_close_on_finish()
+            self.channel.linger(is_early=self.request.final)
+        head: bytes = super().build_response_header()
+        return head
 
     def write(self, data: bytes) -> None:
-        """Write part of the body; for HEAD, only the head.
+        """Write a part of the response.
 
-        A small first chunk goes out together with the head: one system call, one packet.
+        100 says that the application wants the body, 102 that it wants to run in the thread of large responses.
         """
         if self.status.startswith("100"):
-            self.channel.restart_body_deadline()  # for a `Parser.expect_probe`
-            return
-        if self.request.command == "HEAD":
-            data = b""
-        if data and len(data) <= JOINED_BYTES and self.complete and not self.wrote_header:
-            self.channel.prefix = self.build_response_header()
-            self.wrote_header = True
-            super().write(data)
-            self.channel.write_soon(b"")
+            self.channel.read_body()
+        elif self.status.startswith("102"):
+            self.channel.run_again()
         else:
-            super().write(data)
+            super().write(b"" if self.request.command == "HEAD" else data)
 
 
-class ProtocolErrorTask(_ResponseHeadMixin, ErrorTask):
-    """A response of the server's own: JSON, then the connection closes."""
+class ProtocolErrorTask(ErrorTask):
+    """A response of the server's own: JSON (C-ERR-3), then the connection closes."""
 
     def execute(self) -> None:
-        """Write the request's `ProtocolError`; any other error (waitress's own 500) is unexpected."""
+        """Write the error of the request. Of waitress's messages, which repeat what was sent, none is used."""
         error = self.request.error
-        protocol_error = error if isinstance(error, ProtocolError) else server_failure()
-        if protocol_error.status in LIMIT_NAMES:
-            LIMITS_HIT.labels(LIMIT_NAMES[protocol_error.status]).inc()
-        self.status, headers, body = protocol_error.to_response()
-        self.response_headers += [*headers, *self.channel.adj.error_headers]
+        code, message = ERRORS[error.code]
+        if error.body.endswith("."):
+            message = error.body
+        if error.code in _LIMIT_NAMES:
+            LIMITS_HIT.labels(_LIMIT_NAMES[error.code]).inc()
+        self.status = f"{error.code} {error.reason}"
+        rules = self.channel.adj.rules
+        self.response_headers += [*_HEADERS, ("X-Request-Id", secrets.token_hex(16))]
+        self.response_headers += () if rules is None else rules.error_headers
+        body = json.dumps({"error": code, "message": message}).encode()
         self.set_close_on_finish()
+        self.channel.linger(is_early=True)
         self.content_length = len(body)
-        self.write(b"" if self.request.command == "HEAD" else body)
+        self.write(b"" if self.channel.requests[0].command == "HEAD" else body)

@@ -16,12 +16,11 @@ from markupsafe import Markup
 from pyramid.config import Configurator
 from pyramid.renderers import render
 
-from modhub.base.body_rules import PROBE_ABOVE_BYTES
+from modhub.base.body_rules import ASKED_ABOVE_BYTES
 from modhub.base.service_registry import find_service
 from modhub.content import limits
 from modhub.plugins.declarations import Declarations
 from modhub.plugins.resources import ISite
-from modhub.server.head import MAX_HEADER_LINES
 from modhub.server.settings import Settings
 from modhub.ui.reference_tables import ReferenceTables
 from modhub.ui.template_helpers import PageHelpers
@@ -139,8 +138,7 @@ def includeme(config: Configurator) -> None:
             template,
             limits=limits,
             server=Settings,
-            most_fields=MAX_HEADER_LINES,
-            asked_above=PROBE_ABOVE_BYTES,
+            asked_above=ASKED_ABOVE_BYTES,
             cors={"sent": ALLOWED_HEADERS, "exposed": EXPOSED},
             scopes=find_service(config.registry, Declarations).scopes,
         )

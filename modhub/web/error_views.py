@@ -14,7 +14,16 @@ from pyramid.renderers import render
 from pyramid.response import Response
 from webob.request import DisconnectionError
 
-from modhub.base.errors import ApiError, ContinueExpected, OwnershipLost, account_blocked, busy, invalid, not_found
+from modhub.base.errors import (
+    ApiError,
+    ContinueExpected,
+    LargeTurnExpected,
+    OwnershipLost,
+    account_blocked,
+    busy,
+    invalid,
+    not_found,
+)
 from modhub.base.identity import CredentialKind, CredentialPolicy
 from modhub.base.repeated_lines import log_alarm, log_sometimes
 from modhub.base.request_ids import REQUEST_ID
@@ -102,8 +111,13 @@ def ownership_view(_error: OwnershipLost, request: Request) -> Any:
 
 
 def continue_view(_error: ContinueExpected, _request: Request) -> Response:
-    """100: the server reads the body, then calls the application again with it (:mod:`modhub.server.parser`)."""
+    """100: the server reads the body, then calls the application again with it (:mod:`modhub.server.request`)."""
     return Response(status=100)
+
+
+def large_turn_view(_error: LargeTurnExpected, _request: Request) -> Response:
+    """102: the server calls the application again in its thread of large responses (:mod:`modhub.server.tasks`)."""
+    return Response(status=102)
 
 
 def undecodable_view(_error: Exception, request: Request) -> Response:
@@ -145,6 +159,7 @@ def includeme(config: Configurator) -> None:
     config.add_exception_view(api_error_view, context=ApiError)
     config.add_exception_view(ownership_view, context=OwnershipLost)
     config.add_exception_view(continue_view, context=ContinueExpected)
+    config.add_exception_view(large_turn_view, context=LargeTurnExpected)
     config.add_notfound_view(notfound_view)
     config.add_forbidden_view(forbidden_view)
     config.add_exception_view(undecodable_view, context=URLDecodeError)

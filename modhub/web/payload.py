@@ -28,7 +28,6 @@ LIMIT_EXCEEDED = "modhub.body_limit_exceeded"
 FAILED = "modhub.body_failed"
 BUSY = "modhub.body_busy"
 STATE = "modhub.body"
-FILE = "modhub.body_file"
 UNREAD = "unread"
 EXPECTED = "expected"
 

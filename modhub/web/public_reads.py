@@ -23,8 +23,8 @@ from modhub.web.compression import accepts_gzip, compress, is_for_everybody
 from modhub.web.conditions import identity_etag, named_etag
 from modhub.web.error_views import render_error
 from modhub.web.headers import NONCE, HeaderRules, headers_of_304, make_header_rules
+from modhub.web.large_responses import LARGE, file_body, write_body
 from modhub.web.request import Request
-from modhub.web.response_files import LARGE, reserve_response
 from modhub.web.responses import PublicResponse
 
 _SAFE_READS: Final = frozenset({"GET", "HEAD"})
@@ -53,7 +53,7 @@ class KeptResponse(NamedTuple):
         named = etag_of_caller(request, self.etag)
         if named is not None:
             return not_modified(named, [*self.headers_of_304, own])
-        return fitting(request, Response(headerlist=[*self.headers, own], app_iter=[self.body]), rules)
+        return large_as_file(request, Response(headerlist=[*self.headers, own], app_iter=[self.body]), rules)
 
 
 def key_of(environ: dict[str, Any]) -> Key | None:
@@ -131,20 +131,22 @@ def _etag_to_compare(request: Request, response: Response) -> str | None:
     return response.headers.get("ETag") if is_read else None
 
 
-def fitting(request: Request, response: Response, rules: HeaderRules) -> Response:
-    """The response if the server can hold its body just now, else 503 ``busy`` (T-D20).
+def large_as_file(request: Request, response: Response, rules: HeaderRules) -> Response:
+    """The response, a large body in a file; 503 ``busy`` if there is no room for it (T-D20).
 
-    Files need no room here. What was written is never answered as if it was not.
+    What was written is never answered as if it was not.
     """
-    size = sum(map(len, response.app_iter)) if isinstance(response.app_iter, list) else 0
-    if size <= LARGE or request.method not in _SAFE_READS or request.method == "HEAD":
+    body = response.app_iter
+    size = sum(map(len, body)) if isinstance(body, list) else 0
+    if size <= LARGE or request.method != "GET":
         return response
     try:
-        reserve_response(request.environ, size)
+        file, _ = write_body(request, body, size, compressed=False)
     except ApiError as error:
         refusal = render_error(error, request)
         rules.finish(request, refusal)
         return refusal
+    response.app_iter = file_body(request.environ, file)
     return response
 
 
@@ -166,7 +168,7 @@ def public_reads_tween_factory(handler: Callable[[Request], Any], registry: Any)
         named = None if etag is None else etag_of_caller(request, etag)
         if named is not None:
             return not_modified(named, headers_of_304(response.headerlist))
-        return fitting(request, response, rules)
+        return large_as_file(request, response, rules)
 
     return public_reads_tween
 

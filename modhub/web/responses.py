@@ -12,8 +12,8 @@ from modhub.base.composed_body import ComposedBody, ContentChanged
 from modhub.base.errors import busy
 from modhub.web.compression import accepts_gzip
 from modhub.web.conditions import compressed_etag, named_etag
+from modhub.web.large_responses import LARGE, file_body, take_large_turn, write_body
 from modhub.web.request import Request
-from modhub.web.response_files import LARGE, file_body, reserve_response, write_body
 
 _PUBLIC: Final = (("Cross-Origin-Resource-Policy", "cross-origin"), ("Cache-Control", "no-cache"))
 """Where it differs from other responses of the API (:mod:`modhub.web.headers`)."""
@@ -98,8 +98,8 @@ def _with_body(
     if composed.size <= LARGE:
         body = b"".join(composed.parts())
         return Response(headerlist=[*headers, ("Content-Length", str(len(body)))], app_iter=[body])
-    reserve_response(request.environ, composed.size)
-    file, size = write_body(composed.parts(), compressed=compressed)
+    take_large_turn(request.environ)
+    file, size = write_body(request, composed.parts(), composed.size, compressed=compressed)
     return Response(headerlist=[*headers, ("Content-Length", str(size))], app_iter=file_body(request.environ, file))
 
 

@@ -1,7 +1,6 @@
 """Stage the body of an upload request: the first step of every upload view."""
 
 import io
-import os
 from collections import deque
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -13,10 +12,9 @@ from webob.request import DisconnectionError
 from modhub.base.errors import ContinueExpected, invalid
 from modhub.base.service_registry import find_service
 from modhub.blobs.data_manager import stage
-from modhub.blobs.spooled import SpooledFile
-from modhub.blobs.store import COPY_BYTES, Blob, Readable
+from modhub.blobs.store import Blob, Readable
 from modhub.plugins.declarations import Declarations
-from modhub.web.payload import FILE, raw_stream
+from modhub.web.payload import raw_stream
 
 SNIFF_BYTES: Final = 1024
 """Bytes at the beginning of a file by which its type is recognised."""
@@ -89,11 +87,6 @@ def stage_with_end(request: Any, source: Readable, limit: int, size: int) -> tup
     """Stage a file as :func:`stage_upload`; return its last ``size`` bytes too, which are not read again."""
     if not size:
         return stage_upload(request, source, limit), b""
-    if isinstance(source, SpooledFile):
-        source.file.seek(max(0, source.file.seek(0, os.SEEK_END) - size))
-        end = source.file.read()
-        source.file.seek(0)
-        return stage_upload(request, source, limit), end
     kept = _KeptEnd(source, size)
     return stage_upload(request, kept, limit), kept.end()
 
@@ -112,24 +105,11 @@ def stage_upload(request: Any, source: Readable, limit: int) -> Blob:
             if inspection is not None:
                 ends.callback(inspection.close)
                 inspections.append(inspection)
-        blob = stage(request.tm, request.store, _watch(source, inspections), limit)
+        watched = _SeenStream(source, inspections) if inspections else source
+        blob = stage(request.tm, request.store, watched, limit)
         for inspection in inspections:
             inspection.finish(blob)
     return blob
-
-
-def _watch(source: Readable, inspections: Sequence[Any]) -> Readable:
-    """``source``, seen by the inspections. A file that the store takes over as it is, is read for them before."""
-    if not inspections:
-        return source
-    seen = _SeenStream(source, inspections)
-    if not isinstance(source, SpooledFile):
-        return seen
-    source.file.seek(0)
-    while seen.read(COPY_BYTES):
-        pass
-    source.file.seek(0)
-    return source
 
 
 def receive_upload(request: Any, limit: int, end: int = 0) -> ReceivedUpload:
@@ -142,9 +122,5 @@ def receive_upload(request: Any, limit: int, end: int = 0) -> ReceivedUpload:
     head = _PrefixedStream(b"", stream).read(SNIFF_BYTES)
     if not head:
         raise invalid("The body is empty. Send the file itself as the body.")
-    source: Readable = _PrefixedStream(head, stream)
-    if request.environ.get(FILE) is stream:
-        stream.seek(0)
-        source = SpooledFile(stream)
-    blob, last = stage_with_end(request, source, limit, end)
+    blob, last = stage_with_end(request, _PrefixedStream(head, stream), limit, end)
     return ReceivedUpload(blob, head, last)

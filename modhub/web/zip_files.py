@@ -44,8 +44,6 @@ class ZipBody(SizedFile):
     and the client misses what ``Content-Length`` has promised.
     """
 
-    needs_rate = True
-
     def __init__(self, members: list[ZipMember], on_done: Callable[[], None]) -> None:
         super().__init__(zip_size((member.name, member.size) for member in members))
         self._on_done: Callable[[], None] | None = on_done

@@ -66,7 +66,7 @@ def _scan_uploads(config: Configurator, url: str) -> None:
         lambda: registry.__setitem__(Scanning, _open_scanner(registry, url)),
         order=_OPEN_LATE,
     )
-    config.add_upload_inspector("scanning", inspect_upload, waits=True)
+    config.add_upload_inspector("scanning", inspect_upload)
     config.add_publish_check("scanning", services.refuse_unscanned)
     for operation_id in UPLOADS:
         config.add_refusals(operation_id, _REJECTED)

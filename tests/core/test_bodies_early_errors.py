@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub.base.body_rules import PROBE_ABOVE_BYTES, BodyRules, IBodyRules
+from modhub.base.body_rules import ASKED_ABOVE_BYTES, BodyRules, IBodyRules
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.running_server import RawClient, running
@@ -28,7 +28,7 @@ def site(start):
 def service(site):
     with running(site.app) as service:
         yield service
-    assert service.adj.spool.used == 0
+    assert service.adj.body_bytes == 0
 
 
 def head(method, path, *lines):
@@ -74,7 +74,7 @@ def test_who_is_nobody_is_refused_at_the_head(site, service, worthless, framing)
             assert (answer.status, answer.fields["connection"]) == (status, "close"), (path, answer)
             if status == 303:
                 assert answer.fields["location"].startswith("/Modhub/account/login?next=")
-            assert service.adj.spool.used == 0
+            assert service.adj.body_bytes == 0
 
 
 @pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
@@ -111,7 +111,7 @@ def test_a_mod_that_is_not_ones_own_is_one_that_is_not_there(site, service, size
             with RawClient(service) as client:
                 address = f"{prefix}/{number}/{path}".rstrip("/")
                 client.send(head(method, address, credential, f"Content-Length: {size}"))
-                if size <= PROBE_ABOVE_BYTES:
+                if size <= ASKED_ABOVE_BYTES:
                     client.send(b"x" * size)
                 answers.append(comparable(client.answer()))
         assert answers[0] == answers[1]
@@ -229,7 +229,7 @@ def test_every_address_for_large_bodies_names_its_credential(start):
     """A large body is refused because the header is missing, or by the view that is asked about it."""
     rules = start(f"modhub_auth {FEATURES.removeprefix(TEST_ACCOUNTS)}").registry.getUtility(IBodyRules)
     assert isinstance(rules, BodyRules)
-    large = [entry for entry in rules._entries if entry.rule.limit > PROBE_ABOVE_BYTES]
+    large = [entry for entry in rules._entries if entry.rule.limit > ASKED_ABOVE_BYTES]
     open_to_all = {entry.segments for entry in large if entry.rule.credential is None}
     # Forms of text, which are kept for who has to sign in again; plans and locks of thousands of mods.
     mine, plan = ("Modhub", "mine"), ("api", "modhub", "plan")

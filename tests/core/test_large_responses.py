@@ -4,23 +4,24 @@ import gzip
 import json
 import tracemalloc
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 import webob
 from pyramid.response import Response
 
-from modhub.base.body_rules import RESERVE_RESPONSE
+from modhub.base.body_rules import IS_LARGE_TURN
 from modhub.base.composed_body import ComposedBody
+from modhub.base.errors import ApiError
 from modhub.catalogue.models import Note
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.stored_documents import DocumentReader
 from modhub.db import now
 from modhub.plugins.services import IPublicMods
-from modhub.web.headers import make_header_rules
-from modhub.web.public_reads import fitting
+from modhub.web.large_responses import LARGE, UNREAD_BYTES, UNREAD_BYTES_PER_PEER, UnreadBodies
 from modhub.web.request import Request
-from modhub.web.response_files import LARGE
 from modhub.web.responses import composed_json
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, published_mod
@@ -42,9 +43,17 @@ def insert_chain(site: Site, count: int, **fields: Any) -> tuple[int, list[str]]
     return insert_mods(site, mods)[0], guids
 
 
-def ask(site: Site, url: str, method: str = "GET", reserve: Any = None, **headers: str) -> Any:
-    environ = {RESERVE_RESPONSE: reserve} if reserve else {}
-    return site._gen_request(method, url, headers=headers, extra_environ=environ, expect_errors=True)
+def ask(site: Site, url: str, method: str = "GET", **headers: str) -> Any:
+    return site._gen_request(method, url, headers=headers, expect_errors=True)
+
+
+@contextmanager
+def no_room(site: Site) -> Iterator[None]:
+    """The unread responses of others are all that may be."""
+    unread = site.find_service(UnreadBodies)
+    unread.add("others", UNREAD_BYTES)
+    yield
+    unread.remove("others", UNREAD_BYTES)
 
 
 def headers_of(response: Any, *left_out: str) -> dict[str, str]:
@@ -137,27 +146,44 @@ def test_a_change_while_the_body_is_made_makes_it_again(site: Site, monkeypatch:
     assert (refused.status_int, refused.json["error"], refused.headers["Retry-After"]) == (503, "busy", "2")
 
 
-def test_room_is_asked_for_before_a_large_body_is_made(site: Site) -> None:
+def test_without_room_no_large_body_is_made(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-HTTP-14, T-D20
     mod_id, guids = insert_chain(site, 40)
-    asked: list[int] = []
+    with no_room(site):
+        refused = ask(site, f"/api/modhub/{mod_id}")
+        assert (refused.status_int, refused.json["error"]) == (503, "busy")
+        assert refused.headers["Retry-After"]
+        assert site.post_json("/api/modhub/lookup", {"guids": guids}, status=503).json["error"] == "busy"
+        for url in ("/api/modhub", f"/api/modhub/guid/{guids[-1]}"):
+            assert ask(site, url).status_int == 200
+        assert ask(site, f"/api/modhub/{mod_id}", "HEAD").status_int == 200
+    assert ask(site, f"/api/modhub/{mod_id}").status_int == 200
 
-    def refuse(size: int) -> bool:
-        asked.append(size)
-        return False
 
-    refused = ask(site, f"/api/modhub/{mod_id}", reserve=refuse)
-    assert (refused.status_int, refused.json["error"]) == (503, "busy")
-    assert refused.headers["Retry-After"]
-    assert asked == [len(ask(site, f"/api/modhub/{mod_id}").body)]
-    lookup = {"guids": guids}
-    answer = site.post_json("/api/modhub/lookup", lookup, extra_environ={RESERVE_RESPONSE: refuse}, status=503)
-    assert answer.json["error"] == "busy"
-    assert asked[1:] == [len(site.post_json("/api/modhub/lookup", lookup).body)]
-    for url in ("/api/modhub", f"/api/modhub/guid/{guids[-1]}"):
-        assert ask(site, url, reserve=refuse).status_int == 200
-    assert ask(site, f"/api/modhub/{mod_id}", "HEAD", reserve=refuse).status_int == 200
-    assert len(asked) == 2
+def test_room_is_by_peer_and_given_back() -> None:
+    # C-HTTP-14
+    unread = UnreadBodies()
+    unread.add("a", UNREAD_BYTES_PER_PEER + 1)  # a lone one may have any size
+    with pytest.raises(ApiError):
+        unread.add("a", 1)
+    unread.add("b", UNREAD_BYTES_PER_PEER)
+    unread.remove("a", UNREAD_BYTES_PER_PEER + 1)
+    unread.add("a", UNREAD_BYTES - UNREAD_BYTES_PER_PEER)
+    with pytest.raises(ApiError):
+        unread.add("c", 1)
+    unread.remove("a", UNREAD_BYTES - UNREAD_BYTES_PER_PEER)
+    unread.remove("b", UNREAD_BYTES_PER_PEER)
+    assert unread._bytes == {}
+
+
+def test_what_is_large_asks_for_the_thread_of_large_responses(site: Site) -> None:
+    # T-D22
+    mod_id, guids = insert_chain(site, 40)
+    ordinary = {"extra_environ": {IS_LARGE_TURN: False}}
+    assert site.get(f"/api/modhub/{mod_id}", status=102, **ordinary).body == b""
+    site.post_json("/api/modhub/lookup", {"guids": guids}, status=102, **ordinary)
+    site.get("/api/modhub", status=200, **ordinary)
+    site.get(f"/api/modhub/{mod_id}", status=200, extra_environ={IS_LARGE_TURN: True})
 
 
 def test_a_long_changelog_is_complete_and_revalidated(site: Site) -> None:
@@ -170,19 +196,18 @@ def test_a_long_changelog_is_complete_and_revalidated(site: Site) -> None:
             row = Note(mod_id=mod["id"], version=str(at), size=1, sha256="0" * 64, created_at=now())
             row.text = LONG[:4_000]
             session.add(row)
-    asked: list[int] = []
-    whole = ask(site, url, reserve=lambda size: asked.append(size) is None)
+    whole = ask(site, url)
     assert [whole.json["count"], len(whole.json["notes"])] == [200, 200]
     assert [note["id"] for note in whole.json["notes"]] == sorted(
         (note["id"] for note in whole.json["notes"]), reverse=True
     )
     assert whole.json["notes"][-1] == short.json["notes"][0]
-    assert len(whole.body) <= asked[0] < 2 * len(whole.body)
     assert whole.headers["Content-Length"] == str(len(whole.body))
     assert whole.headers["ETag"] != short.headers["ETag"]
     assert ask(site, url, "HEAD").headers["ETag"] == whole.headers["ETag"]
     assert ask(site, url, **{"If-None-Match": whole.headers["ETag"]}).status_int == 304
-    assert ask(site, url, reserve=lambda _: False).status_int == 503
+    with no_room(site):
+        assert ask(site, url).status_int == 503
     note = whole.json["notes"][100]["id"]
     site.as_account(OWNER).put_json(mod_address(mod, "changelog", note), {"title": "edited"})
     edited = ask(site, url, **{"If-None-Match": whole.headers["ETag"]})
@@ -194,31 +219,17 @@ def test_a_long_changelog_is_complete_and_revalidated(site: Site) -> None:
 def test_any_large_body_needs_room_kept_or_not(site: Site) -> None:
     # C-HTTP-14
     insert_chain(site, 60)
-    asked: list[int] = []
-
-    def refuse(size: int) -> bool:
-        asked.append(size)
-        return False
-
     for _ in range(2):
-        refused = ask(site, "/api/modhub?size=100", reserve=refuse)
+        with no_room(site):
+            refused = ask(site, "/api/modhub?size=100")
         assert (refused.status_int, refused.json["error"]) == (503, "busy")
         assert refused.headers["Cache-Control"] == "no-store"
         assert refused.headers["X-Request-Id"]
         large = ask(site, "/api/modhub?size=100")
-    assert asked == [len(large.body)] * 2
     tag = large.headers["ETag"]
-    assert ask(site, "/api/modhub?size=100", reserve=refuse, **{"If-None-Match": tag}).status_int == 304
-    assert ask(site, "/api/modhub?size=100", "HEAD", reserve=refuse).status_int == 200
-    assert len(asked) == 2
-
-
-def test_what_was_written_is_answered(site: Site) -> None:
-    # C-HTTP-14
-    request = Request.blank("/", method="POST")
-    request.environ[RESERVE_RESPONSE] = lambda _size: False
-    made = Response(app_iter=[b"x" * (LARGE + 1)])
-    assert fitting(request, made, make_header_rules(site.registry)) is made
+    with no_room(site):
+        assert ask(site, "/api/modhub?size=100", **{"If-None-Match": tag}).status_int == 304
+        assert ask(site, "/api/modhub?size=100", "HEAD").status_int == 200
 
 
 def test_the_entries_of_an_update_check_are_bounded(site: Site) -> None:
@@ -243,6 +254,7 @@ def test_a_large_body_takes_little_memory(site: Site) -> None:
     mod_id, guids = insert_chain(site, 500)
     reader, mods = site.find_service(CatalogueReader), site.find_service(IPublicMods)
     request = Request.blank("/")
+    request.registry = site.registry
     response: Response | None = None
     tracemalloc.start()
     try:
@@ -271,7 +283,7 @@ def test_a_full_temporary_folder_is_503(site: Site, monkeypatch: pytest.MonkeyPa
     def full(*_: Any, **__: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("modhub.web.response_files.tempfile.TemporaryFile", full)
+    monkeypatch.setattr("modhub.web.large_responses.tempfile.mkstemp", full)
     refused = ask(site, f"/api/modhub/{mod_id}")
     assert (refused.status_int, refused.json["error"]) == (503, "busy")
     assert "ALARM: a response cannot be written to the temporary folder (No space left on device)" in caplog.text

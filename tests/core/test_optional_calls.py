@@ -1,25 +1,19 @@
 """What the service can do without is reported once, and nothing else is swallowed."""
 
 import errno
-import fcntl
-import os
 import resource
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from modhub.base import optional_calls
 from modhub.base.optional_calls import optional_call
-from modhub.blobs.spooled import link_unnamed
 from modhub.catalogue.pictures.child import DecodingFailed, check_output
-from modhub.server.files import queued_bytes
 from modhub.server.settings import Settings, raise_file_limit
-from modhub.server.spool import open_unnamed
 from modhub_auth.platform import openid
 
 
@@ -62,46 +56,6 @@ def test_limits_that_can_neither_be_asked_for_nor_changed(monkeypatch: pytest.Mo
     messages += ["the system refuses setrlimit (Operation not permitted): few files may be open at once"]
 
 
-def test_a_disk_that_is_full_or_read_only_is_no_call_that_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def no_write(*_: Any, **__: Any) -> Any:
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr(os, "open", no_write)
-    assert open_unnamed(str(tmp_path)) is None
-    assert not link_unnamed(0, tmp_path, "name")
-
-
-def test_uploads_without_unnamed_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, messages: list[str]) -> None:
-    descriptor = os.open(tmp_path, os.O_TMPFILE | os.O_RDWR)
-    try:
-        # Nothing to report: the folder of a lost mount has its own alarm.
-        assert not link_unnamed(descriptor, tmp_path / "absent", "name")
-        assert open_unnamed(str(tmp_path / "absent")) is None
-        monkeypatch.setattr(os, "link", refuse)
-        assert not link_unnamed(descriptor, tmp_path, "name")
-        monkeypatch.setattr(os, "open", refuse)
-        assert open_unnamed(str(tmp_path)) is None
-    finally:
-        os.close(descriptor)
-    messages += [
-        "the system refuses link of an unnamed file (Operation not permitted): uploads are written twice",
-        "the system refuses O_TMPFILE (Operation not permitted): uploads are written twice",
-    ]
-
-
-def test_what_a_socket_does_not_tell(monkeypatch: pytest.MonkeyPatch, messages: list[str]) -> None:
-    with socket.socket() as gone:
-        os.close(gone.fileno())
-        assert queued_bytes(gone) == -1
-        gone.detach()
-    monkeypatch.setattr(fcntl, "ioctl", refuse)
-    with socket.socket() as opened:
-        assert queued_bytes(opened) == -1
-    messages += ["the system refuses TIOCOUTQ (Operation not permitted): slow readers may be cut although they read"]
-
-
 def test_options_that_a_socket_does_not_take(monkeypatch: pytest.MonkeyPatch, messages: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         monkeypatch.setattr(socket.socket, "setsockopt", refuse)
@@ -109,7 +63,7 @@ def test_options_that_a_socket_does_not_take(monkeypatch: pytest.MonkeyPatch, me
         assert options == [socket.TCP_NODELAY]
         openid._connect("127.0.0.1", listener.getsockname()[1], openid.monotonic() + 60).close()
     messages += [
-        "the system refuses TCP_NOTSENT_LOWAT (Operation not permitted): downloads take more of the processor",
+        "the system refuses TCP_NOTSENT_LOWAT (Operation not permitted): slow readers may be cut although they read",
         "the system refuses TCP_NODELAY (Operation not permitted): signing in through a platform takes longer",
     ]
 

@@ -3,17 +3,13 @@ import logging
 import socket
 import tempfile
 import threading
-import time
 from types import SimpleNamespace
 
 import pytest
 from waitress import buffers, wasyncore
-from waitress.buffers import OverflowableBuffer
 from waitress.channel import HTTPChannel
 
-from modhub.server import poller
 from modhub.server.channel import Channel
-from modhub.server.parser import Parser
 from modhub_testing.running_server import RawClient, running, wait_until_checked
 
 
@@ -21,8 +17,6 @@ def app(environ, start_response):
     path, headers, body = environ["PATH_INFO"], [("Content-Type", "text/plain")], [b"page"]
     if path == "/raise":
         raise LookupError("secret detail")
-    if path == "/raise-os":
-        raise OSError(errno.EIO, "secret detail")
     if path == "/raise-late":
         start_response("200 OK", [*headers, ("Content-Length", "9")])
         return iter(raising())
@@ -61,39 +55,20 @@ def service():
         yield service
 
 
-def test_a_connection_is_kept_when_there_is_nothing_to_read_after_all(service, monkeypatch):
-    refused = []
-
-    def refuse_once(channel, size):
-        if not refused:
-            refused.append(size)
-            raise BlockingIOError(errno.EAGAIN, "nothing to read")
-        return read(channel, size)
-
-    read = Channel.recv
-    monkeypatch.setattr(Channel, "recv", refuse_once)
-    with RawClient(service) as client:
-        assert client.ask(get("/")).body == b"page"
-    assert refused
-
-
 def test_the_connection_is_kept_after_every_kind_of_answer(service):
     with RawClient(service) as client:
         for _ in range(3):
             assert client.ask(get("/")).body == b"page"
             assert client.ask(get("/204")).status == 204
             assert client.ask(get("/304")).fields["etag"] == '"a"'
-            assert client.ask(get("/pieces")).body == b"page"
             assert client.ask(get("/", method="HEAD"), "HEAD").status == 200
-            assert client.ask(get("/pieces", method="HEAD"), "HEAD").status == 200
             assert len(client.ask(get("/large")).body) == 3_000_000
             assert client.ask(get("/excess")).body == b"page"
 
 
-@pytest.mark.parametrize("lines", [("Connection: close",), ("Connection: keep-alive, Close",)])
-def test_the_connection_ends_when_the_client_says_so(service, lines):
+def test_the_connection_ends_when_the_client_says_so(service):
     with RawClient(service) as client:
-        answer = client.ask(get("/", *lines))
+        answer = client.ask(get("/", "Connection: close"))
         assert answer.body == b"page"
         assert answer.fields["connection"] == "close"
         assert client.ended()
@@ -116,12 +91,6 @@ def test_an_exception_of_the_application_is_a_500_in_json_that_tells_nothing(ser
         answer = client.ask(get(path))
         assert answer.status == 500
         assert answer.body == b'{"error": "internal_error", "message": "The server met an unexpected error."}'
-        assert client.ended()
-
-
-def test_an_oserror_of_the_application_is_answered_also_without_the_log_of_socket_errors():
-    with running(app, threads=1, log_socket_errors=False) as service, RawClient(service) as client:
-        assert client.ask(get("/raise-os")).status == 500
         assert client.ended()
 
 
@@ -154,21 +123,6 @@ def test_an_error_of_the_server_in_the_loop_ends_that_connection_alone(caplog):
         assert other.ask(get("/")).status == 200
 
 
-def test_an_error_of_the_server_in_a_worker_ends_that_connection_alone(caplog, monkeypatch):
-    def broken(self):
-        raise LookupError("close")
-
-    with running(app, threads=2, channel_timeout=60) as service, RawClient(service) as other:
-        monkeypatch.setattr(Parser, "close", broken)
-        for _ in range(5):
-            with RawClient(service) as client:
-                assert client.ask(get("/")).body == b"page"
-                assert client.ended()
-        assert [record.exc_info for record in errors(caplog)] == [None] * 5
-        monkeypatch.undo()
-        assert other.ask(get("/")).body == b"page"
-
-
 def test_a_wake_up_is_never_lost():
     """The loop sleeps for a minute unless it is woken: one lost wake-up and a client times out."""
     with running(app, threads=4, cleanup_interval=60, asyncore_loop_timeout=60, drain_seconds=1) as service:
@@ -196,7 +150,8 @@ def test_urgent_data_is_no_reason_to_wake_up(service, caplog, monkeypatch):
         client.socket.send(b"!", socket.MSG_OOB)
         threading.Event().wait(0.5)
         assert len(calls) < 100
-        assert client.ask(get("/")).body == b"page"
+        with pytest.raises(ConnectionError):
+            client.ended()
     assert not caplog.records
 
 
@@ -213,41 +168,6 @@ def test_when_the_system_has_no_descriptor_left_the_server_waits_and_goes_on(ser
     with RawClient(service) as client:
         assert client.ask(get("/")).body == b"page"
     assert [(record.name, record.exc_info) for record in errors(caplog)] == [("modhub.server", None)]
-
-
-def test_a_system_without_epoll_is_served_too(monkeypatch):
-    monkeypatch.delattr(poller.select, "epoll")
-    with running(app) as service, RawClient(service) as client:
-        assert client.ask(get("/")).body == b"page"
-        assert len(client.ask(get("/large")).body) == 3_000_000
-
-
-def test_a_small_answer_is_sent_at_once(service, monkeypatch):
-    sent = []
-    real = wasyncore.dispatcher.send
-    monkeypatch.setattr(
-        Channel, "send", lambda self, data, **how: sent.append(data) or real(self, data, **how), raising=False
-    )
-    with RawClient(service) as client:
-        assert client.ask(get("/")).body == b"page"
-    assert [data.endswith(b"\r\n\r\npage") for data in sent] == [True]
-
-
-def test_a_large_answer_to_a_quick_reader_needs_no_buffer(service, monkeypatch):
-    def send_whole(channel, data, **_):
-        channel.socket.setblocking(True)
-        channel.socket.sendall(data)
-        channel.socket.setblocking(False)
-        return len(data)
-
-    def buffered(_self, _data):
-        raise AssertionError("what the socket takes is copied first, beyond 128 KB into a file")
-
-    monkeypatch.setattr(Channel, "send", send_whole, raising=False)
-    monkeypatch.setattr(OverflowableBuffer, "append", buffered)
-    with RawClient(service) as client:
-        assert client.ask(get("/large")).body == b"x" * 3_000_000
-        assert client.ask(get("/pieces")).body == b"page"
 
 
 @pytest.mark.parametrize("taken", [0, 1, 100_000])
@@ -274,10 +194,10 @@ def test_a_full_temporary_folder_cuts_no_answer_and_keeps_no_processor_busy(serv
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with RawClient(service, buffer=4096) as client:
-        for _ in range(2):
+        for _ in range(2 if path == "/large" else 1):  # a response without a length is the last one
             client.send(get(path))
             wait_until_checked(service)
-            (waiting,) = [channel for channel in service._channels() if channel.total_outbufs_len]
+            (waiting,) = [channel for channel in service.channels if channel.total_outbufs_len]
             assert waiting.total_outbufs_len == sum(map(len, waiting.outbufs)) > 200_000
             assert client.answer().body == b"x" * 3_000_000
             wait_until_checked(service)
@@ -303,38 +223,6 @@ def test_a_temporary_file_that_takes_no_more_ends_the_connection(service, monkey
     ]
 
 
-class Answered:
-    """An entry whose worker ends just after the loop asked what it waits for."""
-
-    accepting = False
-    in_flight = True
-    finished = False
-    events = 0
-
-    def readable(self):
-        was, self.finished, self.in_flight = self.finished, True, False
-        return was
-
-    def writable(self):
-        return False
-
-    def handle_read_event(self):
-        self.events += 1
-
-
-def test_a_worker_that_ends_while_its_connection_is_asked_is_seen_in_the_next_turn():
-    ours, theirs = socket.socketpair()
-    entries, entry = poller.Poller(), Answered()
-    with ours, theirs:
-        theirs.send(b"x")
-        entries[ours.fileno()] = entry
-        entries.turn(0)
-        entries.turn(0)
-        del entries[ours.fileno()]
-    entries.close()
-    assert entry.events == 1
-
-
 def test_no_server_header_and_unix_sockets(tmp_path):
     path = str(tmp_path / "socket")
     with running(app, unix_socket=path, listen=None) as service:
@@ -345,28 +233,3 @@ def test_no_server_header_and_unix_sockets(tmp_path):
             answer = b"".join(iter(lambda: client.recv(1000), b""))
     assert answer.endswith(b"page")
     assert b"server:" not in answer.lower()
-
-
-def test_the_loop_rests_while_a_worker_sends(monkeypatch):
-    # Otherwise it asks the socket again and again, and takes the interpreter from the worker that it waits for.
-    turns, send, turn = [], Channel.send, poller.Poller.turn
-
-    def slow_send(channel, data, do_close=True):
-        if not do_close:  # in the worker
-            turns.clear()
-            time.sleep(0.1)
-            sent_at.append(len(turns))
-        return send(channel, data, do_close)
-
-    def counted_turn(entries, timeout):
-        turns.append(timeout)
-        turn(entries, timeout)
-
-    sent_at = []
-    monkeypatch.setattr(Channel, "send", slow_send)
-    monkeypatch.setattr(poller.Poller, "turn", counted_turn)
-    with running(app, threads=2) as service, RawClient(service) as client:
-        assert client.ask(get("/")).body == b"page"
-        assert len(client.ask(get("/large")).body) == 3_000_000
-    assert len(sent_at) >= 2
-    assert max(sent_at) < 20

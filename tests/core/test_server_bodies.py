@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from modhub.base.body_rules import DEFAULT_LIMIT, BodyRules, IBodyRules
+from modhub.server import channel
 from modhub.server.channel import Channel
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
@@ -163,8 +164,8 @@ def test_a_body_that_comes_before_it_is_asked_for_is_taken_or_thrown_away(servic
     body, path = b"x" * size, "/owner/1" if size <= LIMIT else "/roomy/1"
     with RawClient(service) as client:
         head = post(path, "Authorization: x", f"Content-Length: {size}", "Expect: 100-continue")
-        assert client.ask(head + body).status == 100
-        assert seen(client.answer())["size"] == size
+        answer = client.ask(head + body)  # a body that came with the head needs no 100
+        assert seen(client.answer() if answer.status == 100 else answer)["size"] == size
         head = post(path, "Authorization: bad", f"Content-Length: {size}", "Expect: 100-continue")
         assert client.ask(head + body).status == 401
         client.socket.shutdown(1)
@@ -180,7 +181,8 @@ def test_the_time_for_a_body_begins_when_it_is_asked_for(monkeypatch):
         return app(environ, start_response)
 
     slow.registry = app.registry
-    with running(slow, body_grace_seconds=500, header_seconds=500) as service, RawClient(service) as client:
+    monkeypatch.setattr(channel, "GRACE_SECONDS", 500)
+    with running(slow, header_seconds=500) as service, RawClient(service) as client:
         head = post("/owner/1", "Authorization: x", "Content-Length: 3", "Expect: 100-continue")
         assert client.ask(head).status == 100
         clock.forward(200)
@@ -209,17 +211,6 @@ def test_a_client_that_sends_20_mb_blindly_still_reads_the_answer(service, lines
         assert client.ended()
 
 
-def test_a_long_answer_and_a_blind_client_do_not_wait_for_each_other():
-    def long_answer(environ, start_response):
-        start_response("401 Unauthorized", [("Content-Type", "text/plain"), ("Content-Length", "9000000")])
-        return [b"x" * 9_000_000]
-
-    long_answer.registry = App().registry
-    with running(long_answer) as service, RawClient(service, buffer=65536) as client:
-        client.send(post("/owner/1", "Content-Length: 20000000", body=b"x" * 20_000_000))
-        assert len(client.answer().body) == 9_000_000
-
-
 def test_what_comes_after_an_early_answer_is_no_request(service):
     with RawClient(service) as client:
         client.send(post("/owner/1", "Content-Length: 5") + post("/x", "Content-Length: 0"))
@@ -229,11 +220,12 @@ def test_what_comes_after_an_early_answer_is_no_request(service):
 
 
 @pytest.mark.parametrize(
-    ("settings", "sends"), [({"discard_bytes": 3_000_000}, True), ({"discard_seconds": 0.3}, False)]
+    ("name", "value", "sends"), [("DISCARD_BYTES", 3_000_000, True), ("DISCARD_SECONDS", 0.3, False)]
 )
-def test_discarding_has_a_measure_and_a_time(settings, sends):
+def test_discarding_has_a_measure_and_a_time(monkeypatch, name, value, sends):
     # C-ERR-19
-    with running(App(), **settings) as service, RawClient(service) as client:
+    monkeypatch.setattr(channel, name, value)
+    with running(App()) as service, RawClient(service) as client:
         client.send(post("/owner/1", "Content-Length: 100000000"))
         assert client.answer().status == 401
         with pytest.raises(ConnectionError):

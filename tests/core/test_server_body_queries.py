@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from modhub.base.body_rules import PROBE_ABOVE_BYTES, BodyRules, IBodyRules
+from modhub.base.body_rules import ASKED_ABOVE_BYTES, BodyRules, IBodyRules
+from modhub.server import channel
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 MB = 1024 * 1024
@@ -19,7 +20,7 @@ class App:
     def __init__(self):
         rules = BodyRules()
         rules.add(["POST"], "/owner", LARGE, "Authorization")
-        rules.add(["POST"], "/small", PROBE_ABOVE_BYTES, "Authorization")
+        rules.add(["POST"], "/small", ASKED_ABOVE_BYTES, "Authorization")
         self.registry = SimpleNamespace(queryUtility=lambda kind: rules if kind is IBodyRules else None)
         self.asked = []
         self.done = 0
@@ -49,7 +50,7 @@ def app():
 def service(app):
     with running(app) as service:
         yield service
-    assert service.adj.spool.used == 0
+    assert service.adj.body_bytes == 0
 
 
 def post(path, *lines, version="1.1"):
@@ -69,8 +70,8 @@ def seen(answer):
 @pytest.mark.parametrize(
     ("framing", "version"),
     [
-        (f"Content-Length: {PROBE_ABOVE_BYTES + 1}", "1.1"),
-        (f"Content-Length: {PROBE_ABOVE_BYTES + 1}", "1.0"),
+        (f"Content-Length: {ASKED_ABOVE_BYTES + 1}", "1.1"),
+        (f"Content-Length: {ASKED_ABOVE_BYTES + 1}", "1.0"),
         ("Transfer-Encoding: chunked", "1.1"),
     ],
 )
@@ -85,7 +86,7 @@ def test_a_large_body_is_refused_before_any_of_it_is_sent(app, service, path, fr
 @pytest.mark.parametrize("path", ["/owner", "/small", "/without/a/rule"])
 def test_a_small_body_is_not_asked_about(app, service, path):
     with RawClient(service) as client:
-        for size in (1, 5_000, PROBE_ABOVE_BYTES):
+        for size in (1, 5_000, ASKED_ABOVE_BYTES):
             head = post(path, "Authorization: x", f"Content-Length: {size}")
             assert seen(client.ask(head + b"x" * size)) == (200, size)
             client.send(head)
@@ -104,7 +105,7 @@ def test_a_chunked_body_that_comes_with_its_head_is_not_asked_about(app, service
 
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("chunked", [True, False])
-@pytest.mark.parametrize("size", [PROBE_ABOVE_BYTES + 1, 5_000_000])
+@pytest.mark.parametrize("size", [ASKED_ABOVE_BYTES + 1, 5_000_000])
 def test_a_large_body_arrives_whole_and_the_client_notices_nothing(app, service, together, chunked, size):
     framing = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {size}"
     head, body = post("/owner", "Authorization: x", framing), chunks(size) if chunked else b"x" * size
@@ -161,7 +162,7 @@ def test_of_a_refused_body_nothing_is_held_while_it_is_thrown_away(app, service)
         assert client.answer().status == 401
         client.send(b"x" * 1_000_000)
         wait_until_checked(service)
-        assert service.adj.spool.used == 0
+        assert service.adj.body_bytes == 0
 
 
 def test_what_needs_no_body_is_done_once(app, service):
@@ -196,7 +197,8 @@ def test_the_time_for_a_body_begins_when_the_application_wants_it(monkeypatch):
 
     slow.registry = app.registry
     head = post("/owner", "Authorization: x", "Content-Length: 1000000")
-    with running(slow, body_grace_seconds=500, header_seconds=500) as service:
+    monkeypatch.setattr(channel, "GRACE_SECONDS", 500)
+    with running(slow, header_seconds=500) as service:
         with RawClient(service) as client:
             client.send(head)
             while not app.asked:
@@ -227,4 +229,4 @@ def test_a_client_that_hangs_up_while_the_application_is_asked_harms_nobody(app,
         head = post("/owner", "Authorization: x", "Content-Length: 1000000")
         assert seen(client.ask(head + b"x" * 1_000_000)) == (200, 1_000_000)
     wait_until_checked(service)
-    assert service.adj.spool.used == 0
+    assert service.adj.body_bytes == 0

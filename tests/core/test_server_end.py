@@ -3,16 +3,14 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from time import monotonic, sleep
 
 import pytest
-from waitress.server import TcpWSGIServer
 
 from modhub import server
 from modhub.base.settings import StartRefused
+from modhub.server import channel as server_channel
 from modhub.server.loop import Server
 from modhub.server.settings import Settings, raise_file_limit
 from modhub_testing.running_server import RawClient, running
@@ -211,7 +209,7 @@ def test_the_log_says_how_many_responses_a_drain_has_cut(caplog):
             readers = [clients.enter_context(RawClient(service, buffer=4096)) for _ in range(3)]
             for reader in readers[:2]:
                 reader.send(get("/"))
-            until(lambda: sum(bool(channel.total_outbufs_len) for channel in service._channels()) == 2)
+            until(lambda: sum(bool(channel.total_outbufs_len) for channel in service.channels) == 2)
     lines = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert lines == ["stopped before 2 requests or downloads had ended"]
 
@@ -236,37 +234,6 @@ def test_several_listeners_and_stop_from_any_thread():
                 client.sendall(get("/"))
                 assert client.recv(12) == b"HTTP/1.1 200"
     service.stop()
-
-
-def test_whoever_wakes_the_loop_while_it_ends_writes_to_no_closed_descriptor(monkeypatch):
-    pull, writing = TcpWSGIServer.pull_trigger, threading.Event()
-
-    def slow_pull(listener):
-        writing.set()
-        server_thread.join(0.2)
-        pull(listener)
-
-    others = set(threading.enumerate())
-    with running(hello) as service:
-        [server_thread] = [thread for thread in set(threading.enumerate()) - others if thread.name == "serving"]
-        monkeypatch.setattr(TcpWSGIServer, "pull_trigger", slow_pull)
-        with ThreadPoolExecutor(1) as pool:
-            late = pool.submit(service.listeners[0].pull_trigger)
-            assert writing.wait(20)
-            service.stopping = monotonic()
-            assert late.result(20) is None
-    assert not server_thread.is_alive()
-
-
-def test_reuse_port_lets_a_second_server_listen_at_the_same_address():
-    with running(hello, reuse_port="true") as first:
-        listen = f"127.0.0.1:{first.addresses[0][1]}"
-        with running(hello, reuse_port="true", listen=listen) as second:
-            assert second.addresses == first.addresses
-        with pytest.raises(OSError, match="in use"):
-            Server(hello, listen=listen)
-        with RawClient(first) as client:
-            assert client.ask(get("/")).body == b"ok"
 
 
 def test_a_bound_socket_can_be_handed_over():
@@ -304,7 +271,7 @@ def test_the_defaults():
     assert settings.clear_untrusted_proxy_headers is True
     assert settings.recv_bytes == 262144
     assert (settings.connection_limit, settings.channel_timeout, settings.header_seconds) == (2000, 60, 15)
-    assert (settings.discard_bytes, settings.discard_seconds) == (128 * 1024 * 1024, 30)
+    assert (server_channel.DISCARD_BYTES, server_channel.DISCARD_SECONDS) == (128 * 1024 * 1024, 30)
     assert settings.drain_seconds == 30
 
 
@@ -316,7 +283,7 @@ def test_the_defaults():
         ({"thread": "1"}, "[server:main] is wrong: the key thread is unknown; the nearest is threads"),
         ({"threads": "x"}, "[server:main] is wrong: threads must be a whole number, not 'x'"),
         ({"header_seconds": "x"}, "[server:main] is wrong: header_seconds must be a number, not 'x'"),
-        ({"threads": "0"}, "[server:main] is wrong: threads, write_threads"),
+        ({"threads": "0"}, "[server:main] is wrong: threads must be above zero"),
     ],
 )
 def test_what_the_operator_must_mend_ends_the_start_with_one_line(settings, words):

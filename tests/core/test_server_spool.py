@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from modhub.base.body_rules import BodyRules, IBodyRules
-from modhub.server.spool import Spool, SpooledBody, SpoolFull
+from modhub.server import channel
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 MB = 1024 * 1024
@@ -55,8 +55,8 @@ def chunk(size):
 def until(service, held):
     """Wait until all bodies together take ``held`` bytes."""
     deadline = time.monotonic() + 20
-    while service.adj.spool.used != held:
-        assert time.monotonic() < deadline, service.adj.spool.used
+    while service.adj.body_bytes != held:
+        assert time.monotonic() < deadline, service.adj.body_bytes
         time.sleep(0.005)
 
 
@@ -122,12 +122,13 @@ def test_however_it_ends_it_is_given_back(end):
 
 def test_one_that_comes_too_slowly_is_given_back(monkeypatch):
     clock = Clock(monkeypatch)
-    with running(App(), body_grace_seconds=500, header_seconds=500) as service, RawClient(service) as client:
+    monkeypatch.setattr(channel, "GRACE_SECONDS", 500)
+    with running(App(), header_seconds=500) as service, RawClient(service) as client:
         client.send(sized(3_000_000) + b"x" * 200_000)
         until(service, 200_000)
         clock.forward(600)
         assert client.answer().status == 408
-        assert service.adj.spool.used == 0
+        assert service.adj.body_bytes == 0
 
 
 def test_one_that_the_disk_does_not_take_is_given_back(monkeypatch, caplog):
@@ -207,7 +208,7 @@ def test_the_sum_is_exact_whatever_many_clients_do_at_once():
 
         def watch():
             while not stop.wait(0.0005):
-                highest[0] = max(highest[0], service.adj.spool.used)
+                highest[0] = max(highest[0], service.adj.body_bytes)
 
         def client(seed):
             dice = random.Random(seed)
@@ -237,8 +238,8 @@ def test_the_sum_is_exact_whatever_many_clients_do_at_once():
         stop.set()
         threads[-1].join()
         until(service, 0)
-        # Eight bodies may each be small beyond the bound.
-        assert most // 2 < highest[0] <= most + 8 * 64 * KB
+        # Eight bodies may each be small beyond the bound, or have grown beyond it by one read.
+        assert most // 2 < highest[0] <= most + 8 * 256 * KB
 
 
 def resident():
@@ -298,30 +299,3 @@ def test_what_comes_behind_a_request_waits_with_the_client():
             for client in clients:
                 client.__exit__()
         assert grown < many * 128 * KB + 8 * MB, grown // many
-
-
-def test_a_spool_counts():
-    spool = Spool(100)
-    first, second = SpooledBody(spool, 10), SpooledBody(spool, 10)
-    first.append(b"x" * 60)
-    second.append(b"x" * 9)
-    assert spool.used == 69
-    with pytest.raises(SpoolFull):
-        second.append(b"x" * 32)
-    assert (spool.used, len(second), spool.has_room(31), spool.has_room(32)) == (69, 9, True, False)
-    second.append(b"x" * 31)
-    assert (spool.used, len(second)) == (100, 40)
-    for _ in range(2):
-        first.close()
-        assert spool.used == 40
-    for _ in range(2):
-        second.close()
-        assert spool.used == 0
-
-
-def test_the_bound_is_a_setting():
-    with running(App(), spool_bytes=None) as service:
-        assert (service.adj.spool.limit, service.adj.inbuf_overflow) == (4 * 1024 * MB, 64 * KB)
-    for value in ("0", "-1", "many"):
-        with pytest.raises(ValueError, match=r"spool_bytes|invalid literal"), running(App(), spool_bytes=value):
-            pass

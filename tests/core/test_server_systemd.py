@@ -4,10 +4,10 @@ import socket
 from typing import Any
 
 import pytest
+from waitress import wasyncore
 
-from modhub.server import serve
+from modhub.server import notify_systemd_ready, serve
 from modhub.server.loop import Server
-from modhub.server.systemd import notify_systemd_ready
 
 
 @pytest.fixture(params=["path", "abstract"])
@@ -28,7 +28,8 @@ def test_ready_means_that_connections_are_accepted(heard: socket.socket, monkeyp
         messages.append(heard.recv(100))
         with socket.create_connection(server.addresses[0], 10):
             pass
-        server.map.close()
+        wasyncore.close_all(server.map)
+        server.pools.shutdown(1)
 
     monkeypatch.setattr(Server, "run", run)
     assert serve(lambda *_: [], listen="127.0.0.1:0") == 0

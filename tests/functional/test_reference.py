@@ -20,7 +20,7 @@ from modhub.admin.program import Admin
 from modhub.blobs import BlobStore
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.models import Asset
-from modhub.server.protocol_errors import ERROR_CODES
+from modhub.server.tasks import ERRORS
 from modhub_auth.container import AuthServices
 from modhub_auth.publisher_keys import create_key
 from modhub_auth.signin import totp
@@ -309,7 +309,7 @@ def fields(value: Any) -> set[str]:
 
 def codes_in_the_program() -> set[str]:
     """The code of every refusal that is written down in the packages."""
-    codes = {*ERROR_CODES.values(), "no_api_key", "unknown_api_key"}
+    codes = {*(code for code, _ in ERRORS.values()), "no_api_key", "unknown_api_key"}
     places = {"ApiError": 1, "conflict": 0}
     for path in Path(modhub.__file__).parents[1].glob("modhub*/**/*.py"):
         if "modhub_testing" in path.parts:

@@ -142,7 +142,7 @@ def test_an_anonymous_upload_is_refused_before_its_body_is_sent(service, token):
         client.settimeout(60)
         first = client.recv(65536)
         assert first.startswith(b"HTTP/1.1 401 ")
-        assert b"WWW-Authenticate: Bearer" in first
+        assert b"www-authenticate: bearer" in first.lower()
 
 
 def test_expect_100_continue_is_answered_by_the_401_alone(service):

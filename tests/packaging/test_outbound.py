@@ -109,7 +109,7 @@ CHILDREN = {"modhub/catalogue/pictures/decoder.py"}
 """Programs that run in a process of their own, which no module of the service imports."""
 COMPRESSING = {
     "modhub/web/compression.py",
-    "modhub/web/response_files.py",
+    "modhub/web/large_responses.py",
     "modhub/admin/personal_archive.py",
     "modhub_sync/snapshots.py",
 }

@@ -14,8 +14,8 @@ from modhub.content.text import N_
 from modhub.plugins.resources import IMod
 from modhub.web.conditions import named_etag
 from modhub.web.downloads import REVALIDATE, content_disposition
+from modhub.web.large_responses import file_body
 from modhub.web.request import Request
-from modhub.web.response_files import file_body
 from modhub.web.views import OPEN, page
 
 ADDRESS = "everything.zip"
