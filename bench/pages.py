@@ -115,7 +115,7 @@ def measure(folder: Path, kind: str, mods: int, rounds: int) -> list[dict[str, A
         keys = f"{fuller.KEY} Modhub:app Modhub:wiki"
         ini = servers.write_ini(folder, "pages", url, ApiPrivateKeys=keys)
         # Pages are as shipped. The list is made each time, so that they are compared with what it costs.
-        uncached = servers.write_ini(folder, "list", url, ApiPrivateKeys=keys, modhub__response_cache_bytes="0")
+        uncached = servers.write_ini(folder, "list", url, ApiPrivateKeys=keys, includes=servers.NOTHING_KEPT)
         registry = servers.prepare(ini)
         seed(find_service(registry, Databases), mods)
         fuller.fill(find_service(registry, Databases), mods)

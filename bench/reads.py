@@ -35,7 +35,7 @@ COMMITS_PER_SECOND: Final = 50
 KINDS: Final[dict[str, dict[str, Any]]] = {
     "modhub": {},
     "without the log": {"logged": False},
-    "nothing kept": {"modhub__response_cache_bytes": "0"},
+    "nothing kept": {"includes": servers.NOTHING_KEPT},
 }
 Target = tuple["subprocess.Popen[bytes]", int]
 
@@ -141,7 +141,7 @@ def under_commits(folder: Path, database: str, url: str, rounds: int, seconds: f
     """The list while others commit 50 times a second, with and without kept responses."""
     ini = servers.write_ini(folder, f"commits-{database}", url)
     databases = find_service(servers.prepare(ini), Databases)
-    plain = servers.write_ini(folder, f"commits-plain-{database}", url, modhub__response_cache_bytes="0")
+    plain = servers.write_ini(folder, f"commits-plain-{database}", url, includes=servers.NOTHING_KEPT)
     with servers.pserve(folder, ini) as kept, servers.pserve(folder, plain) as not_kept, _committing(databases):
         measured = measure(
             {"kept": kept, "nothing kept": not_kept}, rounds, seconds, path="/api/modhub", connections=16

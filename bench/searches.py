@@ -28,7 +28,7 @@ QUERIES: Final = {
 def searches(folder: Path, database: str, url: str, seconds: float, mods: int) -> list[Row]:
     """The median time of each, over one connection, without kept responses."""
     rows, hundred_thousands = [], max(1.0, mods / 100_000)
-    ini = servers.write_ini(folder, f"searches-{database}", url, modhub__response_cache_bytes="0")
+    ini = servers.write_ini(folder, f"searches-{database}", url, includes=servers.NOTHING_KEPT)
     with servers.pserve(folder, ini) as (_, port):
         client = Client(port)
         for what, query in QUERIES.items():

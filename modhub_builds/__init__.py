@@ -2,7 +2,6 @@
 
 from pyramid.config import Configurator
 
-from modhub.base.public_cache import PublicCache
 from modhub.base.service_registry import find_service
 from modhub.base.settings import Setting
 from modhub.content import limits as core_limits
@@ -30,7 +29,7 @@ def includeme(config: Configurator) -> None:
     config.declare_settings("modhub_builds.", BUILDS_SETTINGS)
     config.add_migrations("modhub_builds", "modhub_builds:migrations", "builds_")
     raw_queries = find_service(config.registry, Databases).raw_queries
-    config.add_service(BuildReader, BuildReader(raw_queries, find_service(config.registry, PublicCache)))
+    config.add_service(BuildReader, BuildReader(raw_queries))
     config.add_scope(APP_SCOPE, "publish app builds and the app changelog", default=True)
     config.add_child(ICatalogue, "app", BuildsResource)
     config.add_child(ISite, "app", BuildsResource)

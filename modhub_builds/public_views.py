@@ -20,7 +20,7 @@ def build_reader(request: Request) -> BuildReader:
     return request.find_service(BuildReader)
 
 
-@api(context=IBuilds, request_method="GET", permission=OPEN, operation=operations.LIST_BUILDS)
+@api(context=IBuilds, request_method="GET", permission=OPEN, response_cache=True, operation=operations.LIST_BUILDS)
 def list_builds_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/app``"""
     return public_json(build_reader(request).listing().body)

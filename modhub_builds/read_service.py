@@ -3,12 +3,11 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Select, bindparam, select
 from sqlalchemy.orm import Session
 
-from modhub.base.public_cache import PublicCache
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, iso
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
@@ -18,9 +17,6 @@ from modhub_builds.models import Build, ChangelogSection
 from modhub_builds.platforms import is_platform, label, rank
 from modhub_builds.response_schemas import BuildsDocument, PlatformDocument, VersionDocument, build_url, newest_url
 from modhub_builds.services import BREAK
-
-_RELEASE_BYTES: Final = 1_000
-"""About what a release takes in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +83,8 @@ class AppListing:
 class BuildReader:
     """The read service of app builds; one instance per application."""
 
-    def __init__(self, reader: RawQueryExecutor, cache: PublicCache) -> None:
+    def __init__(self, reader: RawQueryExecutor) -> None:
         self.reader = reader
-        self._cache = cache
         of_os = _releases().where(Build.os == bindparam("os"))
         self._all: PreparedQuery = reader.prepare(_releases())
         self._newest: PreparedQuery = reader.prepare(of_os.limit(1))
@@ -112,10 +107,7 @@ class BuildReader:
         return self._first(self.reader.rows(self._by_id, os=os, id=build_id))
 
     def listing(self) -> AppListing:
-        """All that readers see. The same object, not to be modified, until something changes."""
-        return self._cache.get_or_make(("app",), self._read, _size_of)
-
-    def _read(self) -> AppListing:
+        """All that readers see; two statements."""
         by_os: dict[str, list[Release]] = {}
         for row in self.reader.rows(self._all):
             release = _release(row)
@@ -127,11 +119,6 @@ class BuildReader:
 
     def _first(self, rows: list[Row]) -> Release | None:
         return _release(rows[0]) if rows else None
-
-
-def _size_of(listing: AppListing) -> int:
-    releases = sum(map(len, listing.releases.values()))
-    return len(listing.body) + sum(map(len, listing.sections)) + releases * _RELEASE_BYTES
 
 
 def _release(row: Row) -> Release:

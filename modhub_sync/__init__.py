@@ -2,7 +2,6 @@
 
 from pyramid.config import Configurator
 
-from modhub.base.public_cache import PublicCache
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.db.changes import ChangeReader
@@ -23,7 +22,7 @@ def _register_services(config: Configurator) -> None:
     registry = config.registry
     databases, changes = find_service(registry, Databases), find_service(registry, ChangeReader)
     mods = find_service(registry, IPublicMods)
-    config.add_service(SyncReader, SyncReader(mods, changes, find_service(registry, PublicCache)))
+    config.add_service(SyncReader, SyncReader(mods, changes))
     config.add_service(SnapshotMaker, SnapshotMaker(databases, changes, mods))
     key = registry.settings["modhub_sync.signing_key"]
     config.add_service(SnapshotReader, SnapshotReader(databases.raw_queries, key))

@@ -1,16 +1,12 @@
 """Anonymous reads: what has changed, for callers that name mods by GUID and for those that follow all of them."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from typing import Final
 
-import msgspec
 from msgspec import UNSET
 
 from modhub.base.composed_body import ComposedBody
 from modhub.base.errors import ApiError
-from modhub.base.public_cache import PublicCache
 from modhub.content.text import N_
 from modhub.db import iso
 from modhub.db.changes import MAX_SERIAL, MOD, ChangeEntry, ChangeReader, What
@@ -31,17 +27,13 @@ from modhub_sync.response_schemas import (
     UpdatesDocument,
 )
 
-_PLAN_OVERHEAD: Final = 400
-"""Approximate bytes of a kept plan besides itself."""
-
 
 class SyncReader:
     """Answers from the public copies; one per application. The number of statements is constant."""
 
-    def __init__(self, mods: IPublicMods, changes: ChangeReader, cache: PublicCache) -> None:
+    def __init__(self, mods: IPublicMods, changes: ChangeReader) -> None:
         self._mods = mods
         self._changes = changes
-        self._cache = cache
 
     def lookup(self, guids: Mapping[str, str]) -> ComposedBody:
         """Return the mods, the GUIDs that are not published, and those for which there is no room, as sent (C-SYNC-16).
@@ -95,22 +87,8 @@ class SyncReader:
 
     def plan(
         self, want: Mapping[str, str], have: Mapping[str, InstalledEntry], *, has_reasons: bool = True
-    ) -> msgspec.Raw:
-        """Plan an installation: a `PlanDocument`, encoded.
-
-        Two statements, and two more for installed mods that nothing wanted requires; one if nothing has changed since
-        the same plan was made.
-        """
-        # Everyone who installs a mod as their first asks the same question.
-        question = ("plan", hashlib.sha256(encode([want, have, has_reasons])).digest())
-        plan = self._cache.get_or_make(
-            question,
-            lambda: encode(self._plan(want, have, has_reasons=has_reasons)),
-            lambda encoded: len(encoded) + _PLAN_OVERHEAD,
-        )
-        return msgspec.Raw(plan)
-
-    def _plan(self, want: Mapping[str, str], have: Mapping[str, InstalledEntry], *, has_reasons: bool) -> PlanDocument:
+    ) -> PlanDocument:
+        """Plan an installation. Two statements, and two more for installed mods that nothing wanted requires."""
         mods = self._mods.get_chains(want)
         others = [guid for guid in have if guid not in mods]
         if others:

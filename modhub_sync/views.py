@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from msgspec import Raw
 from pyramid.response import Response
 
 from modhub.base.errors import invalid, not_found
@@ -18,7 +17,7 @@ from modhub_sync.interfaces import IGuid, IPlan
 from modhub_sync.read_service import SyncReader
 from modhub_sync.request_schemas import LockRequest, LookupRequest, PlanRequest, UpdateRequest, clean_guid
 from modhub_sync.resources import GuidResource
-from modhub_sync.response_schemas import LockStateDocument, UpdatesDocument
+from modhub_sync.response_schemas import LockStateDocument, PlanDocument, UpdatesDocument
 
 _DIGITS = 18
 """A serial has fewer; a longer number lies beyond every one."""
@@ -72,7 +71,7 @@ def _number(name: str, value: str) -> int:
 
 
 @api(context=IPlan, request_method="POST", permission=OPEN, operation=operations.PLAN_INSTALLATION)
-def plan_view(_context: Any, request: Request) -> Raw:
+def plan_view(_context: Any, request: Request) -> PlanDocument:
     """``POST /api/modhub/plan``"""
     request.answers_anybody = True
     question = read_json(request, PlanRequest, limits.PLAN_QUESTION)

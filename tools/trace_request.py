@@ -7,7 +7,6 @@ runs in this process, without a server; see docs/debugging.md.
 
 import argparse
 import cProfile
-import os
 import pstats
 import sys
 import time
@@ -23,6 +22,7 @@ from sqlalchemy import event
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
+from modhub.web.public_reads import ResponseCache
 
 SHOWN_FUNCTIONS = 25
 
@@ -31,9 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Trace the request. Returns 1 if the response is an error."""
     options = _parser().parse_args(arguments)
     setup_logging(options.ini)
-    # A kept response has nothing to show.
-    os.environ.setdefault("MODHUB_RESPONSE_CACHE_BYTES", "0")
     app = get_app(options.ini)
+    # A kept response has nothing to show.
+    find_service(app.registry, ResponseCache).read_stamp = lambda: None
     # Warm up: the first request compiles templates and statements.
     _send(app, options)
     with _recording(app.registry) as events:

@@ -235,8 +235,5 @@ CORE = (
     Setting(
         "modhub.accel_redirect", location, "", "nginx location whose alias is the folder of files; empty: we send them"
     ),
-    Setting(
-        "modhub.response_cache_bytes", whole, "33554432", "memory for responses that nothing has changed; 0: no cache"
-    ),
     Setting("ApiPrivateKeys", machine_keys, "", "machine keys, one a line: KEY [scope ...]"),
 )

@@ -229,7 +229,7 @@ def limited_total_statement(variant: ListVariant) -> AnySelect:
     return select(func.count()).select_from(_hits(variant).limit(bindparam("size")).subquery())
 
 
-def total_statement(variant: ListVariant) -> AnySelect:
+def total_statement(variant: ListVariant = ListVariant()) -> AnySelect:
     """The total number of hits."""
     if not variant.is_filtered:
         return select(PublicCounter.value).where(PublicCounter.name == PUBLISHED)

@@ -14,10 +14,11 @@ from pyramid.exceptions import ConfigurationError
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
+from modhub.base.byte_cache import ByteCache
 from modhub.base.errors import ApiError
-from modhub.base.public_cache import PublicCache
 from modhub.base.request_ids import REQUEST_ID
 from modhub.base.service_registry import find_service
+from modhub.content.limits import MB
 from modhub.db.changes import ChangeReader
 from modhub.web.compression import accepts_gzip, compress, is_for_everybody
 from modhub.web.conditions import identity_etag, named_etag
@@ -28,12 +29,16 @@ from modhub.web.request import Request
 from modhub.web.responses import PublicResponse
 
 _SAFE_READS: Final = frozenset({"GET", "HEAD"})
+RESPONSE_BYTES: Final = 32 * MB
+"""Bytes of the kept responses of one application."""
+_MAX_SHARE: Final = 8
+"""A response larger than the budget divided by this is not kept."""
 _OVERHEAD: Final = 4_000
 """Bytes of a kept response besides its key and body: mostly its headers."""
 _VARY: Final = "Accept-Encoding"
 """The one request header that a kept response may depend on: it is a part of the key."""
 
-Key = tuple[str, str, str, str, bool]
+Key = tuple[str, str, str, bool]
 _View = Callable[[Any, Any], Any]
 
 
@@ -61,7 +66,6 @@ def key_of(environ: dict[str, Any]) -> Key | None:
     if environ["REQUEST_METHOD"] not in _SAFE_READS:
         return None
     return (
-        "response",
         environ.get("SCRIPT_NAME", ""),
         environ.get("PATH_INFO", ""),
         environ.get("QUERY_STRING", ""),
@@ -69,19 +73,29 @@ def key_of(environ: dict[str, Any]) -> Key | None:
     )
 
 
-def find_kept(cache: PublicCache, key: Key, request: Request) -> KeptResponse | None:
+class ResponseCache(ByteCache[KeptResponse]):
+    """The kept responses of one application, by their keys.
+
+    ``read_stamp`` returns what is equal as long as everybody sees the same (`ChangeReader.stamp`).
+    """
+
+    def __init__(self, read_stamp: Callable[[], Hashable], budget: int = RESPONSE_BYTES) -> None:
+        super().__init__(budget, _MAX_SHARE)
+        self.read_stamp = read_stamp
+
+
+def find_kept(cache: ResponseCache, key: Key, request: Request) -> KeptResponse | None:
     """The response if nothing has changed since it was made; asks the database (one short statement)."""
-    if key not in cache.values:
+    if key not in cache:
         return None
     try:
         request.stamp = cache.read_stamp()
     except Exception:  # noqa: BLE001 - the database fails: the view will, too, and the error gets its response
         return None
-    kept: KeptResponse | None = cache.values.find(key, request.stamp)
-    return kept
+    return cache.find(key, request.stamp)
 
 
-def keep(cache: PublicCache, key: Key, request: Request, response: Response) -> None:
+def keep(cache: ResponseCache, key: Key, request: Request, response: Response) -> None:
     """Keep the response of a view with the option ``response_cache``.
 
     Never one with a cookie, or one that says that it depends on the reader.
@@ -93,7 +107,7 @@ def keep(cache: PublicCache, key: Key, request: Request, response: Response) -> 
         return
     headers = [pair for pair in response.headerlist if pair[0] != "X-Request-Id"]
     kept = KeptResponse(headers, headers_of_304(headers), present["ETag"], response.body, request.resource_type)
-    cache.values.put(key, kept, len(kept.body) + sum(map(len, key[:4])) + _OVERHEAD, request.keep_under)
+    cache.put(key, kept, len(kept.body) + sum(map(len, key[:3])) + _OVERHEAD, request.keep_under)
 
 
 def add_validator(request: Request, response: Response) -> None:
@@ -152,10 +166,10 @@ def large_as_file(request: Request, response: Response, rules: HeaderRules) -> R
 
 def public_reads_tween_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
     """Return the tween, for Pyramid."""
-    cache, rules = find_service(registry, PublicCache), make_header_rules(registry)
+    cache, rules = find_service(registry, ResponseCache), make_header_rules(registry)
 
     def public_reads_tween(request: Request) -> Any:
-        key = key_of(request.environ) if cache.is_on else None
+        key = key_of(request.environ)
         kept = None if key is None else find_kept(cache, key, request)
         if kept is not None:
             return kept.respond(request, rules)
@@ -183,10 +197,9 @@ def response_cache_deriver(view: _View, info: Any) -> _View:
     registry = info.registry
 
     def kept_view(context: Any, request: Request) -> Any:
-        cache = find_service(registry, PublicCache)
-        if cache.is_on and (option is True or option(request)):
+        if option is True or option(request):
             # Before the content: a response that is newer than its stamp is only made again too early.
-            request.keep_under = request.stamp or cache.read_stamp()
+            request.keep_under = request.stamp or find_service(registry, ResponseCache).read_stamp()
         return view(context, request)
 
     return kept_view
@@ -197,8 +210,6 @@ response_cache_deriver.options = ("response_cache",)  # type: ignore[attr-define
 
 def includeme(config: Configurator) -> None:
     """Add the cache, the tween, and the view option."""
-    stamp: Callable[[], Hashable] = find_service(config.registry, ChangeReader).stamp
-    budget = config.registry.settings["modhub.response_cache_bytes"]
-    config.add_service(PublicCache, PublicCache(stamp, budget))
+    config.add_service(ResponseCache, ResponseCache(find_service(config.registry, ChangeReader).stamp))
     config.add_tween("modhub.web.public_reads.public_reads_tween_factory")
     config.add_view_deriver(response_cache_deriver)

@@ -13,12 +13,11 @@ from pyramid.response import Response
 
 from modhub.admin.program import Admin
 from modhub.base.identity import CorePermission
-from modhub.base.public_cache import PublicCache
 from modhub.catalogue import commands
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.db.changes import raise_serial, start_new_feed
 from modhub.plugins.resources import IApi
-from modhub.web.public_reads import keep
+from modhub.web.public_reads import ResponseCache, keep
 from modhub.web.request import Request
 from modhub.web.views import OPEN
 from modhub_testing import Site, Start
@@ -36,6 +35,7 @@ from modhub_testing.mods import (
 
 pytestmark = pytest.mark.slow
 
+NOTHING_KEPT = "modhub_testing.accounts modhub_testing.nothing_kept"
 PER_REQUEST = {"date", "x-request-id"}
 ADDRESSES = [
     "/api/modhub",
@@ -73,7 +73,7 @@ def sites(start: Start, new_database: Callable[[str], str]) -> list[Site]:
     """Two applications with a cache and one without, over the same database."""
     cached = start(fresh=True)
     url = str(cached.registry.settings["sqlalchemy.url"])
-    return [cached, start(url=url), start(url=url, modhub__response_cache_bytes="0")]
+    return [cached, start(url=url), start(NOTHING_KEPT, url=url)]
 
 
 def test_a_repeated_read_asks_only_whether_anything_has_changed(site: Site) -> None:
@@ -89,7 +89,7 @@ def test_a_repeated_read_asks_only_whether_anything_has_changed(site: Site) -> N
 
 @pytest.mark.parametrize("warm", [False, True])
 def test_conditions_are_evaluated_with_a_warm_and_a_cold_cache(start: Start, warm: bool) -> None:
-    site, plain = start(), start(modhub__response_cache_bytes="0")
+    site, plain = start(), start(NOTHING_KEPT)
     for app in (site, plain):
         published_mod(app)
     for url in ("/api/modhub/games", "/api/modhub/1?x="):
@@ -192,8 +192,7 @@ def test_pages_are_not_cached(site: Site) -> None:
         in_german, in_english = (ask(site, url, **{"Accept-Language": language}) for language in ("de", "en"))
         varies = "Accept-Language" in in_german.headers.get("Vary", "")
         assert varies == (in_german.body != in_english.body), url
-    # Of the front only which mods it shows.
-    assert list(cache_of(site).values._entries) == [("front",)]
+    assert not len(cache_of(site))
 
 
 def test_whatever_a_caller_sends_along_the_response_is_the_same(site: Site) -> None:
@@ -223,12 +222,12 @@ def test_a_raised_serial_and_a_new_feed_empty_the_cache(site: Site) -> None:
         assert statements(site, "/api/modhub") > 1
 
 
-def cache_of(site: Site) -> PublicCache:
-    return site.find_service(PublicCache)
+def cache_of(site: Site) -> ResponseCache:
+    return site.find_service(ResponseCache)
 
 
 def put(
-    cache: PublicCache, path: str, size: int = 1, *, stamp: Any = (1, "feed"), status: int = 200, **headers: str
+    cache: ResponseCache, path: str, size: int = 1, *, stamp: Any = (1, "feed"), status: int = 200, **headers: str
 ) -> None:
     """Keep a response for ``path`` if it may be kept."""
     request = Request.blank("/")
@@ -240,18 +239,18 @@ def put(
 
 
 def key(path: str) -> Any:
-    return ("response", "", path, "", False)
+    return ("", path, "", False)
 
 
-def is_kept(cache: PublicCache, path: str) -> bool:
-    return cache.values.find(key(path), cache.read_stamp()) is not None
+def is_kept(cache: ResponseCache, path: str) -> bool:
+    return cache.find(key(path), cache.read_stamp()) is not None
 
 
 def test_a_response_that_would_evict_the_others_is_not_cached() -> None:
     budget = 1_000_000
-    cache = PublicCache(lambda: (1, "feed"), budget)
+    cache = ResponseCache(lambda: (1, "feed"), budget)
     put(cache, "/0", 20_000)
-    assert 20_000 < cache.values.used < 30_000
+    assert 20_000 < cache.used < 30_000
     put(cache, "/large", budget // 2)
     assert not is_kept(cache, "/large")
     put(cache, "/long" * budget)
@@ -262,57 +261,24 @@ def test_a_response_that_would_evict_the_others_is_not_cached() -> None:
 @pytest.mark.parametrize("header", ["Set-Cookie", "Vary"])
 def test_a_response_for_one_reader_is_never_cached(header: str) -> None:
     # T-B8
-    cache = PublicCache(lambda: (1, "feed"), 1_000_000)
+    cache = ResponseCache(lambda: (1, "feed"), 1_000_000)
     put(cache, "/", **{header: "Cookie"})
     put(cache, "/", stamp=None)
     put(cache, "/", status=404)
-    assert not cache.values.used
+    assert not cache.used
     put(cache, "/")
-    assert cache.values.used
+    assert cache.used
 
 
 def test_another_generation_is_another_response() -> None:
     generation = [(1, "feed")]
-    cache = PublicCache(lambda: generation[0], 1_000_000)
+    cache = ResponseCache(lambda: generation[0], 1_000_000)
     put(cache, "/")
     for other in ((2, "feed"), (0, "feed"), (1, "restored")):
         generation[0] = other
         assert not is_kept(cache, "/")
     generation[0] = (1, "feed")
     assert is_kept(cache, "/")
-
-
-def test_a_value_is_made_again_after_a_change_and_kept_within_the_budget() -> None:
-    made: list[str] = []
-
-    def make() -> str:
-        made.append("value")
-        return "value"
-
-    stamp = [1]
-    cache = PublicCache(lambda: stamp[0], 1_000)
-    for _ in range(3):
-        assert cache.get_or_make(("question",), make, lambda _: 100) == "value"
-    assert len(made) == 1
-    stamp[0] = 2
-    cache.get_or_make(("question",), make, lambda _: 100)
-    cache.get_or_make(("other",), make, lambda _: 100)
-    assert len(made) == 3
-    for _ in range(2):
-        cache.get_or_make(("large",), make, lambda _: 200)
-    assert len(made) == 5
-    assert cache.values.used == 200
-
-
-def test_without_a_budget_nothing_is_kept_or_asked() -> None:
-    def read_stamp() -> Any:
-        raise AssertionError
-
-    cache = PublicCache(read_stamp, 0)
-    made = [cache.get_or_make(("question",), object, lambda _: 1) for _ in range(2)]
-    assert made[0] is not made[1]
-    assert not cache.is_on
-    assert not cache.values.used
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def traced_after(site: Site, shapes: Iterable[Shape]) -> int:
 
 
 def check_that_nothing_is_kept(start: Start, kind: Callable[[random.Random], Shape]) -> None:
-    site, chance = start(FEATURES, fresh=True, modhub__response_cache_bytes="0"), random.Random(SEED)
+    site, chance = start(f"{FEATURES} modhub_testing.nothing_kept", fresh=True), random.Random(SEED)
     shapes = [kind(chance) for _ in range(WARM_UP + MEASURED)]
     tracemalloc.start()
     try:

@@ -44,7 +44,7 @@ pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])
 
 def started(start: Start, tmp_path: Path, includes: str, **settings: str) -> Site:
     """The description asks the database nothing: this one is empty."""
-    settings = {"modhub.response_cache_bytes": "0", **settings}
+    includes = f"{includes} modhub_testing.nothing_kept"
     return start(includes, url=f"sqlite:///{tmp_path}/empty.sqlite", **settings)
 
 

@@ -11,12 +11,12 @@ import modhub
 from modhub import admin_main
 from modhub.admin.program import build_admin_parser
 from modhub.base.service_registry import find_service
-from modhub.base.settings import CORE
 from modhub.catalogue.pictures import decoder
 from modhub.content.limits import MB
 from modhub.db import Databases
 from modhub.server.settings import Settings
 from modhub.ui import fragment_cache
+from modhub.web import public_reads
 from modhub_auth.signin.passwords import HASHES_AT_ONCE, MEMORY_KIB
 from modhub_testing import TEST_SECRET
 
@@ -156,8 +156,7 @@ def test_the_units_allow_as_much_memory_as_the_arithmetic_says() -> None:
     limits = [int(re.findall(rf"^{name}=(\d+)M$", unit, re.MULTILINE)[0]) for name in ("MemoryHigh", "MemoryMax")]
     assert all(0 < limit - together < 50 for limit, together in zip(limits, sums, strict=True))
     # What the program itself limits.
-    responses = int(next(setting.default for setting in CORE if setting.name == "modhub.response_cache_bytes")) // MB
-    kept = responses + fragment_cache.BUDGET // MB
+    kept = (public_reads.RESPONSE_BYTES + fragment_cache.BUDGET) // MB
     assert kept == next(size for what, size in needs.items() if what.startswith("what it keeps"))
     unread = Settings.connection_limit * Settings.outbuf_overflow // MB
     assert unread == next(size for what, size in needs.items() if "slow connections" in what)

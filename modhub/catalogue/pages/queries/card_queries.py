@@ -110,6 +110,10 @@ class CardReader:
         total, rows = self.catalogue.rows(params, self._cards_statement)
         return Listing(self.cards_of(rows), total, params)
 
+    def first_cards(self, params: ListParams) -> list[ModPresenter]:
+        """Return the first cards of a list of all mods, without their number."""
+        return self.cards_of(self.catalogue.first_rows(params, self._cards_statement))
+
     def selected(self, selection: ModSelection, params: ListParams) -> Listing:
         """Return one page of the selected mods as cards; of ``params`` only ``page`` and ``size`` count."""
         total, rows = self._selected_rows(self._selected_cards, selection, params)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Text, and_, bindparam, func, select
+from sqlalchemy import BigInteger, ColumnElement, Text, and_, bindparam, func, literal_column, select, union_all
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -26,6 +26,7 @@ _LATEST: Final = 50
 _TOMBSTONES: Final = 100
 """Deletions in the feed of the list."""
 _NEWEST = (PublicMod.updated_at.desc(), PublicMod.id.desc())
+_NO_KEY: Final = literal_column("0", BigInteger)
 
 
 class _JsonRows(FunctionElement[str]):
@@ -65,11 +66,11 @@ def _told_changes() -> ColumnElement[Any]:
     return current.correlate(PublicMod).scalar_subquery()
 
 
-PUBLIC_COLUMNS: Final = (PublicMod.document, PublicMod.owner, PublicMod.updated_at, _told_changes())
-"""What of a card changes only with the serial."""
-CURRENT_COLUMNS: Final = (of_mod(Mod.ups), of_mod(Mod.downs), image_facts())
-"""What of a card has no part in the serial: votes, and the pictures that are made of images."""
-CARD_COLUMNS: Final = (*PUBLIC_COLUMNS, *CURRENT_COLUMNS)
+CARD_COLUMNS: Final = (
+    *(PublicMod.document, PublicMod.owner, PublicMod.updated_at, _told_changes()),
+    *(of_mod(Mod.ups), of_mod(Mod.downs), image_facts()),
+)
+"""What a card shows, besides the figures of features."""
 
 
 def card_columns(figures: Iterable[CardFigure]) -> tuple[Any, ...]:
@@ -138,26 +139,41 @@ def _first(columns: tuple[Any, ...], ids: AnySelect, *order: Any) -> AnySelect:
     return select(*columns).join(page, page.c.id == PublicMod.id).order_by(*order)
 
 
-def newest_statement(columns: tuple[Any, ...], left_out: Iterable[FrontExclusion]) -> AnySelect:
-    """The ``columns`` of the ``size`` mods of the front that were created last."""
-    return _first(columns, _of_front(left_out), PublicMod.id.desc())
+def picked(key: Any = _NO_KEY) -> AnySelect:
+    """(id, key) of published mods, for `placed_statement`."""
+    return select(PublicMod.id.label("id"), key.label("key"))
 
 
-def _of_front(left_out: Iterable[FrontExclusion]) -> AnySelect:
-    return select(PublicMod.id).where(*are_on_front(left_out, PublicMod.id))
+def placed_statement(picks: Iterable[AnySelect], *columns: Any) -> AnySelect:
+    """(number of a pick, ``columns``) of the mods that the ``picks`` select, so that several rows are read at once.
 
-
-def updated_statement(columns: tuple[Any, ...], left_out: Iterable[FrontExclusion]) -> AnySelect:
-    """The ``columns`` of ``size`` of the front's mods changed last that have more than one version.
-
-    The ``newest`` that were created last are left out.
+    By pick; within one the largest key first, then the last changed.
     """
-    latest = select(PublicMod.id).order_by(*_NEWEST).limit(_LATEST).subquery()
-    shown = _of_front(left_out)
-    newest = shown.order_by(PublicMod.id.desc()).limit(bindparam("newest")).subquery()
+    parts = [select(literal_column(str(place)).label("place"), *pick.subquery().c) for place, pick in enumerate(picks)]
+    listed = union_all(*parts).subquery("listed")
+    joined = select(listed.c.place, *columns).select_from(listed).join(PublicMod, PublicMod.id == listed.c.id)
+    return joined.order_by(listed.c.place, listed.c.key.desc(), *_NEWEST)
+
+
+def listed_ids(size: int) -> AnySelect:
+    """The ``size`` mods that were changed last."""
+    return picked().order_by(*_NEWEST).limit(size)
+
+
+def newest_ids(left_out: Iterable[FrontExclusion], size: int) -> AnySelect:
+    """The ``size`` mods of the front that were created last."""
+    newest = picked(PublicMod.id).where(*are_on_front(left_out, PublicMod.id))
+    return newest.order_by(PublicMod.id.desc()).limit(size)
+
+
+def updated_ids(left_out: Iterable[FrontExclusion], size: int) -> AnySelect:
+    """``size`` of the front's mods changed last that have more than one version, without those of `newest_ids`."""
+    left_out = tuple(left_out)
+    latest, newest = listed_ids(_LATEST).subquery(), newest_ids(left_out, size).subquery()
     versions = select(func.count()).where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
+    shown = picked().where(*are_on_front(left_out, PublicMod.id), versions > 1)
     ids = shown.where(PublicMod.id.in_(select(latest.c.id)), PublicMod.id.not_in(select(newest.c.id)))
-    return _first(columns, ids.where(versions > 1), *_NEWEST)
+    return ids.order_by(*_NEWEST).limit(size)
 
 
 def users_statement(columns: tuple[Any, ...]) -> AnySelect:

@@ -37,7 +37,7 @@ def render_sorted_row(request: Request, sort: str, title: str, note: str) -> Mar
     """Return the first mods in an order of the list as a row."""
     params = ListParams(sort=sort, size=MODS_IN_ROW, front=True)
     address = address_of(replace(params, size=DEFAULT.size, front=False))
-    return render_row(request, sort, title, page_reader(request).listing(params).cards, address=address, note=note)
+    return render_row(request, sort, title, page_reader(request).first_cards(params), address=address, note=note)
 
 
 def top_row(_context: Any, request: Request) -> Markup | None:

@@ -4,7 +4,6 @@ from typing import Final
 
 from markupsafe import Markup
 
-from modhub.base.public_cache import PublicCache
 from modhub.catalogue.pages.queries.front_mods import Front, FrontReader
 from modhub.ui.preferences import shows_steps
 from modhub.ui.site_settings import FRONT_ASSET
@@ -24,7 +23,7 @@ def read_front(request: Request) -> Front:
     """Return what the front shows, which each request reads once."""
     environ = request.environ
     if _FRONT not in environ:
-        environ[_FRONT] = request.find_service(FrontReader).read(request.find_service(PublicCache))
+        environ[_FRONT] = request.find_service(FrontReader).read()
     front: Front = environ[_FRONT]
     return front
 
