@@ -42,7 +42,7 @@ def popular_row(_context: Any, request: Request) -> Any:
 
 def mod_panel(context: Any, request: Request) -> Markup | None:
     """All downloads of a published mod, and those of its version; nothing before the first."""
-    mod = _public_mod(context, request, IMod)
+    mod = context.shown if IMod.providedBy(context) else None
     if mod is None:
         return None
     counts = request.find_service(DownloadReader).versions(mod.id)
@@ -56,7 +56,7 @@ def mod_panel(context: Any, request: Request) -> Markup | None:
 
 def workshop_panel(context: Any, request: Request) -> Markup | None:
     """The downloads of the last days and of each version, for the owner of a published mod."""
-    mod = _public_mod(context, request, IOwnMod)
+    mod = _public_mod(context, request)
     if mod is None:
         return None
     reader, today = request.find_service(DownloadReader), day_of(now())
@@ -76,8 +76,8 @@ def workshop_panel(context: Any, request: Request) -> Markup | None:
     return Markup(render("modhub_downloads:templates/workshop.jinja2", values, request=request))  # noqa: S704
 
 
-def _public_mod(context: Any, request: Request, kind: Any) -> ModSummary | None:
-    if not kind.providedBy(context) or context.id is None:
+def _public_mod(context: Any, request: Request) -> ModSummary | None:
+    if not IOwnMod.providedBy(context) or context.id is None:
         return None
     mod = request.find_service(IMods).get_mods(request.dbsession, [context.id]).get(context.id)
     return mod if mod is not None and mod.published else None

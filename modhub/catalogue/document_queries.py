@@ -1,5 +1,6 @@
 """Statements about the stored JSON of published mods: rows of `StoredDocument`, install chains, the JSON itself."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from sqlalchemy import and_, bindparam, case, func, literal_column, select, true
@@ -37,8 +38,10 @@ def documents_statement(dialect: str) -> AnySelect:
     return joined.join(PublicMod, PublicMod.id == listed.c.id).order_by(listed.c.place)
 
 
-def chain_statement(dialect: str, start: ColumnElement[bool] | None = None) -> AnySelect:
-    """The mod ``id`` and, recursively, all that it requires.
+def chain_statement(
+    dialect: str, start: ColumnElement[bool] | None = None, columns: Callable[[Any], list[Any]] = _stored_columns
+) -> AnySelect:
+    """The mod ``id`` and, recursively, all that it requires: the GUID and the ``columns`` of a mod.
 
     All columns but ``guid`` are NULL for missing mods. ``start`` selects other mods to start from.
     """
@@ -50,7 +53,7 @@ def chain_statement(dialect: str, start: ColumnElement[bool] | None = None) -> A
     reach = reach.union(select(required.c.guid, required_id).select_from(edges))
     public_mod = PublicMod.__table__
     mod, mods = _looked_up(reach, public_mod, public_mod.c.id == reach.c.id, dialect, outer=True)
-    return select(reach.c.guid, *_stored_columns(mod.c)).select_from(mods)
+    return select(reach.c.guid, *columns(mod.c)).select_from(mods)
 
 
 def chains_statement(dialect: str) -> AnySelect:

@@ -169,8 +169,8 @@ def page_statement(variant: ListVariant, columns: tuple[Any, ...] = _DOCUMENT) -
         joined = select(*columns).join(page, PublicMod.updated_at == page.c.moment)
         return joined.order_by(PublicMod.updated_at.desc(), PublicMod.id.desc())
     if variant.order is not None and variant.ranked:
-        return _ranked_page(_ranked_hits(variant, variant.order), columns)
-    return newest_page(_unranked(variant), columns, top=variant.top)
+        return _ranked_page(ranked_hits(variant, variant.order), columns)
+    return newest_page(unranked(variant), columns, top=variant.top)
 
 
 def newest_page(matches: AnySelect, columns: tuple[Any, ...], *, top: bool = False) -> AnySelect:
@@ -185,8 +185,8 @@ def newest_page(matches: AnySelect, columns: tuple[Any, ...], *, top: bool = Fal
     return select(*columns).join(page, page.c.id == PublicMod.id).order_by(*page_order)
 
 
-def _unranked(variant: ListVariant) -> AnySelect:
-    """The hits; of an order only those without a row in its table."""
+def unranked(variant: ListVariant) -> AnySelect:
+    """(id, moment) of the hits; of an order only those without a row in its table, else with their score."""
     hits = _everything().where(*_are_hits(variant, PublicMod.id)) if variant.walks else _hits(variant)
     if variant.order is None:
         return hits
@@ -194,8 +194,8 @@ def _unranked(variant: ListVariant) -> AnySelect:
     return select(matches.c.id, matches.c.moment).where(~exists().where(variant.order.mod_id == matches.c.id))
 
 
-def _ranked_hits(variant: ListVariant, order: PageOrder) -> AnySelect:
-    """The hits with a row in the table of the order, whose index is (value, id of the mod)."""
+def ranked_hits(variant: ListVariant, order: PageOrder) -> AnySelect:
+    """(id, value) of the hits with a row in the table of the order, whose index is (value, id of the mod)."""
     if variant.walks:
         # A join would leave the choice to SQLite, which knows nothing about a table that was filled since ANALYZE.
         ranked = select(order.mod_id.label("id"), order.value.label("value"))
@@ -215,7 +215,7 @@ def _ranked_page(ranked: AnySelect, columns: tuple[Any, ...]) -> AnySelect:
 def ranked_total_statement(variant: ListVariant) -> AnySelect:
     """The number of hits with a row in the table of the variant's order."""
     assert variant.order is not None
-    return select(func.count()).select_from(_ranked_hits(variant, variant.order).order_by(None).subquery())
+    return select(func.count()).select_from(ranked_hits(variant, variant.order).order_by(None).subquery())
 
 
 def filtered_total_statement(variant: ListVariant) -> AnySelect:

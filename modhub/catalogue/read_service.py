@@ -118,23 +118,18 @@ class CatalogueReader:
             return total, []
         if not (variant.is_in_order or variant.by_game):
             variant = replace(variant, walks=self._walks(variant, total, offset + params.size))
-        return total, self._page(page, variant, values, params.size, offset)
-
-    def first_rows(self, params: ListParams, page: ListStatement) -> list[Row]:
-        """Return the rows of the first page of a list of all mods; one statement, two where too few have a rank."""
-        variant, values = self._variant_of(params)
-        return self._page(page, replace(variant, walks=not variant.is_in_order), values, params.size, 0)
-
-    def _page(
-        self, page: ListStatement, variant: ListVariant, values: dict[str, Any], size: int, offset: int
-    ) -> list[Row]:
-        rows = self.reader.rows(self._prepared(page, variant), **values, size=size, offset=offset)
-        if variant.order is not None and len(rows) < size:
+        rows = self.reader.rows(self._prepared(page, variant), **values, size=params.size, offset=offset)
+        if variant.order is not None and len(rows) < params.size:
             rest = replace(variant, ranked=False, walks=False)
             skipped = max(0, offset - self._count_ranked(variant, values, offset, len(rows)))
-            size -= len(rows)
+            size = params.size - len(rows)
             rows += self.reader.rows(self._prepared(page, rest), **values, size=size, offset=skipped)
-        return rows
+        return total, rows
+
+    def first_rows(self, params: ListParams, first: ListStatement) -> list[Row]:
+        """Return the first rows of a list of all mods, without their number; ``first`` builds the statement."""
+        variant, values = self._variant_of(params)
+        return self.reader.rows(self._prepared(first, variant), **values, size=params.size)[: params.size]
 
     def _has_game_fewer(self, variant: ListVariant, values: dict[str, Any]) -> bool:
         """Whether the game has no more mods than the words, so that comparing each of them reads less."""

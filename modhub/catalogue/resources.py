@@ -16,6 +16,7 @@ from modhub.catalogue.queries import (
     published_by_statement,
     votes_statement,
 )
+from modhub.catalogue.response_schemas import ModDocument
 from modhub.plugins.resources import IAsset, IAuthor, ICatalogue, IImages, IMine, IMod, INote, INotes, IOwnMod, IVotes
 from modhub.plugins.security import MACHINE_KEY_REALM
 from modhub.plugins.services import IProfiles, ModSelection, Profile
@@ -54,6 +55,7 @@ class ModResource(OwnedResource):
     """A mod, in the API and on the site. Its owner is looked up when an ACL needs it; public reads do not."""
 
     segment = Parameter("id", "The number of the mod.", int)
+    shown: ModDocument | None = None
 
     owner_permissions = (ModPermission.EDIT, ModPermission.DELETE)
 

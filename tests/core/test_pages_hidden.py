@@ -5,9 +5,18 @@ from typing import Any
 
 import pytest
 
-from modhub.catalogue.pages.queries import card_queries
+from modhub.catalogue.pages.queries import statements
 from modhub_testing import Site
-from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, restore_mod, upload_asset
+from modhub_testing.mods import (
+    OWNER,
+    hide_mod,
+    insert_mods,
+    mod_address,
+    new_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
 
 pytestmark = pytest.mark.slow
@@ -142,17 +151,16 @@ def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, aut
     assert draft["published"] is False
 
 
-def test_a_mod_that_many_require_names_some(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mod_that_many_require_names_some(site: Site, author: Site) -> None:
     mod = new_mod(site, title="Base")
-    for at in range(card_queries.DEPENDENTS_SHOWN + 2):
+    for at in range(statements.DEPENDENTS_SHOWN + 2):
         published_mod(site, 8, f"User {at}", requires=[mod["guid"]])
     dependents = author.get(bench(mod)).html.find(id="required-by")
-    assert dependents.p.text.startswith(f"{card_queries.DEPENDENTS_SHOWN + 2} ")
-    assert len(dependents.find_all("a")) == card_queries.DEPENDENTS_SHOWN
+    assert dependents.p.text.startswith(f"{statements.DEPENDENTS_SHOWN + 2} ")
+    assert len(dependents.find_all("a")) == statements.DEPENDENTS_SHOWN
     assert dependents.find_all("li")[-1].text == "and 2 more mods"
-    monkeypatch.setattr(card_queries, "MAX_DEPENDENTS_COUNTED", card_queries.DEPENDENTS_SHOWN)
-    monkeypatch.setattr("modhub.catalogue.pages.views.workshop.MAX_DEPENDENTS_COUNTED", card_queries.DEPENDENTS_SHOWN)
+    insert_mods(site, [{"requires": [mod["guid"]]}] * statements.MAX_DEPENDENTS_COUNTED)
     dependents = author.get(bench(mod)).html.find(id="required-by")
-    assert f"More than {card_queries.DEPENDENTS_SHOWN} published mods" in dependents.text
+    assert f"More than {statements.MAX_DEPENDENTS_COUNTED} published mods" in dependents.text
     assert dependents.find_all("li")[-1].text == "and more"
     site.as_account(OWNER).delete(mod_address(mod), status=204)

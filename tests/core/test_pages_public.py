@@ -226,7 +226,7 @@ def test_a_trouble_of_the_service_still_has_its_page(start: Start, monkeypatch: 
     # C-ERR-4
     site = start()
     monkeypatch.setattr(site.find_service(PageReader), "listing", None)
-    page = site.get("/Modhub", status=500)
+    page = site.get("/Modhub?page=1", status=500)
     assert messages_on(page) == ["internal_error"]
     assert "Traceback" not in page.text
     assert messages_on(site.get("/Modhub/%ff", status=400)) == ["invalid_input"]

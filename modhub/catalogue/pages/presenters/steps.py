@@ -7,7 +7,7 @@ from typing import Any, Final
 from modhub.catalogue.pages.presenters.draft import OwnModPresenter
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.rehearsal import is_description_full
-from modhub.catalogue.response_schemas import NoteDocument
+from modhub.catalogue.response_schemas import NoteDocument, decode_mod
 from modhub.content.folding import fold_game
 from modhub.content.text import N_
 
@@ -77,7 +77,7 @@ def _open_tasks(
 ) -> list[Task]:
     mod = draft.mod
     missing = tuple(guid for guid, required in reader.named(mod.requires) if required is None)
-    conflicts = tuple(rival.mod.title for _, rival in reader.named(mod.conflicts_with) if rival is not None)
+    conflicts = tuple(decode_mod(rival).title for _, rival in reader.named(mod.conflicts_with) if rival is not None)
     unlisted = tuple(game for game in mod.games if fold_game(game) not in games)
     silent = tuple(image.name for image in draft.own_images if image.is_image and not image.caption)
     broken = tuple(image.name for image in draft.own_images if not image.is_image)

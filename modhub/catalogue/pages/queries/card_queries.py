@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam
 
 from modhub.catalogue.list_queries import page_statement
 from modhub.catalogue.pages.presenters.mod import Figure, ModPresenter
@@ -13,13 +15,6 @@ from modhub.catalogue.read_service import CatalogueReader, ListParams, ListState
 from modhub.db.raw_queries import PreparedQuery, Row
 from modhub.plugins.services import ModSelection
 from modhub.web.payload import encode
-
-MAX_DEPENDENTS_COUNTED: Final = 200
-"""Maximum number of dependent mods that are counted and sorted, to bound the time for popular mods."""
-DEPENDENTS_SHOWN: Final = 8
-"""Dependent mods listed on a mod's page."""
-OTHER_MODS_SHOWN: Final = 5
-"""Other mods of the author listed on a mod's page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,7 @@ class RelatedCards:
     @property
     def many_users(self) -> bool:
         """Whether there are more dependent mods than are counted."""
-        return self.users_total > MAX_DEPENDENTS_COUNTED
+        return self.users_total > statements.MAX_DEPENDENTS_COUNTED
 
 
 class CardReader:
@@ -66,20 +61,24 @@ class CardReader:
         self.catalogue = catalogue
         self.reader = reader = catalogue.reader
         self._figures = catalogue.declared.card_figures
-        self._users_total = reader.prepare(statements.users_total_statement())
         self._selected_total = reader.prepare(selections.selected_total_statement(reader.dialect))
 
     @cached_property
-    def _card_columns(self) -> tuple[Any, ...]:
+    def card_columns(self) -> tuple[Any, ...]:
+        """The columns of `cards_of`."""
         return statements.card_columns(self._figures.values())
 
     @cached_property
     def _cards_statement(self) -> ListStatement:
-        return partial(page_statement, columns=self._card_columns)
+        return partial(page_statement, columns=self.card_columns)
+
+    @cached_property
+    def _first_statement(self) -> ListStatement:
+        return partial(statements.first_statement, columns=self.card_columns)
 
     @cached_property
     def _selected_cards(self) -> PreparedQuery:
-        return self.reader.prepare(selections.selected_page_statement(self.reader.dialect, self._card_columns))
+        return self.reader.prepare(selections.selected_page_statement(self.reader.dialect, self.card_columns))
 
     @cached_property
     def _author_totals(self) -> PreparedQuery:
@@ -87,14 +86,12 @@ class CardReader:
 
     @cached_property
     def _users(self) -> PreparedQuery:
-        return self.reader.prepare(statements.users_statement(self._card_columns))
-
-    @cached_property
-    def _others(self) -> PreparedQuery:
-        return self.reader.prepare(statements.others_statement(self._card_columns))
+        guid: Any = bindparam("guid")
+        picks, total = [statements.users_ids(guid)], statements.users_total(guid)
+        return self.reader.prepare(statements.placed_statement(picks, total, *self.card_columns))
 
     def cards_of(self, rows: Iterable[Row]) -> list[ModPresenter]:
-        """Return the cards in rows of `statements.card_columns`."""
+        """Return the cards in rows of `card_columns`."""
         return [card_of(row, self._figures_of(row)) for row in rows]
 
     def _figures_of(self, row: Row, others: int = len(statements.CARD_COLUMNS)) -> tuple[Figure, ...]:
@@ -112,7 +109,7 @@ class CardReader:
 
     def first_cards(self, params: ListParams) -> list[ModPresenter]:
         """Return the first cards of a list of all mods, without their number."""
-        return self.cards_of(self.catalogue.first_rows(params, self._cards_statement))
+        return self.cards_of(row[1:] for row in self.catalogue.first_rows(params, self._first_statement))
 
     def selected(self, selection: ModSelection, params: ListParams) -> Listing:
         """Return one page of the selected mods as cards; of ``params`` only ``page`` and ``size`` count."""
@@ -134,17 +131,10 @@ class CardReader:
         offset = (params.page - 1) * params.size
         return [] if offset >= total else self.reader.rows(page, **_named(selection), size=params.size, offset=offset)
 
-    def others(self, owner: int, mod_id: int | None) -> list[ModPresenter]:
-        """Return other mods of an author, last changed first."""
-        return self.cards_of(self.reader.rows(self._others, owner=owner, id=mod_id, size=OTHER_MODS_SHOWN))
-
     def users(self, guid: str) -> tuple[list[ModPresenter], int]:
         """Return (some published mods that directly require this one, number of such mods)."""
-        total: int = self.reader.rows(self._users_total, guid=guid, most=MAX_DEPENDENTS_COUNTED + 1)[0][0]
-        if not total:
-            return [], 0
-        rows = self.reader.rows(self._users, guid=guid, most=MAX_DEPENDENTS_COUNTED, size=DEPENDENTS_SHOWN)
-        return self.cards_of(rows), total
+        rows = self.reader.rows(self._users, guid=guid)
+        return self.cards_of(row[2:] for row in rows), rows[0][1] if rows else 0
 
 
 def _named(selection: ModSelection) -> dict[str, str]:

@@ -1,24 +1,22 @@
-"""Mods of an install chain, as a page lists them: a few fields of each, however long their texts are."""
+"""Mods of an install chain, as a page lists them: a few facts of each, none of their texts."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
-import msgspec
+from sqlalchemy import select
 
-from modhub.catalogue.models import AssetKind
+from modhub.blobs.models import StoredBlob
+from modhub.catalogue.chains import install_order
+from modhub.catalogue.document_queries import chain_statement
+from modhub.catalogue.lookup_queries import guid_is_listed
+from modhub.catalogue.models import Asset, AssetKind, Mod
+from modhub.catalogue.queries import AnySelect
+from modhub.catalogue.references import fold_guid
+from modhub.catalogue.response_schemas import ModDocument
+from modhub.db.raw_queries import RawQueryExecutor
+from modhub.web.payload import encode
 
-
-class _File(msgspec.Struct, gc=False):
-    kind: str
-    bytes: int
-
-
-class _Document(msgspec.Struct):
-    id: int
-    title: str
-    version: str
-    url: str
-    assets: list[_File]
+CHAIN_SHOWN: Final = 100
+"""Required mods that a page lists: nobody installs more by hand, and thousands would take seconds."""
 
 
 class ChainMod(NamedTuple):
@@ -33,25 +31,46 @@ class ChainMod(NamedTuple):
     has_code: bool
 
 
-CHAIN_SHOWN: Final = 100
-"""Required mods that a page lists: nobody installs more by hand, and thousands would take seconds."""
-_Stored = TypeVar("_Stored")
+class ChainPart(NamedTuple):
+    """The mods to install in order, the mod itself last; how many of them are left out; the missing GUIDs."""
+
+    mods: tuple[ChainMod, ...]
+    hidden: int
+    missing: tuple[str, ...]
 
 
-def shown_of_chain(chain: Sequence[_Stored]) -> list[_Stored]:
-    """The part of an install chain that a page lists: the first ones, and the mod itself, which is the last."""
-    return [*chain[:-1][:CHAIN_SHOWN], *chain[-1:]]
+def _columns(mod: Any) -> list[Any]:
+    """What `ChainMod` needs, and what the mod requires."""
+    title, version = (select(column).where(Mod.id == mod.id).scalar_subquery() for column in (Mod.title, Mod.version))
+    code = select(StoredBlob.size).join(Asset, Asset.blob_id == StoredBlob.id)
+    code = code.where(Asset.mod_id == mod.id, Asset.kind == AssetKind.CODE.value)
+    return [mod.requires, mod.id, title, version, code.scalar_subquery()]
 
 
-_decode = msgspec.json.Decoder(_Document).decode
+def required_statement(dialect: str) -> AnySelect:
+    """(guid, requires, id, title, version, size of the code) of the mods ``guids`` and of all that they require."""
+    return chain_statement(dialect, guid_is_listed(dialect), _columns)
 
 
-def chain_mods(documents: Iterable[bytes]) -> tuple[ChainMod, ...]:
-    """Decode documents one by one."""
-    return tuple(map(_chain_mod, documents))
+class ChainPartReader:
+    """Reads what a page lists of a chain; one per application."""
+
+    def __init__(self, executor: RawQueryExecutor) -> None:
+        self._executor = executor
+        self._required = executor.prepare(required_statement(executor.dialect))
+
+    def read(self, mod: ModDocument) -> ChainPart:
+        """Return what to install for a mod, published or not; one statement, none if it requires nothing."""
+        guids = encode([fold_guid(guid) for guid in mod.requires]).decode()
+        rows = self._executor.rows(self._required, guids=guids) if mod.requires else []
+        by_guid = {row[0]: row for row in rows if row[1] is not None}
+        requires = {mod.guid: mod.requires, **{guid: row[1].split() for guid, row in by_guid.items()}}
+        order, missing = install_order([mod.guid], requires)
+        shown = [_chain_mod(*by_guid[guid][2:]) for guid in order[:-1][:CHAIN_SHOWN]]
+        code = next((file.bytes for file in mod.assets if file.kind == AssetKind.CODE), None)
+        own = _chain_mod(mod.id, mod.title, mod.version, code)
+        return ChainPart((*shown, own), len(order) - 1 - len(shown), tuple(missing))
 
 
-def _chain_mod(document: bytes) -> ChainMod:
-    mod = _decode(document)
-    code = next((file for file in mod.assets if file.kind == AssetKind.CODE), None)
-    return ChainMod(mod.id, mod.title, mod.version, mod.url, code.bytes if code else 0, code is not None)
+def _chain_mod(mod_id: int, title: str, version: str, size: int | None) -> ChainMod:
+    return ChainMod(mod_id, title, version, f"/Modhub/{mod_id}", size or 0, size is not None)

@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from sqlalchemy import bindparam, exists, func, select
+from sqlalchemy import exists, func, select
 
 from modhub.catalogue.list_queries import total_statement
 from modhub.catalogue.models import Asset, AssetKind, Game, PublicGame, PublicMod
@@ -44,12 +44,12 @@ class Front(NamedTuple):
 
 
 def game_tiles_statement() -> AnySelect:
-    """(folded name, number of mods, document of a mod, facts of its images) of the ``size`` games with the most mods.
+    """(folded name, number of mods, document of a mod, facts of its images) of the `TILES` games with the most mods.
 
     The mod is the one with an image that was changed last.
     """
     number = select(func.count()).where(PublicGame.folded == Game.folded).correlate(Game).scalar_subquery()
-    games = select(Game.folded, number.label("mods")).order_by(number.desc(), Game.folded).limit(bindparam("size"))
+    games = select(Game.folded, number.label("mods")).order_by(number.desc(), Game.folded).limit(TILES)
     listed = games.subquery()
     of_game = select(PublicGame.mod_id).where(PublicGame.folded == listed.c.folded)
     has_image = exists().where(Asset.mod_id == PublicGame.mod_id, Asset.kind == AssetKind.IMAGE.value)
@@ -71,15 +71,14 @@ class FrontReader:
     @cached_property
     def _cards(self) -> PreparedQuery:
         """(place, number of published mods, columns of a card) of the newest, of the updated, and of the first ones."""
-        declared = self._pages.catalogue.declared
-        left_out, figures = declared.front_exclusions.values(), declared.card_figures.values()
+        left_out = self._pages.catalogue.declared.front_exclusions.values()
         picks = (
             statements.newest_ids(left_out, MODS_IN_ROW),
             statements.updated_ids(left_out, MODS_IN_ROW),
             statements.listed_ids(ListParams().size),
         )
         total = total_statement().scalar_subquery()
-        return self._pages.reader.prepare(statements.placed_statement(picks, total, *statements.card_columns(figures)))
+        return self._pages.reader.prepare(statements.placed_statement(picks, total, *self._pages.card_columns))
 
     def read(self) -> Front:
         """Return the front; two statements."""
@@ -89,6 +88,6 @@ class FrontReader:
         )
         tiles = [
             GameTile(folded, mods, document and bytes(document), document and image_facts)
-            for folded, mods, document, image_facts in self._pages.reader.rows(self._tiles, size=TILES)
+            for folded, mods, document, image_facts in self._pages.reader.rows(self._tiles)
         ]
         return Front(newest, updated, Listing(listed, rows[0][1] if rows else 0, ListParams()), tiles)

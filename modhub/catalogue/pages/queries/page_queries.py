@@ -1,35 +1,31 @@
 """Reads the data of the public pages from the public tables, in a constant number of statements."""
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
-from modhub.base.composed_body import ContentChanged
-from modhub.base.errors import busy
+import msgspec
+
 from modhub.catalogue.chain_archives import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_MODS
-from modhub.catalogue.chains import install_order
+from modhub.catalogue.lookup_queries import few_documents_statement
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries import selections, statements
 from modhub.catalogue.pages.queries.card_queries import CardReader, RelatedCards
-from modhub.catalogue.pages.queries.chain_mods import CHAIN_SHOWN, ChainMod, chain_mods, shown_of_chain
+from modhub.catalogue.pages.queries.chain_mods import ChainMod, ChainPartReader
 from modhub.catalogue.pages.queries.games import CuratedGames
-from modhub.catalogue.pages.queries.updates import ModUpdate, newest_updates
+from modhub.catalogue.pages.queries.statements import NOTES_PER_PAGE
+from modhub.catalogue.pages.queries.updates import ModUpdate, card_of, newest_updates
 from modhub.catalogue.queries import note_of
 from modhub.catalogue.read_service import CatalogueReader, ListParams
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument, NoteDocument
+from modhub.catalogue.successors import SuccessorDocument, successor_document
 from modhub.db import from_micros, iso
 from modhub.db.changes import ChangeEntry
-from modhub.db.raw_queries import Row
+from modhub.db.raw_queries import PreparedQuery
 from modhub.plugins.services import ModSelection
 from modhub.web.payload import encode
-from modhub.web.responses import MAX_COMPOSITIONS
-
-NOTES_PER_PAGE = 10
-"""Changelog entries per page."""
-_Chain = tuple[tuple[ChainMod, ...], int, tuple[str, ...]]
-"""The mods to install in order, how many of them are left out, and the missing GUIDs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +74,16 @@ class ModPage:
     related: RelatedCards
     notes: NotesPage
     sha256: str | None
+    successor: SuccessorDocument | None = None
 
 
-def _guid_params(guids: Iterable[str]) -> dict[str, str]:
-    return {f"guid{index}": fold_guid(guid) for index, guid in enumerate(guids)}
+def _by_guid(guids: list[str], documents: Mapping[str, bytes]) -> tuple[tuple[str, bytes | None], ...]:
+    return tuple((guid, documents.get(fold_guid(guid))) for guid in guids)
 
 
-def _presenter_of(facts: Row) -> ModPresenter:
-    document, owner, ups, downs, image_facts = facts[:5]
-    return ModPresenter(bytes(document), image_facts, owner=owner, votes=(ups, downs))
+def _notes_of(rows: str | None) -> list[NoteDocument]:
+    """The entries in `statements.changes_statement` and the like."""
+    return [note_of(row) for row in msgspec.json.decode(rows or "[]")]
 
 
 class PageReader(CardReader):
@@ -96,9 +93,9 @@ class PageReader(CardReader):
         super().__init__(catalogue)
         reader = self.reader
         self._games = CuratedGames(())
-        self._facts = reader.prepare(statements.facts_statement())
-        self._notes = reader.prepare(statements.notes_page_statement())
-        self._named = reader.prepare(statements.named_statement())
+        self._chains = ChainPartReader(reader)
+        self._changes = reader.prepare(statements.changes_statement())
+        self._named = reader.prepare(few_documents_statement(reader.dialect))
         self._sitemap = reader.prepare(statements.sitemap_statement())
         self._highest = reader.prepare(statements.highest_statement())
         self._authors = reader.prepare(statements.authors_statement())
@@ -124,7 +121,7 @@ class PageReader(CardReader):
     def games(self) -> CuratedGames:
         """Return the curated games in display order: the same object until they change.
 
-        Fragments that are kept have it in their keys. So it is not in the keeper of public values, which may drop it.
+        Fragments that are kept have it in their keys.
         """
         rows = self.catalogue.game_rows()
         if rows != self._games.rows:
@@ -133,81 +130,49 @@ class PageReader(CardReader):
 
     def changes(self, mod_id: int | None, limit: int) -> tuple[ModPresenter, list[NoteDocument]] | None:
         """Return a mod and its newest ``limit`` changelog entries; None if it is not published."""
-        facts = self._facts_of(mod_id)
-        return None if facts is None else (_presenter_of(facts), self._notes_of(mod_id, 0, limit))
+        rows = [] if mod_id is None else self.reader.rows(self._changes, id=mod_id, size=limit)
+        return (card_of(rows[0]), _notes_of(rows[0][-1])) if rows else None
+
+    @cached_property
+    def _mod_page(self) -> PreparedQuery:
+        return self.reader.prepare(statements.mod_page_statement(self.reader.dialect, self.card_columns))
 
     def detail(self, mod_id: int | None, notes_page: int) -> ModPage | None:
-        """Return everything that a mod's page shows; None if the mod is not published."""
-        facts = self._facts_of(mod_id)
-        chain = self._chain_of(mod_id) if facts else None
-        # The mod may be deleted between the two statements.
-        if facts is None or chain is None:
+        """Return everything that a mod's page shows; None if the mod is not published. At most two statements.
+
+        One more where the changelog has no such page: then its last one is shown.
+        """
+        offset = (notes_page - 1) * NOTES_PER_PAGE
+        rows = [] if mod_id is None else self.reader.rows(self._mod_page, id=mod_id, offset=offset)
+        if not rows or rows[0][0] != 0:
             return None
-        mod, (notes_total, sha256) = _presenter_of(facts), facts[5:]
+        users_total, notes_total, notes, sha256, successor = rows[0][2:7]
         number, pages = clamp_notes_page(notes_page, notes_total)
-        entries = self._notes_of(mod_id, (number - 1) * NOTES_PER_PAGE, NOTES_PER_PAGE)
-        related = RelatedCards(*self.users(mod.mod.guid), self.others(mod.owner, mod_id))
-        relations, notes = self._relations(mod.mod, *chain), NotesPage(tuple(entries), number, pages)
-        return ModPage(mod, relations, related, notes, sha256)
+        if number != notes_page:
+            return self.detail(mod_id, number)
+        cards = [self.cards_of(row[7:] for row in rows if row[0] == place) for place in range(3)]
+        mod, conflicts = cards[0][0], {row[1]: bytes(row[7]) for row in rows if row[0] == 3}
+        return ModPage(
+            mod,
+            Relations(*self._chains.read(mod.mod), _by_guid(mod.mod.conflicts_with, conflicts)),
+            RelatedCards(cards[1], users_total, cards[2]),
+            NotesPage(tuple(_notes_of(notes)), number, pages),
+            sha256,
+            successor_document(successor),
+        )
 
     def preview(self, draft: ModPresenter, document: ModDocument, notes: NotesPage, sha256: str | None) -> ModPage:
         """Return a draft as its public page would show it: as ``document``; for its owner only."""
         mod = ModPresenter(encode(document), draft.image_facts, owner=draft.owner)
-        chain, hidden, missing = self._chain_of_draft(document)
-        own = chain_mods([encode(document)])
         related = RelatedCards(*self.users(document.guid), [])
-        return ModPage(mod, self._relations(document, (*chain, *own), hidden, missing), related, notes, sha256)
+        relations = Relations(*self._chains.read(document), self.named(document.conflicts_with))
+        return ModPage(mod, relations, related, notes, sha256)
 
-    def _chain_of_draft(self, document: ModDocument) -> _Chain:
-        """What to install before a draft, which is not stored itself."""
-        reader = self.catalogue.stored
-        for _ in range(MAX_COMPOSITIONS):
-            stored = reader.chains([fold_guid(guid) for guid in document.requires]) if document.requires else {}
-            requires = {guid: mod.requires.split() for guid, mod in stored.items()}
-            order, missing = install_order([document.guid], {document.guid: document.requires, **requires})
-            required = order[:-1]
-            with suppress(ContentChanged):
-                mods = chain_mods(reader.documents(stored[guid] for guid in required[:CHAIN_SHOWN]))
-                return mods, len(required) - len(mods), tuple(missing)
-        raise busy()
-
-    def _chain_of(self, mod_id: int | None) -> _Chain | None:
-        """What to install, with the mod itself; None if it is not published."""
-        for _ in range(MAX_COMPOSITIONS):
-            chain = self.catalogue.stored.chain(mod_id)
-            if chain is None:
-                return None
-            with suppress(ContentChanged):
-                shown = shown_of_chain(chain.install)
-                mods = chain_mods(self.catalogue.stored.documents(shown))
-                return mods, len(chain.install) - len(shown), tuple(chain.missing)
-        raise busy()
-
-    def _facts_of(self, mod_id: int | None) -> Row | None:
-        rows = [] if mod_id is None else self.reader.rows(self._facts, id=mod_id)
-        return rows[0] if rows else None
-
-    def _notes_of(self, mod_id: int | None, offset: int, size: int) -> list[NoteDocument]:
-        return [note_of(row) for row in self.reader.rows(self._notes, id=mod_id, offset=offset, size=size)]
-
-    def _relations(
-        self,
-        mod: ModDocument,
-        chain: tuple[ChainMod, ...],
-        chain_hidden: int,
-        missing: tuple[str, ...],
-    ) -> Relations:
-        return Relations(chain, chain_hidden, missing, tuple(self._named_documents(mod.conflicts_with)))
-
-    def named(self, guids: Iterable[str]) -> list[tuple[str, ModPresenter | None]]:
-        """Return each GUID with its mod, or None if it is not published; at most 50 GUIDs (C-UP-11)."""
-        return [(guid, ModPresenter(document) if document else None) for guid, document in self._named_documents(guids)]
-
-    def _named_documents(self, guids: Iterable[str]) -> list[tuple[str, bytes | None]]:
-        listed = list(guids)
-        rows = self.reader.rows(self._named, **_guid_params(listed)) if listed else []
-        documents = {row[0]: bytes(row[1]) for row in rows}
-        return [(guid, documents.get(fold_guid(guid))) for guid in listed]
+    def named(self, guids: list[str]) -> tuple[tuple[str, bytes | None], ...]:
+        """Return each GUID with the document of its mod, or None if it is not published."""
+        folded = encode([fold_guid(guid) for guid in guids]).decode()
+        rows = self.reader.rows(self._named, guids=folded) if guids else []
+        return _by_guid(guids, {row[0]: bytes(row[1]) for row in rows})
 
     def sitemap(self, above: int, upto: int) -> list[tuple[int, str]]:
         """Return (id, time of change) of the published mods with ``above`` < id <= ``upto``."""

@@ -1,19 +1,20 @@
 """Statements of the pages, besides those of the API; each starts from a public table."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, ColumnElement, Text, and_, bindparam, func, literal_column, select, union_all
+from sqlalchemy import ColumnElement, Text, bindparam, case, func, literal_column, select, true, union_all
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import aliased
 from sqlalchemy.sql.functions import FunctionElement
 
 from modhub.base.page_declarations import CardFigure, FrontExclusion
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue.list_queries import ListVariant, are_on_front, page_statement
-from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod, PublicRequirement
+from modhub.catalogue.list_queries import ListVariant, are_on_front, page_statement, ranked_hits, unranked
+from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod, PublicRequirement, Successor
 from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
-from modhub.content.limits import GUIDS
 from modhub.content.markup import SUMMARIZED
 from modhub.db.changes import MOD, PublicChange, What
 
@@ -26,7 +27,17 @@ _LATEST: Final = 50
 _TOMBSTONES: Final = 100
 """Deletions in the feed of the list."""
 _NEWEST = (PublicMod.updated_at.desc(), PublicMod.id.desc())
-_NO_KEY: Final = literal_column("0", BigInteger)
+_NO_KEY: Any = literal_column("0")
+_PLACE: Any = literal_column("listed.place")
+"""The number of the pick in `placed_statement`."""
+NOTES_PER_PAGE: Final = 10
+"""Changelog entries per page."""
+MAX_DEPENDENTS_COUNTED: Final = 200
+"""Maximum number of dependent mods that are counted and sorted, to bound the time for popular mods."""
+DEPENDENTS_SHOWN: Final = 8
+"""Dependent mods listed on a mod's page."""
+OTHER_MODS_SHOWN: Final = 5
+"""Other mods of the author listed on a mod's page."""
 
 
 class _JsonRows(FunctionElement[str]):
@@ -83,15 +94,16 @@ def figure_of(figure: CardFigure) -> ColumnElement[Any]:
     return select(figure.value).where(figure.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
 
 
-def _newest_notes() -> ColumnElement[Any]:
-    """The newest changelog entries: rows of ``NoteFacts``."""
-    columns = (Note.id, Note.version, Note.text, Note.created_at, Note.edited_at)
+def _notes(columns: tuple[Any, ...], size: Any, offset: Any = 0) -> ColumnElement[Any]:
+    """``size`` changelog entries from ``offset`` on, newest first, as JSON: rows of these columns."""
     newest = select(*columns).where(Note.mod_id == PublicMod.id).correlate(PublicMod)
-    listed = newest.order_by(Note.id.desc()).limit(VERSIONS_IN_FEED).subquery()
+    listed = newest.order_by(Note.id.desc()).limit(size).offset(offset).subquery()
     return select(_JsonRows(*listed.c)).scalar_subquery()
 
 
-UPDATE_COLUMNS: Final = (*CARD_COLUMNS, _newest_notes())
+_FACTS: Final = (Note.id, Note.version, Note.text, Note.created_at, Note.edited_at)
+"""The columns of ``NoteFacts``."""
+UPDATE_COLUMNS: Final = (*CARD_COLUMNS, _notes(_FACTS, VERSIONS_IN_FEED))
 
 
 def updates_statement(variant: ListVariant) -> AnySelect:
@@ -99,44 +111,67 @@ def updates_statement(variant: ListVariant) -> AnySelect:
     return page_statement(variant, UPDATE_COLUMNS)
 
 
-def facts_statement() -> AnySelect:
-    """The columns for the page of the published mod ``id``.
+def mod_page_statement(dialect: str, columns: Iterable[Any]) -> AnySelect:
+    """All that the page of the published mod ``id`` shows of it and, as cards, of mods that have to do with it.
 
-    (document, owner, ups, downs, facts of the images, number of changelog entries, SHA-256 of the code file)
+    (place, GUID, the columns of `_page_columns`, ``columns``): place 0 is the mod itself, 1 those that require it, 2
+    others of its author, 3 those that it conflicts with. The columns of the page are NULL but for the mod itself.
     """
-    code = and_(Asset.mod_id == PublicMod.id, Asset.kind == AssetKind.CODE.value)
-    notes = select(func.count()).where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
-    columns = (PublicMod.document, PublicMod.owner, Mod.ups, Mod.downs, image_facts(), notes, StoredBlob.sha256)
-    joined = select(*columns).select_from(PublicMod).join(Mod, Mod.id == PublicMod.id)
-    joined = joined.outerjoin(Asset, code).outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id)
-    return joined.where(PublicMod.id == bindparam("id"))
+    itself = PublicMod.id == bindparam("id")
+    own = select(PublicMod.owner).where(itself).scalar_subquery()
+    guid = select(PublicMod.guid).where(itself).scalar_subquery()
+    picks = (
+        picked().where(itself),
+        users_ids(guid),
+        picked().where(PublicMod.owner == own, ~itself).order_by(*_NEWEST).limit(OTHER_MODS_SHOWN),
+        picked().where(PublicMod.guid.in_(_conflicts(dialect))),
+    )
+    facts = [case((_PLACE == 0, column)) for column in _page_columns(guid)]
+    return placed_statement(picks, PublicMod.guid, *facts, *columns)
 
 
-def notes_page_statement() -> AnySelect:
-    """As :func:`modhub.catalogue.queries.notes_statement`, but ``size`` entries from ``offset`` on."""
-    ids = select(Note.id).join(PublicMod, PublicMod.id == Note.mod_id).where(Note.mod_id == bindparam("id"))
-    page = ids.order_by(Note.id.desc()).limit(bindparam("size")).offset(bindparam("offset")).subquery()
-    return select(*NOTE_COLUMNS).join(page, page.c.id == Note.id).order_by(Note.id.desc())
+def _conflicts(dialect: str) -> AnySelect:
+    """The folded GUIDs that the mod ``id`` conflicts with."""
+    expand = func.json_each if dialect == "sqlite" else func.json_array_elements_text
+    listed = expand(Mod.conflicts).table_valued("value")
+    return select(func.lower(listed.c.value)).select_from(Mod).join(listed, true()).where(Mod.id == bindparam("id"))
 
 
-def _has_guid() -> ColumnElement[bool]:
-    guids: list[Any] = [bindparam(f"guid{index}", "") for index in range(GUIDS)]
-    return PublicMod.guid.in_(guids)
+def _page_columns(guid: Any) -> tuple[Any, ...]:
+    """(number of mods that require it, number of entries, entries from ``offset`` on, code's SHA-256, successor)."""
+    total = select(func.count()).where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
+    code = select(StoredBlob.sha256).join(Asset, Asset.blob_id == StoredBlob.id)
+    code = code.where(Asset.mod_id == PublicMod.id, Asset.kind == AssetKind.CODE.value).correlate(PublicMod)
+    successor = aliased(PublicMod)
+    document = select(successor.document).join(Successor, Successor.guid == successor.guid)
+    document = document.where(Successor.mod_id == PublicMod.id).correlate(PublicMod)
+    return (
+        users_total(guid),
+        total,
+        _notes(NOTE_COLUMNS, NOTES_PER_PAGE, bindparam("offset")),
+        code.scalar_subquery(),
+        document.scalar_subquery(),
+    )
 
 
-def named_statement() -> AnySelect:
-    """(guid, document) of the published mods with the GUIDs ``guid0``, ``guid1``, …; unused parameters are empty."""
-    return select(PublicMod.guid, PublicMod.document).where(_has_guid())
+def changes_statement() -> AnySelect:
+    """(columns of a card, ``size`` changelog entries) of the published mod ``id``."""
+    return select(*CARD_COLUMNS, _notes(NOTE_COLUMNS, bindparam("size"))).where(PublicMod.id == bindparam("id"))
 
 
-def _users() -> Any:
-    return select(PublicRequirement.mod_id).where(PublicRequirement.guid == bindparam("guid")).limit(bindparam("most"))
+def _users(guid: Any, most: int) -> AnySelect:
+    return select(PublicRequirement.mod_id).where(PublicRequirement.guid == guid).limit(most)
 
 
-def _first(columns: tuple[Any, ...], ids: AnySelect, *order: Any) -> AnySelect:
-    """The ``columns`` of the first ``size`` of ``ids`` in this order; no other documents are read."""
-    page = ids.order_by(*order).limit(bindparam("size")).subquery()
-    return select(*columns).join(page, page.c.id == PublicMod.id).order_by(*order)
+def users_ids(guid: Any) -> AnySelect:
+    """The top-rated of the mods that directly require ``guid``."""
+    users = picked(PublicMod.score).where(PublicMod.id.in_(_users(guid, MAX_DEPENDENTS_COUNTED)))
+    return users.order_by(PublicMod.score.desc(), *_NEWEST).limit(DEPENDENTS_SHOWN)
+
+
+def users_total(guid: Any) -> ColumnElement[int]:
+    """The number of mods that directly require ``guid``, one more than `MAX_DEPENDENTS_COUNTED` at most."""
+    return select(func.count()).select_from(_users(guid, MAX_DEPENDENTS_COUNTED + 1).subquery()).scalar_subquery()
 
 
 def picked(key: Any = _NO_KEY) -> AnySelect:
@@ -153,6 +188,23 @@ def placed_statement(picks: Iterable[AnySelect], *columns: Any) -> AnySelect:
     listed = union_all(*parts).subquery("listed")
     joined = select(listed.c.place, *columns).select_from(listed).join(PublicMod, PublicMod.id == listed.c.id)
     return joined.order_by(listed.c.place, listed.c.key.desc(), *_NEWEST)
+
+
+def first_statement(variant: ListVariant, columns: tuple[Any, ...]) -> AnySelect:
+    """(place, ``columns``) of the first ``size`` mods in an order, then as many of those that have no rank in it.
+
+    One statement for a row of the front, however few have a rank.
+    """
+    size: Any = bindparam("size")
+    others = unranked(variant).subquery()
+    order = (others.c.moment.desc(), others.c.id.desc())
+    if variant.order is None:
+        top = select(others.c.id, others.c.score.label("key")).order_by(others.c.score.desc(), *order).limit(size)
+        return placed_statement([top], *columns)
+    ranked = ranked_hits(replace(variant, walks=True), variant.order).limit(size).subquery()
+    rank = func.row_number().over(order_by=(ranked.c.value.desc(), ranked.c.id.desc()))
+    rest = select(others.c.id, others.c.moment.label("key")).order_by(*order).limit(size)
+    return placed_statement([select(ranked.c.id, (-rank).label("key")), rest], *columns)
 
 
 def listed_ids(size: int) -> AnySelect:
@@ -174,22 +226,6 @@ def updated_ids(left_out: Iterable[FrontExclusion], size: int) -> AnySelect:
     shown = picked().where(*are_on_front(left_out, PublicMod.id), versions > 1)
     ids = shown.where(PublicMod.id.in_(select(latest.c.id)), PublicMod.id.not_in(select(newest.c.id)))
     return ids.order_by(*_NEWEST).limit(size)
-
-
-def users_statement(columns: tuple[Any, ...]) -> AnySelect:
-    """The ``columns`` of the ``size`` top-rated of at most ``most`` mods that directly require ``guid``."""
-    return _first(columns, select(PublicMod.id).where(PublicMod.id.in_(_users())), PublicMod.score.desc(), *_NEWEST)
-
-
-def users_total_statement() -> AnySelect:
-    """The number of mods that directly require ``guid``, counted up to ``most``."""
-    return select(func.count()).select_from(_users().subquery())
-
-
-def others_statement(columns: tuple[Any, ...]) -> AnySelect:
-    """The ``columns`` of the ``size`` most recently changed mods of ``owner``, except ``id``."""
-    ids = select(PublicMod.id).where(PublicMod.owner == bindparam("owner"), PublicMod.id != bindparam("id"))
-    return _first(columns, ids, *_NEWEST)
 
 
 def sitemap_statement() -> AnySelect:

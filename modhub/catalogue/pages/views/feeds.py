@@ -14,7 +14,8 @@ from modhub.base.service_registry import find_service
 from modhub.catalogue.pages.presenters.card import render_feed_entry
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
-from modhub.catalogue.pages.queries.page_queries import NOTES_PER_PAGE, PageReader
+from modhub.catalogue.pages.queries.page_queries import PageReader
+from modhub.catalogue.pages.queries.statements import NOTES_PER_PAGE
 from modhub.catalogue.pages.queries.updates import FeedEntry, ModUpdate
 from modhub.catalogue.pages.views.browse import address_of, page_list_params, page_reader, query_of
 from modhub.catalogue.read_service import ListParams

@@ -23,7 +23,6 @@ from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
 from modhub.catalogue.pages.queries.page_queries import ModPage
 from modhub.catalogue.pages.views.browse import join_cards, page_games, page_reader
-from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
 from modhub.content.folding import fold_game
 from modhub.content.outline import Outline
@@ -144,9 +143,9 @@ def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
         raise not_found()
     if len(shown.relations.chain) + shown.relations.chain_hidden > LONG_CHAIN:
         take_large_turn(request.environ)
+    context.shown = shown.mod.mod
     author, owner = find_authors(request, [shown.mod, *shown.related.users]).get(shown.mod.owner), shown.mod.owner
-    superseded = catalogue_reader(request).superseded(context.id)
-    values = page_values(request, shown, author) | {"successor": superseded and superseded.superseded_by}
+    values = page_values(request, shown, author) | {"successor": shown.successor}
     account = request.identify(CredentialKind.ACCOUNT).account_id
     if account is not None:
         values["is_owner"] = account == owner

@@ -30,7 +30,7 @@ from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.presenters.steps import chosen_part, steps_of
 from modhub.catalogue.pages.presenters.truncation import clean_unlimited_line
 from modhub.catalogue.pages.presenters.versions import propose_version
-from modhub.catalogue.pages.queries.card_queries import MAX_DEPENDENTS_COUNTED
+from modhub.catalogue.pages.queries.statements import MAX_DEPENDENTS_COUNTED
 from modhub.catalogue.pages.typed_details import reference_lines
 from modhub.catalogue.pages.views.browse import page_numbers, page_reader
 from modhub.catalogue.pages.views.mod import shift_headings
