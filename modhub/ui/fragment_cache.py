@@ -50,13 +50,9 @@ class FragmentCache:
     def __call__(self, template: str, messages: Translations, **values: Hashable) -> Markup:
         """Return the fragment. Its template has ``values``, ``_``, ``ngettext`` and a :class:`Formatter` as ``ui``."""
         key: tuple[Hashable, ...] = (template, messages, *values.items())
-        return self.keep(key, lambda: self.render(template, messages, **values))
-
-    def keep(self, key: tuple[Hashable, ...], make: Callable[[], Markup]) -> Markup:
-        """Return what ``make`` makes of nothing but the ``key``, such as several fragments that are often together."""
         markup = self.fragments.find(key)
         if markup is None:
-            markup = make()
+            markup = self.render(template, messages, **values)
             self.fragments.put(key, markup, _size_of(markup) + _size_of(key[2:]) + _OVERHEAD)
         return markup
 

@@ -1,7 +1,6 @@
 """``ui``: helpers for templates."""
 
 import secrets
-from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -94,10 +93,6 @@ class PageHelpers(Formatter):
     def cached_fragment(self, template: str, **values: Any) -> Markup:
         """Return a fragment from the cache, see :mod:`modhub.ui.fragment_cache`."""
         return find_service(self.registry, FragmentCache)(template, self.messages, **values)
-
-    def kept_fragments(self, template: str, shown: tuple[Hashable, ...], make: Callable[[], Markup]) -> Markup:
-        """Return several fragments of one template as one; ``make`` joins them if they are not kept."""
-        return find_service(self.registry, FragmentCache).keep((template, self.messages, shown), make)
 
     def render_fragment(self, template: str, **values: Any) -> Markup:
         """Render a fragment without the cache, for values that hardly ever repeat."""

@@ -1,6 +1,5 @@
 """Mods as cards of lists and as entries of feeds: cached fragments, one per state of a mod."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -49,28 +48,6 @@ def render_card(
     values["is_new"] = is_new
     shown = {**_shown(card, author), **values}
     return ui.cached_fragment(CARD, loading=loading, games=games, fold_game=fold_game, **shown)
-
-
-def render_cards_together(
-    ui: PageHelpers,
-    cards: Sequence[ModPresenter],
-    authors: Mapping[int, Profile | None],
-    games: CuratedGames,
-    loading: str,
-) -> Markup:
-    """Render cards that are often shown together, as one fragment: one look-up instead of one for each."""
-
-    def values_of(card: ModPresenter) -> tuple[Any, ...]:
-        assert card.changed is not None
-        author = authors.get(card.owner)
-        numbers = (card.owner, card.ups, card.downs, card.figures)
-        texts = (card.document, card.image_facts, author and author.name, card.told)
-        return *texts, numbers, card.changed, ui.ago(card.changed)
-
-    def make() -> Markup:
-        return Markup("\n").join(render_card(ui, card, authors.get(card.owner), games, loading) for card in cards)
-
-    return ui.kept_fragments(CARD, (games, loading, tuple(map(values_of, cards))), make)
 
 
 def render_feed_entry(ui: PageHelpers, card: ModPresenter, author: Profile | None, entry: FeedEntry) -> Markup:

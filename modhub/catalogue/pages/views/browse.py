@@ -8,7 +8,7 @@ from urllib.parse import quote_plus
 
 from markupsafe import Markup
 
-from modhub.catalogue.pages.presenters.card import render_card, render_cards_together
+from modhub.catalogue.pages.presenters.card import render_card
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
 from modhub.catalogue.pages.queries.card_queries import Listing
@@ -219,9 +219,9 @@ def render_cards(
 
 
 def join_cards(request: Request, cards: list[ModPresenter], loading: str = "lazy") -> Markup:
-    """Return the cards of a row, or of another list that many visitors see, as one fragment."""
-    games, authors = page_games(request), find_authors(request, cards)
-    return render_cards_together(PageHelpers(request), cards, authors, games, loading)
+    """Return the cards of a row, of which none is seen before the others."""
+    ui, games, authors = PageHelpers(request), page_games(request), find_authors(request, cards)
+    return Markup("\n").join(render_card(ui, card, authors.get(card.owner), games, loading) for card in cards)
 
 
 def search_groups(request: Request, params: ListParams, *, has_hits: bool) -> SearchGroups | None:
