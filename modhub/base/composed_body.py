@@ -1,11 +1,29 @@
 """A body made of stored documents piece by piece: what readers hand to views."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final, TypeVar
+
+_Item = TypeVar("_Item")
+PORTION: Final = 1_000_000
+"""Bytes that are read by one statement."""
 
 
 class ContentChanged(Exception):
     """What a body is composed of has changed since its size and its validator were read."""
+
+
+def by_size(items: Iterable[_Item], size_of: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    """Yield ``items`` in portions of about `PORTION` bytes, so that many large ones are never in memory together."""
+    portion, size = list[_Item](), 0
+    for item in items:
+        portion.append(item)
+        size += size_of(item)
+        if size > PORTION:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
 
 
 @dataclass(frozen=True, slots=True)

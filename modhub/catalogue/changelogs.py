@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Final
 
-from modhub.base.composed_body import ComposedBody, ContentChanged
+from modhub.base.composed_body import ComposedBody, ContentChanged, by_size
 from modhub.catalogue.queries import note_of
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.web.payload import encode
@@ -22,21 +22,24 @@ def compose_changelog(executor: RawQueryExecutor, entries: PreparedQuery, mod_id
 
     ``rows`` are those of :func:`modhub.catalogue.queries.note_states_statement`, ``entries`` reads what they measure.
     """
-    states = [(row[0], row[1]) for row in rows if row[0] is not None]
-    characters = sum(row[2] for row in rows if row[0] is not None)
+    measured = [row for row in rows if row[0] is not None]
+    states = [(row[0], row[1]) for row in measured]
 
     def parts() -> Iterator[bytes]:
         yield b'{"count":%d,"notes":[' % len(states)
-        read = 0
-        for row in executor.stream(entries, id=mod_id) if states else ():
-            if states[read : read + 1] != [(row[0], row[4])]:
+        done = 0
+        for portion in by_size(measured, _most_bytes):
+            read = executor.rows(entries, id=mod_id, newest=portion[0][0], oldest=portion[-1][0])
+            if [(row[0], row[4]) for row in read] != states[done : done + len(portion)]:
                 raise ContentChanged
-            yield b"," * (read > 0) + encode(note_of(row))
-            read += 1
-        if read < len(states):
-            raise ContentChanged
+            yield b"," * (done > 0) + b",".join([encode(note_of(row)) for row in read])
+            done += len(portion)
         yield b"]}"
 
     tag = hashlib.sha256(encode([_SHAPE, mod_id, states])).hexdigest()
-    size = characters * _CHARACTER_BYTES + len(states) * _ENTRY_BYTES
-    return ComposedBody(f'"{tag}"', size, parts, is_exact=False)
+    return ComposedBody(f'"{tag}"', sum(map(_most_bytes, measured)), parts, is_exact=False)
+
+
+def _most_bytes(row: Row) -> int:
+    characters: int = row[2]
+    return characters * _CHARACTER_BYTES + _ENTRY_BYTES

@@ -56,9 +56,9 @@ def chain_statement(
     return select(reach.c.guid, *columns(mod.c)).select_from(mods)
 
 
-def chains_statement(dialect: str) -> AnySelect:
+def chains_statement(dialect: str, columns: Callable[[Any], list[Any]] = _stored_columns) -> AnySelect:
     """The same of the mods ``guids``."""
-    return chain_statement(dialect, guid_is_listed(dialect))
+    return chain_statement(dialect, guid_is_listed(dialect), columns)
 
 
 def _looked_up(source: Any, target: Any, matches: Any, dialect: str, *, outer: bool = False) -> tuple[Any, Any]:

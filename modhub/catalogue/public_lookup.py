@@ -66,7 +66,7 @@ class PublicLookup:
         return self._mods.stored.measure(guids)
 
     def documents(self, stored: Iterable[StoredDocument]) -> Iterator[bytes]:
-        """Yield the documents in the order of ``stored``, in one statement."""
+        """Yield the documents in the order of ``stored``, a statement for each megabyte."""
         return self._mods.stored.documents(stored)
 
     def get_documents(self, guids: Collection[str]) -> dict[str, bytes]:

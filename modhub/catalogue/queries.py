@@ -39,7 +39,7 @@ def note_of(row: Row) -> NoteDocument:
 
 
 def note_states_statement() -> AnySelect:
-    """(id, time of the last edit, characters) of the entries that `notes_statement` selects, in its order."""
+    """(id, time of the last edit, characters) of a published mod's entries, newest first; NULLs if it has none."""
     characters = func.length(Note.text) + func.length(func.coalesce(Note.title, ""))
     joined = select(Note.id, Note.edited_at, characters).select_from(PublicMod)
     joined = joined.outerjoin(Note, Note.mod_id == PublicMod.id)
@@ -47,9 +47,10 @@ def note_states_statement() -> AnySelect:
 
 
 def notes_statement() -> AnySelect:
-    """The changelog of a published mod, newest first; one row of NULLs if it is empty."""
-    joined = select(*NOTE_COLUMNS).select_from(PublicMod).outerjoin(Note, Note.mod_id == PublicMod.id)
-    return joined.where(PublicMod.id == bindparam("id")).order_by(Note.id.desc())
+    """The changelog of a published mod from the entry ``newest`` to the entry ``oldest``, newest first."""
+    joined = select(*NOTE_COLUMNS).select_from(PublicMod).join(Note, Note.mod_id == PublicMod.id)
+    part = joined.where(PublicMod.id == bindparam("id"), Note.id.between(bindparam("oldest"), bindparam("newest")))
+    return part.order_by(Note.id.desc())
 
 
 _STORED = (StoredBlob.key, StoredBlob.size, StoredBlob.sha256)

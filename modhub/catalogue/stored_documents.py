@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from modhub.base.composed_body import ComposedBody, ContentChanged
+from modhub.base.composed_body import ComposedBody, ContentChanged, by_size
 from modhub.catalogue import document_queries
 from modhub.catalogue.chains import InstallChain, install_order
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
@@ -47,22 +47,15 @@ class DocumentReader:
         return InstallChain([stored[guid] for guid in order], missing)
 
     def documents(self, stored: Iterable[StoredDocument]) -> Iterator[bytes]:
-        """Yield the JSON of these mods in this order; one statement.
+        """Yield the JSON of these mods in this order; a statement for each portion of them.
 
         Raises `ContentChanged` where a mod is not in the state that it was measured in.
         """
-        expected = list(stored)
-        if not expected:
-            return
-        ids = encode([mod.id for mod in expected]).decode()
-        rows = self._executor.stream(self._documents, ids=ids)
-        for mod in expected:
-            row = next(rows, None)
-            if row is None or (row[0], row[1]) != (mod.id, mod.serial):
-                rows.close()
+        for portion in by_size(stored, lambda mod: mod.size):
+            rows = self._executor.rows(self._documents, ids=encode([mod.id for mod in portion]).decode())
+            if [tuple(row[:2]) for row in rows] != [(mod.id, mod.serial) for mod in portion]:
                 raise ContentChanged
-            yield bytes(row[2])
-        next(rows, None)  # the end: the connection is free
+            yield from (bytes(row[2]) for row in rows)
 
     def _rows_of(self, statement: PreparedQuery, guids: Collection[str]) -> list[Row]:
         return self._executor.rows(statement, guids=encode(list(guids)).decode())

@@ -1,6 +1,6 @@
 """Fast reads: statements compiled once, run on driver connections without a session."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from queue import Empty, SimpleQueue
@@ -36,10 +36,6 @@ class PreparedQuery:
         return str(compiled), {name: value for name, value in compiled.params.items() if value is not None}
 
 
-class _ConnectionLost(Exception):
-    """An idle connection had been closed; try another one."""
-
-
 class RawQueryExecutor:
     """Runs statements on driver connections in autocommit, from a pool of its own.
 
@@ -56,7 +52,7 @@ class RawQueryExecutor:
         # a kept read as much as its statement.
         self._slots: SimpleQueue[None] = SimpleQueue()
         for _ in range(max_connections):
-            self._free_slot()
+            self._slots.put(None)
         self.dialect = engine.dialect.name
         # psycopg: as bytes, half the time of text for long documents.
         self._options: dict[str, Any] = {"binary": True} if self.dialect == "postgresql" else {}
@@ -74,119 +70,56 @@ class RawQueryExecutor:
         return PreparedQuery(select, self.dialect)
 
     def rows(self, statement: PreparedQuery, **parameters: Any) -> list[Row]:
-        """All rows. PoolTimeout if no connection is free for too long."""
-        sql, bound_values = statement.compiled
-        return self._run(sql, {**bound_values, **parameters})
+        """All rows. PoolTimeout if no connection is free for too long.
 
-    def stream(self, statement: PreparedQuery, **parameters: Any) -> Generator[Row]:
-        """The rows one by one, so that many long ones are never in memory together.
-
-        The connection is in use until the last row: never wait for a client in between.
+        An idle connection that has been lost (the database was restarted) is replaced by a new one, once.
         """
         sql, bound_values = statement.compiled
-        self._take_slot()
-        emptied = self._emptied
-        try:
-            connection, first, rows = self._begin_stream(sql, {**bound_values, **parameters})
-            try:
-                if first is not None:
-                    yield first
-                    yield from rows
-            except BaseException:
-                connection.close()
-                raise
-            self._give_back(connection, emptied)
-        finally:
-            self._free_slot()
-
-    def _begin_stream(self, sql: str, parameters: dict[str, Any]) -> tuple[Any, Row | None, Iterator[Row]]:
-        """(the connection, the first row, the others); idle connections that were closed are skipped."""
-        while True:
-            connection, reused = self._checkout()
-            try:
-                self._notify(sql, parameters)
-                cursor = connection.cursor()
-                if self.dialect == "postgresql":
-                    rows = cursor.stream(sql, parameters, binary=True)
-                else:
-                    rows = cursor.execute(sql, parameters)
-                first = next(rows, None)
-                return connection, first, rows
-            except BaseException as error:
-                if not (self._close_lost(connection, error) and reused):
-                    raise
-
-    def _fetch(self, connection: Any, sql: str, parameters: dict[str, Any]) -> list[Row]:
-        rows: list[Row] = connection.execute(sql, parameters, **self._options).fetchall()
-        return rows
-
-    def _run(self, sql: str, parameters: dict[str, Any]) -> list[Row]:
-        """Idle connections that were closed in the meantime (the database was restarted) are skipped."""
-        self._take_slot()
-        try:
-            while True:
-                emptied = self._emptied
-                connection, reused = self._checkout()
-                try:
-                    return self._run_on(connection, sql, parameters, reused=reused, emptied=emptied)
-                except _ConnectionLost:
-                    continue
-        finally:
-            self._free_slot()
-
-    def _take_slot(self) -> None:
+        values = {**bound_values, **parameters}
         try:
             self._slots.get(timeout=self._pool_timeout)
         except Empty:
             raise PoolTimeout("all connections for reading are in use") from None
-
-    def _free_slot(self) -> None:
-        self._slots.put(None)
-
-    def _checkout(self) -> tuple[Any, bool]:
-        """(a connection, whether it was idle)."""
         try:
-            return self._idle.pop(), True
-        except IndexError:
-            return self._connect(), False
+            emptied = self._emptied
+            try:
+                connection, was_idle = self._idle.pop(), True
+            except IndexError:
+                connection, was_idle = self._connect(), False
+            rows = self._run(connection, sql, values, emptied=emptied, was_idle=was_idle)
+            if rows is None:
+                rows = self._run(self._connect(), sql, values, emptied=emptied)
+        finally:
+            self._slots.put(None)
+        return rows or []
 
-    def _give_back(self, connection: Any, emptied: int) -> None:
-        """Keep a connection, unless the pool was emptied since it was taken."""
+    def _run(
+        self, connection: Any, sql: str, values: dict[str, Any], *, emptied: int, was_idle: bool = False
+    ) -> list[Row] | None:
+        """The rows; None if the connection was lost while it was idle. It is kept unless the pool was emptied since."""
+        try:
+            # The engine's listeners see these statements like any other.
+            for listener in self.engine.dispatch.before_cursor_execute:
+                listener(None, None, sql, values, None, False)
+            rows: list[Row] = connection.execute(sql, values, **self._options).fetchall()
+        except BaseException as error:
+            # Before it is closed: psycopg's connections know best whether they are alive.
+            is_lost = was_idle and self.engine.dialect.is_disconnect(error, connection, None)  # type: ignore[arg-type]
+            connection.close()
+            if is_lost:
+                return None
+            raise
         if len(self._idle) < self._max_idle and emptied == self._emptied:
             self._idle.append(connection)
         else:
             connection.close()
-
-    def _notify(self, sql: str, parameters: dict[str, Any]) -> None:
-        """The engine's listeners see these statements like any other."""
-        for listener in self.engine.dispatch.before_cursor_execute:
-            listener(None, None, sql, parameters, None, False)
-
-    def _close_lost(self, connection: Any, error: BaseException) -> bool:
-        """Close a connection after an error; whether that says that it was lost."""
-        # Check before we close it ourselves: psycopg's connections know best whether they are alive.
-        is_disconnect = self.engine.dialect.is_disconnect(error, connection, None)  # type: ignore[arg-type]
-        connection.close()
-        return bool(is_disconnect)
+        return rows
 
     def _connect(self) -> Any:
         pooled = self.engine.raw_connection()
         connection = pooled.driver_connection
         pooled.detach()
         return connection
-
-    def _run_on(
-        self, connection: Any, sql: str, parameters: dict[str, Any], *, reused: bool, emptied: int
-    ) -> list[Row]:
-        try:
-            self._notify(sql, parameters)
-            rows = self._fetch(connection, sql, parameters)
-        except BaseException as error:
-            if self._close_lost(connection, error) and reused:
-                raise _ConnectionLost from error
-            raise
-        self._give_back(connection, emptied)
-        return rows
 
     def empty(self) -> None:
         """Close the idle connections now, and those in use after their statement."""

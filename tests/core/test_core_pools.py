@@ -4,10 +4,9 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from time import monotonic
-from typing import Any
 
 import pytest
-from sqlalchemy import literal, select, text
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -66,11 +65,11 @@ def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(
     monkeypatch.setattr("modhub.db.POOL_TIMEOUT_SECONDS", 1)
     site = start(fresh=True, **SMALL)
     queries = site.databases.raw_queries
-    queries._take_slot()
-    queries._take_slot()
+    queries._slots.get()
+    queries._slots.get()
     assert site.get("/api/modhub", status=503).json["error"] == "busy"
-    queries._free_slot()
-    queries._free_slot()
+    queries._slots.put(None)
+    queries._slots.put(None)
     site.get("/api/modhub", status=200)
     with site.databases.readonly_engine.connect(), site.databases.readonly_engine.connect():
         with pytest.raises(PoolTimeout) as refusal:
@@ -122,25 +121,10 @@ def test_a_write_that_is_refused_by_a_server_that_only_reads_empties_all_pools(s
     site.get("/api/modhub")
 
 
-def test_a_connection_for_reading_that_was_in_use_is_not_kept_either(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_for_reading_that_was_in_use_is_not_kept_either(site: Site) -> None:
     # C-RUN-44
     queries = site.databases.raw_queries
-    connection = queries._connect()
-
-    def empty_meanwhile(*_: Any) -> list[Any]:
-        queries.empty()
-        return []
-
-    monkeypatch.setattr(queries, "_fetch", empty_meanwhile)
-    queries._run_on(connection, "SELECT 1", {}, reused=True, emptied=queries._emptied)
-    monkeypatch.undo()
-    assert queries.idle_count == 0
-    read = queries.stream(queries.prepare(select(literal(1))))
-    next(read)
-    queries.empty()
-    list(read)
+    queries._run(queries._connect(), "SELECT 1", {}, emptied=queries._emptied - 1)
     assert queries.idle_count == 0
     site.get("/api/modhub")
     assert queries.idle_count == 1

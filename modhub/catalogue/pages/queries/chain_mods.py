@@ -6,10 +6,8 @@ from sqlalchemy import select
 
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.chains import install_order
-from modhub.catalogue.document_queries import chain_statement
-from modhub.catalogue.lookup_queries import guid_is_listed
+from modhub.catalogue.document_queries import chains_statement
 from modhub.catalogue.models import Asset, AssetKind, Mod
-from modhub.catalogue.queries import AnySelect
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument
 from modhub.db.raw_queries import RawQueryExecutor
@@ -40,16 +38,11 @@ class ChainPart(NamedTuple):
 
 
 def _columns(mod: Any) -> list[Any]:
-    """What `ChainMod` needs, and what the mod requires."""
+    """What the mod requires, and what `ChainMod` needs."""
     title, version = (select(column).where(Mod.id == mod.id).scalar_subquery() for column in (Mod.title, Mod.version))
     code = select(StoredBlob.size).join(Asset, Asset.blob_id == StoredBlob.id)
     code = code.where(Asset.mod_id == mod.id, Asset.kind == AssetKind.CODE.value)
     return [mod.requires, mod.id, title, version, code.scalar_subquery()]
-
-
-def required_statement(dialect: str) -> AnySelect:
-    """(guid, requires, id, title, version, size of the code) of the mods ``guids`` and of all that they require."""
-    return chain_statement(dialect, guid_is_listed(dialect), _columns)
 
 
 class ChainPartReader:
@@ -57,7 +50,7 @@ class ChainPartReader:
 
     def __init__(self, executor: RawQueryExecutor) -> None:
         self._executor = executor
-        self._required = executor.prepare(required_statement(executor.dialect))
+        self._required = executor.prepare(chains_statement(executor.dialect, _columns))
 
     def read(self, mod: ModDocument) -> ChainPart:
         """Return what to install for a mod, published or not; one statement, none if it requires nothing."""
