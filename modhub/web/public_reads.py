@@ -21,7 +21,6 @@ from modhub.base.service_registry import find_service
 from modhub.content.limits import MB
 from modhub.db.changes import ChangeReader
 from modhub.web.compression import accepts_gzip, compress, is_for_everybody
-from modhub.web.conditions import identity_etag, named_etag
 from modhub.web.error_views import render_error
 from modhub.web.headers import NONCE, HeaderRules, headers_of_304, make_header_rules
 from modhub.web.large_responses import LARGE, file_body, write_body
@@ -55,7 +54,7 @@ class KeptResponse(NamedTuple):
         """The response to another request."""
         request.resource_type = self.resource_type
         own = ("X-Request-Id", request.environ[REQUEST_ID])
-        named = etag_of_caller(request, self.etag)
+        named = request.known_etag(self.etag)
         if named is not None:
             return not_modified(named, [*self.headers_of_304, own])
         return large_as_file(request, Response(headerlist=[*self.headers, own], app_iter=[self.body]), rules)
@@ -126,11 +125,6 @@ def add_validator(request: Request, response: Response) -> None:
         response.headers["ETag"] = f'W/"{hashlib.sha256(body).hexdigest()}"'
 
 
-def etag_of_caller(request: Request, etag: str) -> str | None:
-    """The tag that the caller names if it has this response already (RFC 9110, 13.1.2), in either coding; else None."""
-    return named_etag(request.environ.get("HTTP_IF_NONE_MATCH"), identity_etag(etag))
-
-
 def not_modified(etag: str, headers: list[tuple[str, str]]) -> Response:
     """The 304 with these `headers_of_304`."""
     return Response(status=304, headerlist=[("ETag", etag), *headers], app_iter=())
@@ -179,7 +173,7 @@ def public_reads_tween_factory(handler: Callable[[Request], Any], registry: Any)
         if key is not None:
             keep(cache, key, request, response)
         etag = _etag_to_compare(request, response)
-        named = None if etag is None else etag_of_caller(request, etag)
+        named = None if etag is None else request.known_etag(etag)
         if named is not None:
             return not_modified(named, headers_of_304(response.headerlist))
         return large_as_file(request, response, rules)

@@ -21,6 +21,7 @@ from modhub.content.limits import JSON_BODY
 from modhub.db import Databases
 from modhub.db.unit_of_work import Actor, unit_of_work
 from modhub.web import cookies
+from modhub.web.conditions import identity_etag, named_etag
 from modhub.web.forms import MULTIPART, URLENCODED, media_type_of, parse_fields
 from modhub.web.payload import read_body
 
@@ -76,6 +77,10 @@ class Request(pyramid.request.Request):
     def resource_type(self) -> type:
         """The class of the resource at the address; ``NoneType`` if the request was rejected before it was found."""
         return type(getattr(self, "context", None))
+
+    def known_etag(self, etag: str) -> str | None:
+        """The tag that the caller names if it has this response (RFC 9110, 13.1.2), in either coding; else None."""
+        return named_etag(self.environ.get("HTTP_IF_NONE_MATCH"), identity_etag(etag))
 
     @property
     def is_from_this_machine(self) -> bool:

@@ -11,7 +11,7 @@ from pyramid.response import Response
 from modhub.base.composed_body import ComposedBody, ContentChanged
 from modhub.base.errors import busy
 from modhub.web.compression import accepts_gzip
-from modhub.web.conditions import compressed_etag, named_etag
+from modhub.web.conditions import compressed_etag
 from modhub.web.large_responses import LARGE, file_body, take_large_turn, write_body
 from modhub.web.request import Request
 
@@ -85,7 +85,7 @@ def _public_composed(request: Request, composed: ComposedBody) -> Response:
     compressed = accepts_gzip(request.environ.get("HTTP_ACCEPT_ENCODING", ""))
     headers = [("Content-Type", "application/json"), ("Vary", "Accept-Encoding"), *links]
     headers += [("Content-Encoding", "gzip"), ("ETag", compressed_etag(etag))] if compressed else [("ETag", etag)]
-    if request.method != "HEAD" and not named_etag(request.environ.get("HTTP_IF_NONE_MATCH"), etag):
+    if request.method != "HEAD" and not request.known_etag(etag):
         return _with_body(request, composed, headers, compressed=compressed)
     if composed.is_exact and not compressed:  # else its length is not known before it is made (RFC 9110, 9.3.2)
         headers += [("Content-Length", str(composed.size))]
