@@ -19,7 +19,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
+.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -78,9 +78,6 @@ test-tools: install
 	@cmp -s modhub_testing/pyproject.toml $(VENV)/installed-kit || { \
 		$(PIP) install --no-deps --no-build-isolation --editable ./modhub_testing && \
 		cp modhub_testing/pyproject.toml $(VENV)/installed-kit; }
-
-lint-tools: test-tools
-	$(call install-lock,lint)
 
 browser-tools: test-tools
 	$(call install-lock,browser)
@@ -185,7 +182,7 @@ release: install release-tools ## audit, then build the wheels of the commit, th
 audit: install release-tools ## look for known vulnerabilities and newer versions of all dependencies (needs the internet)
 	@$(BIN)/python tools/audit_dependencies.py
 
-test-deploy: lint-tools nginx promtool clamav swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
+test-deploy: test-tools nginx promtool clamav swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
 	@$(BIN)/pytest -n 2 --dist loadfile $(SECOND_TRY) tests/deploy $(PYTEST_ARGS)
 
 # Not part of CI: the same tests as in "make test", where the files are elsewhere.
@@ -270,7 +267,7 @@ completions: test-tools ## write the completions of modhub-get for bash and zsh
 clauses: venv ## write the texts of the clauses that the API's description has into its packages
 	@$(BIN)/python tools/write_clauses.py
 
-lint: lint-tools browser-tools ## run ruff and mypy, check names, that the mutants apply, and the budgets of weight
+lint: test-tools ## run ruff and mypy, check names, that the mutants apply, and the budgets of weight
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
@@ -326,5 +323,5 @@ lock: ## update requirements/*.txt (needs uv; UPGRADE=--upgrade for the newest v
 	@command -v $(UV) >/dev/null || { echo 'modhub: "make lock" needs uv; name one, as in "make lock UV=path/to/uv".' >&2; exit 1; }
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/run.in --extra postgres --extra s3 --output-file requirements/run.txt
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/test.in --extra postgres --extra s3 --extra test --output-file requirements/test.txt
-	@for name in lint browser swift release api; do \
+	@for name in browser swift release api; do \
 		$(UV) $(subst setup.py,,$(COMPILE)) $(UPGRADE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done

@@ -41,7 +41,7 @@ class Project:
         self.root, self.program, self.pip = root, root / "pip-audit", root / "pip"
         (root / "requirements").mkdir()
         self.allow("")
-        for name in ("lint", "run", "browser"):
+        for name in ("test", "run", "browser"):
             (root / "requirements" / f"{name}.txt").write_text("")
         self.index_has()
 
@@ -84,7 +84,7 @@ def test_each_lock_is_audited_as_it_is_and_that_of_what_runs_first(project: Proj
     project.answers(json.dumps({"dependencies": [CLEAN]}), 0)
     assert project.run() == 0
     asked = (project.root / "asked").read_text().splitlines()
-    assert [Path(words.split()[1]).name for words in asked] == ["run.txt", "browser.txt", "lint.txt"]
+    assert [Path(words.split()[1]).name for words in asked] == ["run.txt", "browser.txt", "test.txt"]
     assert {"--require-hashes", "--disable-pip", "json"} <= set(asked[0].split())
     assert "--ignore-vuln" not in asked[0]
     told = capfd.readouterr().out
