@@ -19,7 +19,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench bench-quick bench-million coverage lock venv test-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
+.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench coverage lock venv test-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -300,14 +300,8 @@ language: test-tools ## add a language: make language LANGUAGE=pl
 		$(BIN)/pybabel --quiet init --width 120 --input-file $(POT) --output-dir $$part/locale --locale $(LANGUAGE) || exit 1; \
 	done
 
-bench: test-tools ## measure everything beside its goal, in fifteen minutes (BENCH_ARGS='--json FILE')
+bench: test-tools ## measure everything beside its goal, in fifteen minutes (BENCH_ARGS=--quick: three minutes; --million: a million mods)
 	@$(BIN)/python -m bench $(BENCH_ARGS)
-
-bench-quick: test-tools ## the same with few mods and short rounds, in three minutes
-	@$(BIN)/python -m bench --quick $(BENCH_ARGS)
-
-bench-million: test-tools ## lists and searches of a million mods, on both databases
-	@$(BIN)/python -m bench.million $(BENCH_ARGS)
 
 # Not of all tests: tracing doubles their time, and the floor is to notice code that no quick test reaches.
 coverage: test-tools ## report lines and branches that the tests without processes miss, and fail below the floor

@@ -1,7 +1,7 @@
-"""``python -m bench [--quick] [--only PART ...] [--json FILE]``: modhub beside what it could be, with the goals.
+"""``python -m bench [--quick] [--million] [--only PART ...] [--json FILE]``: modhub beside what it could be.
 
 Parts: ``reads`` (both databases), ``files``, ``processes``, ``searches`` and ``pages`` (not with ``--quick``). All that
-is compared is measured in turns; figures are medians. `bench.million` measures a million mods.
+is compared is measured in turns; figures are medians. ``--million`` measures `bench.million` instead.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from bench import files, pages, processes, reads, searches, servers
+from bench import files, million, pages, processes, reads, searches, servers
 from bench.measuring import HEADINGS, Row, machine, on_all_cores, stay_on_the_clients_core, table
 from modhub_testing.postgres import postgres_server
 
@@ -47,6 +47,8 @@ def measure(folder: Path, parts: list[str], mods: int, rounds: int, seconds: flo
             rows += processes.starts(folder, urls["sqlite"], rounds)
     if "files" in parts:
         rows += files.files(folder, rounds)
+    if "million" in parts:
+        rows += million.measure(folder, mods)
     return rows
 
 
@@ -99,15 +101,21 @@ def show(rows: list[Row], facts: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer mods, short rounds, no searches and pages")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="fewer mods, short rounds, no searches and pages")
+    size.add_argument("--million", action="store_true", help="lists and searches of a million mods alone")
     parser.add_argument("--only", choices=PARTS, nargs="+")
     parser.add_argument("--mods", type=int)
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     mods, rounds, seconds = (3_000, 1, 0.5) if arguments.quick else (100_000, 5, 0.7)
-    mods, rounds = arguments.mods or mods, arguments.rounds or rounds
     parts = arguments.only or list(QUICK if arguments.quick else PARTS)
+    if arguments.million:
+        if arguments.only:
+            parser.error("--million measures no other part")
+        mods, parts = million.MODS, ["million"]
+    mods, rounds = arguments.mods or mods, arguments.rounds or rounds
     began, facts, page_rows = time.perf_counter(), machine() | {"mods": mods}, list[dict[str, Any]]()
     stay_on_the_clients_core()
     with tempfile.TemporaryDirectory(prefix="modhub-bench-") as name:

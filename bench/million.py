@@ -1,22 +1,18 @@
-"""``python -m bench.million [--mods N] [--json FILE]``: lists and searches of a million mods, nothing kept."""
+"""Lists and searches of a million mods, nothing kept (``python -m bench --million``)."""
 
-import argparse
-import json
-import sys
-import tempfile
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import text, update
 
 from bench import searches, servers
-from bench.measuring import HEADINGS, Row, machine, on_all_cores, stay_on_the_clients_core, table
+from bench.measuring import Row, on_all_cores
 from modhub.base.service_registry import find_service
 from modhub.catalogue.models import PublicCounter
 from modhub.db import Databases
 from modhub_testing.postgres import postgres_server
 
+MODS: Final = 1_000_000
 SEEDED: Final = 100_000
 SECONDS: Final = 5.0
 POSTGRES: Final = {"shared_buffers": "128MB"}
@@ -64,22 +60,3 @@ def measure(folder: Path, mods: int) -> list[Row]:
                 fill(folder, url, mods)
             rows += searches.searches(folder, database, url, SECONDS, mods)
     return rows
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="bench.million", description=__doc__)
-    parser.add_argument("--mods", type=int, default=1_000_000)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    facts: dict[str, Any] = machine() | {"mods": arguments.mods}
-    with tempfile.TemporaryDirectory(prefix="modhub-bench-") as name:
-        stay_on_the_clients_core()
-        rows = measure(Path(name), arguments.mods)
-    sys.stdout.write("\n".join(f"{key}: {value}" for key, value in facts.items()) + "\n\n")
-    sys.stdout.write(table(HEADINGS, [row.cells() for row in rows]))
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"facts": facts, "rows": [asdict(row) for row in rows]}, indent=1))
-
-
-if __name__ == "__main__":
-    main()
