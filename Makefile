@@ -19,7 +19,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-object-store test-waitress soak mutants judge-pages pictures completions clauses lint messages language bench coverage lock venv test-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
+.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-object-store soak mutants judge-pages pictures lint messages bench coverage lock venv test-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -251,22 +251,6 @@ judge-pages: browser-tools chromium judges ## judge the pages with Lighthouse, t
 pictures: browser-tools chromium ## make README's pictures of the pages again
 	@$(BIN)/python -W ignore tools/readme_pictures.py
 
-WAITRESS ?= https://github.com/Pylons/waitress/archive/refs/heads/main.zip
-
-# The server overrides much of waitress (docs/adr/015-fork-of-waitress.md): this shows early what its next release breaks.
-test-waitress: test-tools ## run the server's tests on waitress's main branch (or WAITRESS=folder or archive)
-	@rm -rf var/waitress
-	@$(PIP) install --no-deps --target var/waitress '$(WAITRESS)'
-	@PYTHONPATH=var/waitress $(BIN)/python -W ignore tools/waitress_fence.py || \
-		echo 'modhub: review these before an upgrade.'
-	@PYTHONPATH=var/waitress $(BIN)/pytest -n 2 --dist loadfile tests/core/test_server_*.py $(PYTEST_ARGS)
-
-completions: test-tools ## write the completions of modhub-get for bash and zsh
-	@$(BIN)/python tools/write_completions.py
-
-clauses: venv ## write the texts of the clauses that the API's description has into its packages
-	@$(BIN)/python tools/write_clauses.py
-
 lint: test-tools ## run ruff and mypy, check names, that the mutants apply, and the budgets of weight
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
@@ -280,24 +264,23 @@ PARTS ?= $(patsubst %/pyproject.toml,%,$(wildcard modhub*/pyproject.toml))
 POT = $(VENV)/messages.pot
 EXTRACT = $(BIN)/pybabel --quiet extract --no-default-keywords --keywords _ --mapping-file pyproject.toml --add-location file --sort-by-file \
 	--width 120 --project modhub --version 1 --output-file $(POT)
+ADD = $(BIN)/pybabel --quiet init --width 120 --input-file $(POT)
 UPDATE = $(BIN)/pybabel --quiet update --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date --width 120 --input-file $(POT)
 
-messages: test-tools ## update the translations from templates and code, and report missing ones
+# LANGUAGE counts on make's command line alone: gettext's variable of this name is in many environments.
+NEW_LANGUAGE := $(if $(filter command,$(firstword $(origin LANGUAGE))),$(LANGUAGE))
+
+messages: test-tools ## update the translations from templates and code, and report missing ones (LANGUAGE=pl adds a language)
 	@for part in $(PARTS); do \
-		$(EXTRACT) $$part && \
+		$(EXTRACT) $$part || exit 1; \
+		[ -z '$(NEW_LANGUAGE)' ] || [ -e $$part/locale/$(NEW_LANGUAGE)/LC_MESSAGES/messages.po ] || \
+			$(ADD) --output-dir $$part/locale --locale '$(NEW_LANGUAGE)' || exit 1; \
 		for po in $$part/locale/*/LC_MESSAGES/messages.po; do \
 			[ -e $$po ] || continue; \
 			language=$$(basename $${po%/LC_MESSAGES/messages.po}); \
 			$(UPDATE) --locale $$language --output-file $$po && \
 			$(BIN)/pybabel compile --statistics --locale $$language --input-file $$po --output-file /dev/null || exit 1; \
 		done; \
-	done
-
-language: test-tools ## add a language: make language LANGUAGE=pl
-	@[ -n '$(LANGUAGE)' ] || { echo 'modhub: name the language, as in "make language LANGUAGE=pl".' >&2; exit 1; }
-	@for part in $(PARTS); do \
-		$(EXTRACT) $$part && \
-		$(BIN)/pybabel --quiet init --width 120 --input-file $(POT) --output-dir $$part/locale --locale $(LANGUAGE) || exit 1; \
 	done
 
 bench: test-tools ## measure everything beside its goal, in fifteen minutes (BENCH_ARGS=--quick: three minutes; --million: a million mods)

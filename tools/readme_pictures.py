@@ -42,7 +42,7 @@ def main() -> None:
     """Write ``browse.png`` and ``mod.png``."""
     chromium = shutil.which("chromium")
     if chromium is None:
-        sys.exit("chromium is not installed: `make chromium` installs it when you are root")
+        sys.exit("chromium is not installed: `make pictures` installs it when you are root")
     with tempfile.TemporaryDirectory() as name:
         service = serve_samples(Path(name))
         try:

@@ -1,4 +1,4 @@
-"""Writes ``clauses.json`` into each package, with the texts of the clauses that its operations name; ``make clauses``.
+"""Writes ``clauses.json`` into each package, with the texts of the clauses that its operations name.
 
 docs/contract.md is the one source. No wheel has it, so each package takes along what its description needs. The files
 are committed, and a test checks that they are those of the present contract.

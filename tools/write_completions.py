@@ -1,4 +1,4 @@
-"""Writes the completions of ``modhub-get`` for bash and zsh; part of ``make completions``.
+"""Writes the completions of ``modhub-get`` for bash and zsh.
 
 They are committed, so that neither an installation nor a start of the program needs shtab. A test checks that they are
 those of the present command line.

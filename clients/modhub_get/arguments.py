@@ -10,7 +10,7 @@ from modhub_get.output import write_now
 from modhub_get.references import REFERENCE_KINDS
 
 COMPLETIONS = {"bash": "modhub-get.bash", "zsh": "_modhub-get"}
-"""The files with completions, by shell; `make completions` writes them."""
+"""The files with completions, by shell; `tools/write_completions.py` writes them."""
 MAX_BYTES = 1 << 30
 DEFAULTS = {"url": None, "json": False, "quiet": False, "timeout": 30.0}
 

@@ -1,6 +1,6 @@
 """The text of the clauses that operations name: each package has those of its own in ``clauses.json``.
 
-``make clauses`` writes the files from docs/contract.md, which no wheel has.
+``tools/write_clauses.py`` writes the files from docs/contract.md, which no wheel has.
 """
 
 from importlib.resources import files

@@ -19,7 +19,7 @@ tool: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "write_completions.py
 @pytest.mark.parametrize("shell", COMPLETIONS)
 def test_they_are_current(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = (FOLDER / COMPLETIONS[shell]).read_text("utf-8")
-    assert text == tool["render_completions"]()[COMPLETIONS[shell]], "run `make completions`"
+    assert text == tool["render_completions"]()[COMPLETIONS[shell]], "run tools/write_completions.py"
     assert main(["completions", shell]) == 0
     assert capsys.readouterr().out == text
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted(COMPLETIONS.values())

@@ -81,7 +81,7 @@ def test_the_packages_have_the_texts_of_the_clauses_that_their_calls_name() -> N
         for package in packages
         if tool["render_clauses"](package) != (package / "clauses.json").read_text("utf-8")
     ]
-    assert old == [], "make clauses"
+    assert old == [], "run tools/write_clauses.py"
     unpacked = [
         package.name
         for package in packages

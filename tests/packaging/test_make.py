@@ -151,3 +151,10 @@ def test_a_bare_debian_without_root_is_refused_in_one_sentence(checkout: Path) -
     ended = make(checkout, "debian", path=f"{programs}:{os.environ['PATH']}")
     assert ended.returncode != 0
     assert '"make test-debian" needs root' in ended.stderr
+
+
+def test_a_language_is_added_by_the_command_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    # gettext reads a variable of this name, as a desktop sets it.
+    monkeypatch.setenv("LANGUAGE", "en_GB:en")
+    assert "en_GB" not in make(ROOT, "-n", "messages").stdout
+    assert "--locale 'pl'" in make(ROOT, "-n", "messages", "LANGUAGE=pl").stdout
