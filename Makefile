@@ -9,6 +9,7 @@ PYTEST_ARGS ?=
 QUICK := --databases sqlite -m 'not process and not slow'
 # Percent of lines and branches that the tests reach, at least. Those marked long are bounded in processor time, which tracing multiplies.
 MEASURED := --databases sqlite -m 'not process and not long'
+REST := --databases rest
 COVERAGE_FLOOR := 83
 
 VENV := .venv
@@ -19,7 +20,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-object-store soak mutants judge-pages pictures lint messages bench coverage lock venv test-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
+.PHONY: help install run test test-all test-quick test-api test-browser test-deploy test-debian test-machines mutants judge-pages pictures lint messages bench lock venv test-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -83,7 +84,7 @@ browser-tools: test-tools
 	$(call install-lock,browser)
 
 # Keep compiled bytecode, whatever the environment says: tests start some programs many times.
-test test-all test-rest test-quick test-api test-browser test-deploy test-debian test-machines test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
+test test-all test-quick test-api test-browser test-deploy test-debian test-machines: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
 # In CI a test that fails is tried a second time, at most three of a run, and both outcomes are printed (ADR 051).
@@ -93,12 +94,6 @@ PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(SECOND_TRY)
 test: test-tools ## run the tests on SQLite, and those marked postgres on PostgreSQL too; those marked long are left to CI
 	@echo 'modhub: not run here: what takes long ("make test-all" has it), the tests in a browser ("make test-browser"), behind nginx ("make test-deploy") and on a bare Debian ("make test-debian").'
 	@$(BIN)/python $(PYTEST) -m 'not long' $(PYTEST_ARGS)
-
-test-all: test-tools ## the same, all of them on both databases
-	@$(BIN)/python $(PYTEST) --databases all $(PYTEST_ARGS)
-
-test-rest: test-tools ## run the tests that "make coverage" leaves out
-	@$(BIN)/python $(PYTEST) --databases rest $(PYTEST_ARGS)
 
 test-quick: test-tools ## run the fast tests: only SQLite, no processes, nothing slow
 	@$(BIN)/python $(PYTEST) $(QUICK) $(PYTEST_ARGS)
@@ -185,13 +180,6 @@ audit: install release-tools ## look for known vulnerabilities and newer version
 test-deploy: test-tools nginx promtool clamav swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
 	@$(BIN)/pytest -n 2 --dist loadfile $(SECOND_TRY) tests/deploy $(PYTEST_ARGS)
 
-# Not part of CI: the same tests as in "make test", where the files are elsewhere.
-test-object-store: test-tools ## run the functional tests on PostgreSQL and an object store, with one process and with two
-	@for processes in 1 2; do \
-		MODHUB_TEST_OBJECT_STORE=1 MODHUB_TEST_PROCESSES=$$processes \
-			$(BIN)/pytest -n 2 --dist loadfile --databases postgresql tests/functional $(PYTEST_ARGS) || exit 1; \
-	done
-
 pgbouncer:
 	@PATH="$$PATH:/usr/sbin"; command -v pgbouncer >/dev/null && command -v faketime >/dev/null || \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -202,8 +190,19 @@ pgbouncer:
 			exit 1; \
 		fi
 
-test-machines: test-tools pgbouncer ## test that a pooler before PostgreSQL is refused, and two machines (installs Debian's pgbouncer and faketime when root)
+# LONG=1, which is not part of CI: the tests of tests/functional again, where the files are elsewhere, with one process and with two; then
+# those that take minutes each, and races repeated at length.
+test-machines: test-tools pgbouncer $(if $(LONG),nginx) ## test that a pooler before PostgreSQL is refused, and two machines (LONG=1: also an object store, and the tests that take long)
 	@$(BIN)/pytest -n 2 --dist load $(SECOND_TRY) tests/machines $(PYTEST_ARGS)
+ifneq ($(LONG),)
+	@for processes in 1 2; do \
+		MODHUB_TEST_OBJECT_STORE=1 MODHUB_TEST_PROCESSES=$$processes \
+			$(BIN)/pytest -n 2 --dist loadfile --databases postgresql tests/functional $(PYTEST_ARGS) || exit 1; \
+	done
+	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/soak $(PYTEST_ARGS)
+	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py tests/functional/test_reads_after_commits.py \
+		tests/functional/test_downloads_service.py $(PYTEST_ARGS)
+endif
 
 debian:
 	@[ "$$(id -u)" = 0 ] || { \
@@ -219,11 +218,6 @@ debian:
 
 test-debian: test-tools debian ## follow docs/operations.md on a bare Debian with systemd, as root: the shipped units, nginx, a backup, an upgrade; build and start the image
 	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/debian $(PYTEST_ARGS)
-
-# Not part of CI: each test takes minutes.
-soak: test-tools nginx ## run the long tests: 50 rolling restarts, 50 backups under load, 200 rounds of the change feed, 10,000 downloads
-	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/soak $(PYTEST_ARGS)
-	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py tests/functional/test_reads_after_commits.py tests/functional/test_downloads_service.py $(PYTEST_ARGS)
 
 # Not part of CI: it takes minutes, and lint knows of mutants that no longer apply.
 mutants: test-tools ## try the broken variants of tests/mutants, each of which a test must notice (MUTANTS='NAME ...'; VERIFY=1: modhub-verify)
@@ -286,12 +280,14 @@ messages: test-tools ## update the translations from templates and code, and rep
 bench: test-tools ## measure everything beside its goal, in fifteen minutes (BENCH_ARGS=--quick: three minutes; --million: a million mods)
 	@$(BIN)/python -m bench $(BENCH_ARGS)
 
-# Not of all tests: tracing doubles their time, and the floor is to notice code that no quick test reaches.
-coverage: test-tools ## report lines and branches that the tests without processes miss, and fail below the floor
+# Two parts, together every test on both databases. Coverage is of the first alone, the tests without processes: tracing doubles their
+# time, and the floor is to notice code that no quick test reaches.
+test-all: test-tools ## run all tests on both databases, and fail below the floor of coverage
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run $(PYTEST) $(MEASURED) $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report --fail-under=$(COVERAGE_FLOOR)
+	@$(BIN)/python $(PYTEST) $(REST) $(PYTEST_ARGS)
 
 COMPILE := pip compile --quiet --universal --python-version 3.11.2 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' setup.py

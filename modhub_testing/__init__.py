@@ -90,7 +90,7 @@ def choose_databases(metafunc: pytest.Metafunc, fixture: str, scope: Literal["fu
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out with ``--databases sqlite`` what needs PostgreSQL, with ``rest`` what ``make coverage`` has run."""
+    """Leave out with ``--databases sqlite`` what needs PostgreSQL, with ``rest`` what ``test-all`` has measured."""
     option = config.getoption("databases")
     if option == "sqlite":
         unwanted = [item for item in items if needs_postgres(item)]

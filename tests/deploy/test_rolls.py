@@ -1,4 +1,4 @@
-"""A few rolling restarts behind the shipped nginx; ``make soak`` does fifty, across a migration."""
+"""A few rolling restarts behind the shipped nginx; ``make test-machines LONG=1`` does fifty, across a migration."""
 
 import signal
 from collections.abc import Callable

@@ -13,7 +13,7 @@ from modhub_testing.databases import TemplateDatabases
 from modhub_testing.object_store import BUCKET, ObjectStore, SeaweedFS
 from modhub_testing.service import Installation
 
-# `make test-object-store`: the same tests with files in an object store, by one process and by two.
+# `make test-machines LONG=1`: the same tests with files in an object store, by one process and by two.
 WITH_OBJECT_STORE = bool(os.environ.get("MODHUB_TEST_OBJECT_STORE"))
 PROCESSES = int(os.environ.get("MODHUB_TEST_PROCESSES", "2"))
 # These are about a folder of files, or have an object store of their own.

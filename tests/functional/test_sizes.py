@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 log = logging.getLogger(__name__)
 MB = 1024 * 1024
 LIMIT = 64 * MB
-# An upload to an object store holds a few pieces of 5 MB besides (`make test-object-store`).
+# An upload to an object store holds a few pieces of 5 MB besides (`make test-machines LONG=1`).
 MEMORY_CEILING = (512 if "MODHUB_TEST_OBJECT_STORE" in os.environ else 300) * MB
 
 

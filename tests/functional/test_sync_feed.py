@@ -1,6 +1,6 @@
 """Eight writers and four readers of the change feed over two processes: each reader ends with the list itself.
 
-``MODHUB_LONG_RACES=1`` makes 200 rounds (``make soak``).
+``MODHUB_LONG_RACES=1`` makes 200 rounds (``make test-machines LONG=1``).
 """
 
 import os

@@ -1,4 +1,4 @@
-"""50 backups of a service that is being written to and swept, each restored and verified (``make soak``)."""
+"""50 backups of a service that is being written to and swept, each restored and verified."""
 
 import hashlib
 import os

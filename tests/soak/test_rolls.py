@@ -1,4 +1,4 @@
-"""Fifty rolling restarts of two processes behind the shipped nginx, across a migration (``make soak``)."""
+"""Fifty rolling restarts of two processes behind the shipped nginx, across a migration."""
 
 import itertools
 import logging
