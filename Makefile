@@ -20,11 +20,9 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-quick test-api test-browser test-deploy test-debian test-machines mutants judge-pages pictures lint messages bench lock venv test-tools browser-tools chromium nginx promtool pgbouncer clamav debian swift
-
-help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
-		printf '%-20s %s\n' "$$target" "$$text"; done
+.PHONY: help install run test test-quick lint messages lock test-all test-api test-browser test-deploy test-debian test-machines \
+	mutants bench judge-pages pictures audit release venv test-tools browser-tools api-tools release-tools chromium nginx promtool \
+	pgbouncer clamav debian swift judges
 
 # The stamp is a copy of the installed lock file, compared by content: unchanged files cost nothing, clocks do not matter.
 define install-lock
@@ -43,6 +41,27 @@ define install-apart
 		cp requirements/$(1).txt $(VENV)/$(1)/installed.txt; }
 endef
 
+# Modules for Node.js, outside .venv, which pip looks after.
+define install-modules
+	@cmp -s $(1)/package-lock.json $(2)/installed.json || { \
+		echo 'modhub: installing $(1)/package-lock.json into $(2)' && mkdir -p $(2) && \
+		cp $(1)/package.json $(1)/package-lock.json $(2) && \
+		(cd $(2) && PUPPETEER_SKIP_DOWNLOAD=1 npm ci --silent --no-fund --no-audit) && \
+		cp $(1)/package-lock.json $(2)/installed.json; }
+endef
+
+# $(1): programs; $(2): the Debian packages that have them, installed when root; $(3): what needs them.
+define install-packages
+	@PATH="$$PATH:/usr/sbin"; (for program in $(1); do command -v $$program >/dev/null || exit 1; done) || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo 'modhub: installing the Debian packages $(2)'; \
+			$(APT) update >/dev/null && $(APT) install $(2) >/dev/null; \
+		else \
+			echo 'modhub: $(3) needs programs of the Debian packages $(2): install them first.' >&2; \
+			exit 1; \
+		fi
+endef
+
 # Rebuilt if the folder was moved (scripts contain its path) or its Python is missing.
 venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -59,6 +78,11 @@ venv:
 			fi; } && \
 		echo 'modhub: making $(VENV)' && \
 		$(PYTHON) -m venv --clear $(VENV); }
+
+##@ to use
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s:\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 install: venv ## install everything into .venv
 	$(call install-lock,run)
@@ -83,8 +107,10 @@ test-tools: install
 browser-tools: test-tools
 	$(call install-lock,browser)
 
+##@ to change
+
 # Keep compiled bytecode, whatever the environment says: tests start some programs many times.
-test test-all test-quick test-api test-browser test-deploy test-debian test-machines: export PYTHONDONTWRITEBYTECODE =
+test test-quick test-all test-api test-browser test-deploy test-debian test-machines: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
 # In CI a test that fails is tried a second time, at most three of a run, and both outcomes are printed (ADR 051).
@@ -97,153 +123,6 @@ test: test-tools ## run the tests on SQLite, and those marked postgres on Postgr
 
 test-quick: test-tools ## run the fast tests: only SQLite, no processes, nothing slow
 	@$(BIN)/python $(PYTEST) $(QUICK) $(PYTEST_ARGS)
-
-# schemathesis is a plugin of pytest: beside the suite it would be loaded by every run.
-schemathesis: venv
-	$(call install-apart,api)
-
-node:
-	@command -v npm >/dev/null || { \
-		echo 'modhub: the generated client in TypeScript needs Node.js 20 or newer with npm: install them first.' >&2; exit 1; }
-
-openapi-typescript: node
-	$(call install-modules,tests/api/typescript,var/typescript)
-
-test-api: test-tools schemathesis openapi-typescript ## drive the API by its description (schemathesis), and by clients made of it in Python and TypeScript (needs Node.js 20)
-	@$(BIN)/pytest -n 2 --dist loadgroup --databases all --timeout=900 $(SECOND_TRY) tests/api $(PYTEST_ARGS)
-
-chromium:
-	@command -v chromium >/dev/null || \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo 'modhub: installing the Debian packages chromium and libatomic1'; \
-			$(APT) update >/dev/null && $(APT) install chromium libatomic1 >/dev/null; \
-		else \
-			echo 'modhub: the browser tests need chromium: install the packages chromium and libatomic1 first.' >&2; \
-			exit 1; \
-		fi
-
-test-browser: browser-tools chromium ## run the tests in a real browser (installs Debian's chromium when root)
-	@$(BIN)/pytest -n 2 --dist loadfile $(SECOND_TRY) tests/browser $(PYTEST_ARGS)
-
-nginx:
-	@PATH="$$PATH:/usr/sbin"; command -v nginx >/dev/null && command -v curl >/dev/null && command -v openssl >/dev/null && \
-		command -v systemd-analyze >/dev/null || \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo 'modhub: installing the Debian packages nginx-light, curl, openssl and systemd'; \
-			$(APT) update >/dev/null && $(APT) install nginx-light curl openssl systemd >/dev/null; \
-		else \
-			echo 'modhub: the tests of deploy/ need the Debian packages nginx-light, curl, openssl and systemd: install them first.' >&2; \
-			exit 1; \
-		fi
-
-# Only unpacked, because installing Debian's prometheus would start it.
-promtool:
-	@command -v promtool >/dev/null || test -x var/prometheus/usr/bin/promtool || \
-		if command -v apt-get >/dev/null && mkdir -p var/prometheus && cd var/prometheus && \
-			{ apt-get --quiet --quiet download prometheus || { $(APT) update >/dev/null && apt-get --quiet --quiet download prometheus; }; }; then \
-			echo "modhub: unpacking promtool of the Debian package prometheus into var/prometheus"; \
-			dpkg-deb --extract prometheus_*.deb . && rm prometheus_*.deb; \
-		else \
-			echo 'modhub: the tests of deploy/ need promtool of the Debian package prometheus: install it first.' >&2; \
-			exit 1; \
-		fi
-
-# Only unpacked, because installing it would start it, and freshclam with it: the tests have a signature of their own.
-clamav:
-	@PATH="$$PATH:/usr/sbin"; command -v clamd >/dev/null || test -x var/clamav/usr/sbin/clamd || \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && mkdir -p var/clamav && cd var/clamav && $(APT) update >/dev/null && \
-			$(APT) install $$(apt-cache depends clamav-daemon | sed -n 's/^ *Depends: \(libclamav[^ ]*\)$$/\1/p') >/dev/null && \
-			apt-get --quiet --quiet download clamav-daemon; then \
-			echo "modhub: unpacking clamd of the Debian package clamav-daemon into var/clamav"; \
-			dpkg-deb --extract clamav-daemon_*.deb . && rm clamav-daemon_*.deb; \
-		else \
-			echo 'modhub: the tests of deploy/ need clamd of the Debian package clamav-daemon: install it first.' >&2; \
-			exit 1; \
-		fi
-
-# OpenStack Swift, a second object store.
-swift: venv
-	$(call install-apart,swift)
-
-.PHONY: release release-tools audit
-release-tools: venv
-	$(call install-apart,release)
-
-# Where the internet cannot be reached (2), the audit says so.
-release: install release-tools ## audit, then build the wheels of the commit, their digests and an SBOM into dist/ (publishes nothing)
-	@$(BIN)/python tools/audit_dependencies.py || test $$? = 2
-	@$(BIN)/python tools/build_release.py
-
-audit: install release-tools ## look for known vulnerabilities and newer versions of all dependencies (needs the internet)
-	@$(BIN)/python tools/audit_dependencies.py
-
-test-deploy: test-tools nginx promtool clamav swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
-	@$(BIN)/pytest -n 2 --dist loadfile $(SECOND_TRY) tests/deploy $(PYTEST_ARGS)
-
-pgbouncer:
-	@PATH="$$PATH:/usr/sbin"; command -v pgbouncer >/dev/null && command -v faketime >/dev/null || \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo 'modhub: installing the Debian packages pgbouncer and faketime'; \
-			$(APT) update >/dev/null && $(APT) install pgbouncer faketime >/dev/null; \
-		else \
-			echo 'modhub: the tests of machines need the Debian packages pgbouncer and faketime: install them first.' >&2; \
-			exit 1; \
-		fi
-
-# LONG=1, which is not part of CI: the tests of tests/functional again, where the files are elsewhere, with one process and with two; then
-# those that take minutes each, and races repeated at length.
-test-machines: test-tools pgbouncer $(if $(LONG),nginx) ## test that a pooler before PostgreSQL is refused, and two machines (LONG=1: also an object store, and the tests that take long)
-	@$(BIN)/pytest -n 2 --dist load $(SECOND_TRY) tests/machines $(PYTEST_ARGS)
-ifneq ($(LONG),)
-	@for processes in 1 2; do \
-		MODHUB_TEST_OBJECT_STORE=1 MODHUB_TEST_PROCESSES=$$processes \
-			$(BIN)/pytest -n 2 --dist loadfile --databases postgresql tests/functional $(PYTEST_ARGS) || exit 1; \
-	done
-	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/soak $(PYTEST_ARGS)
-	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py tests/functional/test_reads_after_commits.py \
-		tests/functional/test_downloads_service.py $(PYTEST_ARGS)
-endif
-
-debian:
-	@[ "$$(id -u)" = 0 ] || { \
-		echo 'modhub: "make test-debian" needs root: debootstrap and systemd-nspawn make a machine and start it.' >&2; exit 1; }
-	@PATH="$$PATH:/usr/sbin"; command -v debootstrap >/dev/null && command -v systemd-nspawn >/dev/null && command -v buildah >/dev/null || \
-		if command -v apt-get >/dev/null; then \
-			echo 'modhub: installing the Debian packages debootstrap, systemd-container and buildah'; \
-			$(APT) update >/dev/null && $(APT) install debootstrap systemd-container buildah >/dev/null; \
-		else \
-			echo 'modhub: "make test-debian" needs debootstrap, systemd-nspawn (Debian: systemd-container) and buildah: install them first.' >&2; \
-			exit 1; \
-		fi
-
-test-debian: test-tools debian ## follow docs/operations.md on a bare Debian with systemd, as root: the shipped units, nginx, a backup, an upgrade; build and start the image
-	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/debian $(PYTEST_ARGS)
-
-# Not part of CI: it takes minutes, and lint knows of mutants that no longer apply.
-mutants: test-tools ## try the broken variants of tests/mutants, each of which a test must notice (MUTANTS='NAME ...'; VERIFY=1: modhub-verify)
-	@$(BIN)/python -W ignore tools/mutants.py $(if $(VERIFY),--verify) $(MUTANTS)
-
-# Modules for Node.js, outside .venv, which pip looks after.
-define install-modules
-	@cmp -s $(1)/package-lock.json $(2)/installed.json || { \
-		echo 'modhub: installing $(1)/package-lock.json into $(2)' && mkdir -p $(2) && \
-		cp $(1)/package.json $(1)/package-lock.json $(2) && \
-		(cd $(2) && PUPPETEER_SKIP_DOWNLOAD=1 npm ci --silent --no-fund --no-audit) && \
-		cp $(1)/package-lock.json $(2)/installed.json; }
-endef
-
-# Debian 12's Node.js is too old for Pa11y.
-judges:
-	@command -v npm >/dev/null && command -v java >/dev/null || { \
-		echo 'modhub: "make judge-pages" needs Node.js 20 or newer with npm, and Java 11 or newer: install them first.' >&2; exit 1; }
-	$(call install-modules,tools/judge_pages,var/judges)
-
-# Not part of CI: the scores depend on the machine.
-judge-pages: browser-tools chromium judges ## judge the pages with Lighthouse, the Nu HTML checker, Pa11y and axe, and weigh them
-	@$(BIN)/python -W ignore tools/judge_pages --modules var/judges/node_modules --json var/judges/figures.json $(JUDGE_ARGS)
-
-pictures: browser-tools chromium ## make README's pictures of the pages again
-	@$(BIN)/python -W ignore tools/readme_pictures.py
 
 lint: test-tools ## run ruff and mypy, check names, that the mutants apply, and the budgets of weight
 	@$(BIN)/ruff check
@@ -277,8 +156,17 @@ messages: test-tools ## update the translations from templates and code, and rep
 		done; \
 	done
 
-bench: test-tools ## measure everything beside its goal, in fifteen minutes (BENCH_ARGS=--quick: three minutes; --million: a million mods)
-	@$(BIN)/python -m bench $(BENCH_ARGS)
+COMPILE := pip compile --quiet --universal --python-version 3.11.2 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' setup.py
+
+lock: ## update requirements/*.txt (needs uv; UPGRADE=--upgrade for the newest versions)
+	@command -v $(UV) >/dev/null || { echo 'modhub: "make lock" needs uv; name one, as in "make lock UV=path/to/uv".' >&2; exit 1; }
+	@$(UV) $(COMPILE) $(UPGRADE) requirements/run.in --extra postgres --extra s3 --output-file requirements/run.txt
+	@$(UV) $(COMPILE) $(UPGRADE) requirements/test.in --extra postgres --extra s3 --extra test --output-file requirements/test.txt
+	@for name in browser swift release api; do \
+		$(UV) $(subst setup.py,,$(COMPILE)) $(UPGRADE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
+
+##@ before a release
 
 # Two parts, together every test on both databases. Coverage is of the first alone, the tests without processes: tracing doubles their
 # time, and the floor is to notice code that no quick test reaches.
@@ -289,12 +177,109 @@ test-all: test-tools ## run all tests on both databases, and fail below the floo
 	@$(BIN)/coverage report --fail-under=$(COVERAGE_FLOOR)
 	@$(BIN)/python $(PYTEST) $(REST) $(PYTEST_ARGS)
 
-COMPILE := pip compile --quiet --universal --python-version 3.11.2 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' setup.py
+# schemathesis is a plugin of pytest: beside the suite it would be loaded by every run.
+api-tools: venv
+	@command -v npm >/dev/null || { \
+		echo 'modhub: the generated client in TypeScript needs Node.js 20 or newer with npm: install them first.' >&2; exit 1; }
+	$(call install-apart,api)
+	$(call install-modules,tests/api/typescript,var/typescript)
 
-lock: ## update requirements/*.txt (needs uv; UPGRADE=--upgrade for the newest versions)
-	@command -v $(UV) >/dev/null || { echo 'modhub: "make lock" needs uv; name one, as in "make lock UV=path/to/uv".' >&2; exit 1; }
-	@$(UV) $(COMPILE) $(UPGRADE) requirements/run.in --extra postgres --extra s3 --output-file requirements/run.txt
-	@$(UV) $(COMPILE) $(UPGRADE) requirements/test.in --extra postgres --extra s3 --extra test --output-file requirements/test.txt
-	@for name in browser swift release api; do \
-		$(UV) $(subst setup.py,,$(COMPILE)) $(UPGRADE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
+test-api: test-tools api-tools ## drive the API by its description (schemathesis), and by clients made of it in Python and TypeScript (needs Node.js 20)
+	@$(BIN)/pytest -n 2 --dist loadgroup --databases all --timeout=900 $(SECOND_TRY) tests/api $(PYTEST_ARGS)
+
+chromium:
+	$(call install-packages,chromium,chromium libatomic1,what drives a browser)
+
+test-browser: browser-tools chromium ## run the tests in a real browser (installs Debian's chromium when root)
+	@$(BIN)/pytest -n 2 --dist loadfile $(SECOND_TRY) tests/browser $(PYTEST_ARGS)
+
+nginx:
+	$(call install-packages,nginx curl openssl systemd-analyze,nginx-light curl openssl systemd,what tests deploy/)
+
+# Only unpacked, because installing Debian's prometheus would start it.
+promtool:
+	@command -v promtool >/dev/null || test -x var/prometheus/usr/bin/promtool || \
+		if command -v apt-get >/dev/null && mkdir -p var/prometheus && cd var/prometheus && \
+			{ apt-get --quiet --quiet download prometheus || { $(APT) update >/dev/null && apt-get --quiet --quiet download prometheus; }; }; then \
+			echo "modhub: unpacking promtool of the Debian package prometheus into var/prometheus"; \
+			dpkg-deb --extract prometheus_*.deb . && rm prometheus_*.deb; \
+		else \
+			echo 'modhub: the tests of deploy/ need promtool of the Debian package prometheus: install it first.' >&2; \
+			exit 1; \
+		fi
+
+# Only unpacked, because installing it would start it, and freshclam with it: the tests have a signature of their own.
+clamav:
+	@PATH="$$PATH:/usr/sbin"; command -v clamd >/dev/null || test -x var/clamav/usr/sbin/clamd || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && mkdir -p var/clamav && cd var/clamav && $(APT) update >/dev/null && \
+			$(APT) install $$(apt-cache depends clamav-daemon | sed -n 's/^ *Depends: \(libclamav[^ ]*\)$$/\1/p') >/dev/null && \
+			apt-get --quiet --quiet download clamav-daemon; then \
+			echo "modhub: unpacking clamd of the Debian package clamav-daemon into var/clamav"; \
+			dpkg-deb --extract clamav-daemon_*.deb . && rm clamav-daemon_*.deb; \
+		else \
+			echo 'modhub: the tests of deploy/ need clamd of the Debian package clamav-daemon: install it first.' >&2; \
+			exit 1; \
+		fi
+
+# OpenStack Swift, a second object store.
+swift: venv
+	$(call install-apart,swift)
+
+test-deploy: test-tools nginx promtool clamav swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
+	@$(BIN)/pytest -n 2 --dist loadfile $(SECOND_TRY) tests/deploy $(PYTEST_ARGS)
+
+pgbouncer:
+	$(call install-packages,pgbouncer faketime,pgbouncer faketime,"make test-machines")
+
+# LONG=1, which is not part of CI: the tests of tests/functional again, where the files are elsewhere, with one process and with two; then
+# those that take minutes each, and races repeated at length.
+test-machines: test-tools pgbouncer $(if $(LONG),nginx) ## test that a pooler before PostgreSQL is refused, and two machines (LONG=1: also an object store, and the tests that take long)
+	@$(BIN)/pytest -n 2 --dist load $(SECOND_TRY) tests/machines $(PYTEST_ARGS)
+ifneq ($(LONG),)
+	@for processes in 1 2; do \
+		MODHUB_TEST_OBJECT_STORE=1 MODHUB_TEST_PROCESSES=$$processes \
+			$(BIN)/pytest -n 2 --dist loadfile --databases postgresql tests/functional $(PYTEST_ARGS) || exit 1; \
+	done
+	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/soak $(PYTEST_ARGS)
+	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py tests/functional/test_reads_after_commits.py \
+		tests/functional/test_downloads_service.py $(PYTEST_ARGS)
+endif
+
+debian:
+	@[ "$$(id -u)" = 0 ] || { \
+		echo 'modhub: "make test-debian" needs root: debootstrap and systemd-nspawn make a machine and start it.' >&2; exit 1; }
+	$(call install-packages,debootstrap systemd-nspawn buildah,debootstrap systemd-container buildah,"make test-debian")
+
+test-debian: test-tools debian ## follow docs/operations.md on a bare Debian with systemd, as root: the shipped units, nginx, a backup, an upgrade; build and start the image
+	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/debian $(PYTEST_ARGS)
+
+# Not part of CI: it takes minutes, and lint knows of mutants that no longer apply.
+mutants: test-tools ## try the broken variants of tests/mutants, each of which a test must notice (MUTANTS='NAME ...'; VERIFY=1: modhub-verify)
+	@$(BIN)/python -W ignore tools/mutants.py $(if $(VERIFY),--verify) $(MUTANTS)
+
+bench: test-tools ## measure everything beside its goal, in fifteen minutes (BENCH_ARGS=--quick: three minutes; --million: a million mods)
+	@$(BIN)/python -m bench $(BENCH_ARGS)
+
+# Debian 12's Node.js is too old for Pa11y.
+judges:
+	@command -v npm >/dev/null && command -v java >/dev/null || { \
+		echo 'modhub: "make judge-pages" needs Node.js 20 or newer with npm, and Java 11 or newer: install them first.' >&2; exit 1; }
+	$(call install-modules,tools/judge_pages,var/judges)
+
+# Not part of CI: the scores depend on the machine.
+judge-pages: browser-tools chromium judges ## judge the pages with Lighthouse, the Nu HTML checker, Pa11y and axe, and weigh them
+	@$(BIN)/python -W ignore tools/judge_pages --modules var/judges/node_modules --json var/judges/figures.json $(JUDGE_ARGS)
+
+pictures: browser-tools chromium ## make README's pictures of the pages again
+	@$(BIN)/python -W ignore tools/readme_pictures.py
+
+release-tools: venv
+	$(call install-apart,release)
+
+audit: install release-tools ## look for known vulnerabilities and newer versions of all dependencies (needs the internet)
+	@$(BIN)/python tools/audit_dependencies.py
+
+# Where the internet cannot be reached (2), the audit says so.
+release: install release-tools ## audit, then build the wheels of the commit, their digests and an SBOM into dist/ (publishes nothing)
+	@$(BIN)/python tools/audit_dependencies.py || test $$? = 2
+	@$(BIN)/python tools/build_release.py

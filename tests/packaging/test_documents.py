@@ -50,10 +50,11 @@ def test_the_architecture_names_every_table_of_the_core():
     assert [name for name in tables if not any(pattern.fullmatch(name) for pattern in patterns)] == []
 
 
-def test_the_readme_names_only_targets_that_make_has():
-    makefile = (ROOT / "Makefile").read_text()
-    for target in set(re.findall(r"`?make ([a-z-]+)`?", (ROOT / "README.md").read_text())):
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+def test_the_documents_name_only_targets_that_make_has():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("docs/adr/*.md")):
+        named = set(re.findall(r"(?:`|^ *)make ([a-z][a-z-]*)", path.read_text("utf-8"), re.MULTILINE))
+        assert named <= targets, path.name
 
 
 def test_the_index_links_every_document():

@@ -12,22 +12,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TARGETS = {
-    "help",
-    "install",
-    "run",
-    "test",
-    "test-quick",
-    "test-all",
-    "test-api",
-    "test-browser",
-    "test-deploy",
-    "test-machines",
-    "test-debian",
-    "judge-pages",
-    "lint",
-    "bench",
-    "release",
-    "audit",
+    "to use": "help install run",
+    "to change": "test test-quick lint messages lock",
+    "before a release": "test-all test-api test-browser test-deploy test-machines test-debian mutants bench "
+    "judge-pages pictures audit release",
 }
 
 
@@ -62,7 +50,8 @@ def python(folder: Path, body: str) -> Path:
 def test_help_is_the_default_and_lists_every_target() -> None:
     ended = make(ROOT)
     assert ended.returncode == 0
-    assert set(re.findall(r"^ +make ([a-z-]+) +\S", ended.stdout, re.MULTILINE)) >= TARGETS
+    groups = re.findall(r"^(\S.*):\n((?: .+\n)+)", ended.stdout, re.MULTILINE)
+    assert {name: " ".join(re.findall(r"(?m)^ +make (\S+) +\S", lines)) for name, lines in groups} == TARGETS
 
 
 def test_an_older_python_is_refused_in_one_sentence(checkout: Path) -> None:
