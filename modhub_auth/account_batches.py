@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from modhub.audit import find_batch, record_batch
 from modhub.base.settings import StartRefused
 from modhub.db import bulk, now
-from modhub.plugins.declarations import read_names
+from modhub.plugins.commands import read_names
 from modhub.plugins.events import ModsHidden
 from modhub.plugins.services import IMods
 from modhub.web.traversal import parse_id

@@ -7,7 +7,7 @@ from typing import Any
 
 from modhub.audit import record
 from modhub.base.settings import StartRefused
-from modhub.plugins.declarations import add_json_option
+from modhub.plugins.commands import add_json_option
 from modhub.plugins.moderation import IPersonalArchives
 from modhub_auth import account_batches
 from modhub_auth.models import Account

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.db import iso
-from modhub.plugins.declarations import add_ids_option, add_json_option, parse_count, parse_moment
+from modhub.plugins.commands import add_ids_option, add_json_option, parse_count, parse_moment
 from modhub.plugins.services import AccountUse, IMods
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, Login, LoginKind

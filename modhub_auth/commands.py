@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from modhub.audit import record
 from modhub.base.settings import StartRefused
 from modhub.db import iso
-from modhub.plugins.declarations import (
+from modhub.plugins.commands import (
     AdminCommand,
     add_batch_option,
     add_dry_run_option,

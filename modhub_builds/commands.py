@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from modhub.blobs import stage
 from modhub.db import iso
-from modhub.plugins.declarations import (
+from modhub.plugins.commands import (
     AdminCommand,
     add_json_option,
     add_yes_option,

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from modhub.audit import record
 from modhub.base.settings import StartRefused
 from modhub.db import iso, now
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option, add_json_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option, add_json_option
 from modhub.plugins.services import IProfiles
 from modhub_auth.account_batches import find_account_ids
 from modhub_auth.services import lock_account

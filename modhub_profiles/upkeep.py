@@ -12,7 +12,7 @@ from modhub.audit import record
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db.bulk import batches
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option, add_json_option, parse_count
+from modhub.plugins.commands import AdminCommand, add_dry_run_option, add_json_option, parse_count
 from modhub.plugins.services import IMods, IProfiles
 from modhub_profiles import services
 from modhub_profiles.models import AuthorProfile, KeptPicture, ModLinks

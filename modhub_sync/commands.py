@@ -6,7 +6,7 @@ from typing import Any
 from pyramid.config import Configurator
 
 from modhub.audit import record
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option
 from modhub_sync.snapshots import SnapshotMaker
 
 

@@ -7,7 +7,7 @@ from pyramid.config import Configurator
 
 from modhub.base.settings import StartRefused
 from modhub.content import text
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option, add_json_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option, add_json_option
 from modhub_tags import services
 from modhub_tags.limits import TAG_NAME, TAG_TITLE, is_tag_name
 from modhub_tags.read_service import TagReader

@@ -36,7 +36,7 @@ from modhub.blobs import BlobStore
 from modhub.blobs.store import COPY_BYTES, Blob, is_key
 from modhub.content.limits import MB
 from modhub.db import Databases, iso, now
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option
 
 DUMP: Final = "database.dump"
 _MANIFEST: Final = "manifest.json"

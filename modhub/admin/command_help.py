@@ -4,7 +4,7 @@ import argparse
 import textwrap
 from collections.abc import Sequence
 
-from modhub.plugins.declarations import AdminCommand
+from modhub.plugins.commands import AdminCommand
 
 
 def complete_help(parser: argparse.ArgumentParser, command: AdminCommand) -> None:

@@ -15,7 +15,8 @@ from modhub.admin.row_ids import last_used_id, skip_ids
 from modhub.audit import record
 from modhub.base.settings import StartRefused
 from modhub.db import Base, Databases, bulk
-from modhub.plugins.declarations import AdminCommand, Migrations, add_dry_run_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option
+from modhub.plugins.declarations import Migrations
 
 _EXAMPLES: Final = """\
 copy-to --dry-run postgresql+psycopg://modhub@/modhub?host=/run/postgresql    checks both, copies nothing

@@ -10,7 +10,7 @@ from pyramid.path import DottedNameResolver
 from modhub.admin import migrate
 from modhub.admin.doctor import doctor_arguments, find_feature_problems, run_doctor
 from modhub.admin.start_checks import start_warnings
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option
 from modhub.web.openapi import encode_description
 from modhub.web.request import Request
 

@@ -30,7 +30,8 @@ from modhub.base.system_faults import is_system_fault
 from modhub.blobs.operator_reasons import store_reason
 from modhub.content.limits import CODE, MB
 from modhub.db import database_errors, is_transient, now
-from modhub.plugins.declarations import DoctorCheck, add_json_option
+from modhub.plugins.commands import add_json_option
+from modhub.plugins.declarations import DoctorCheck
 from modhub.plugins.workers import find_worker_problems
 from modhub.server.settings import Settings
 

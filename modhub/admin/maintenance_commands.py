@@ -14,7 +14,7 @@ from modhub.base.service_registry import find_optional_service
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.moving import count_live
 from modhub.blobs.naming import names_of_keys
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option
 
 _VERIFY_EXAMPLES: Final = """\
 verify                     reads every stored file; exit code 1 if something is damaged

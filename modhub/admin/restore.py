@@ -21,7 +21,7 @@ from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, is_missing_folder
 from modhub.db import Databases
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option
 
 _EXAMPLES: Final = """\
 restore --dry-run /var/backups/modhub/2026-11-22   checks the backup and the place, changes nothing

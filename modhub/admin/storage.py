@@ -13,7 +13,8 @@ from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, FollowsAddress, storage_from_url
 from modhub.blobs.moving import copy_store, count_live
 from modhub.blobs.naming import names_of_keys
-from modhub.plugins.declarations import AdminCommand, Declarations, add_dry_run_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option
+from modhub.plugins.declarations import Declarations
 from modhub.plugins.services import IStorageAddress
 
 _EXAMPLES: Final = """\

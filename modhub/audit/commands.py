@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from modhub.audit.history import facts_of
 from modhub.audit.models import AuditEntry
 from modhub.db import bulk, iso
-from modhub.plugins.declarations import AdminCommand, parse_count, parse_moment
+from modhub.plugins.commands import AdminCommand, parse_count, parse_moment
 
 ENTRIES_PER_PAGE: Final = 50
 ACTOR_KINDS: Final = ("account", "key", "operator", "nobody", "service")

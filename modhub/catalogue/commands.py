@@ -23,7 +23,7 @@ from modhub.content import limits, text
 from modhub.content.folding import fold_game
 from modhub.db import now
 from modhub.db.changes import What, mark_changed
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option, add_json_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option, add_json_option
 
 GAMES_CHANGED: Final = "game"
 """The kind of the changes of curated games."""

@@ -15,7 +15,7 @@ from modhub.base.settings import StartRefused
 from modhub.catalogue.image_metadata import read_stored
 from modhub.catalogue.models import Evidence, KeptFile
 from modhub.db import iso
-from modhub.plugins.declarations import AdminCommand, parse_count
+from modhub.plugins.commands import AdminCommand, parse_count
 
 _EXAMPLES = "evidence 12 /root/mod-12   writes what mod 12 was, and its files, into a new folder"
 

@@ -22,7 +22,7 @@ from modhub.catalogue.moderation_queries import (
 )
 from modhub.content import limits, text
 from modhub.db import iso
-from modhub.plugins.declarations import (
+from modhub.plugins.commands import (
     AdminCommand,
     add_batch_option,
     add_dry_run_option,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pyramid.config import Configurator
 
 from modhub.base.settings import StartRefused
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import EmailEntry
 from modhub_auth.mail.transports import DeliveryRefused, DeliveryUnavailable

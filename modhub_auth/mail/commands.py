@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, select, update
 
 from modhub.audit import record
 from modhub.db import bulk, iso, now
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option, add_json_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option, add_json_option
 from modhub.web.traversal import parse_id
 from modhub_auth.models import HELD, OutgoingEmail
 

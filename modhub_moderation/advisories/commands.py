@@ -8,7 +8,7 @@ from pyramid.config import Configurator
 
 from modhub.base.errors import ApiError
 from modhub.base.settings import StartRefused
-from modhub.plugins.declarations import (
+from modhub.plugins.commands import (
     AdminCommand,
     add_dry_run_option,
     add_json_option,

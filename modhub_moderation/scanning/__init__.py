@@ -7,7 +7,7 @@ from pyramid.config import Configurator
 from modhub.base.operations import Refusal
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
-from modhub.plugins.declarations import AdminCommand
+from modhub.plugins.commands import AdminCommand
 from modhub.plugins.events import AccountDeleted, ModChanged, ModsDeleted
 from modhub_moderation.moderators import IModerationDesk
 from modhub_moderation.scanning import operation, panels, services, subscribers

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from modhub.base.service_registry import find_optional_service
 from modhub.db import iso
-from modhub.plugins.declarations import add_json_option
+from modhub.plugins.commands import add_json_option
 from modhub_moderation.scanning import services
 from modhub_moderation.scanning.container import Scanning
 from modhub_moderation.scanning.interfaces import ScannerDown

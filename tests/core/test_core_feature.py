@@ -16,7 +16,7 @@ from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
 from modhub.base.settings import Setting, StartRefused, text
 from modhub.db import Databases
-from modhub.plugins.declarations import AdminCommand
+from modhub.plugins.commands import AdminCommand
 from modhub.plugins.events import AccountDeleted
 from modhub.plugins.resources import IApi, IMod
 from modhub_testing import TEST_SECRET, Site, Start

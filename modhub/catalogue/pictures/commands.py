@@ -10,7 +10,7 @@ from modhub.audit import record
 from modhub.catalogue.pictures import services
 from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.catalogue.pictures.models import PictureSet, PictureTask
-from modhub.plugins.declarations import AdminCommand, add_dry_run_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option
 
 
 def run_pictures(admin: Any, arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from modhub.base.service_registry import find_optional_service, find_service
 from modhub.base.settings import Setting, positive
 from modhub.content.text import line
 from modhub.db import Base, Databases, Id
-from modhub.plugins.declarations import AdminCommand
+from modhub.plugins.commands import AdminCommand
 from modhub.plugins.events import AccountDeleted, ModsDeleted
 from modhub.plugins.resources import IMod, IResource
 from modhub.plugins.services import IAccounts, IMods

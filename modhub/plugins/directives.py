@@ -1,0 +1,500 @@
+"""The directives with which a feature plugs in (docs/writing-a-feature.md).
+
+Each goes through ``config.action`` with a discriminator, so that two features claiming one name raise a conflict that
+names both lines.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from pyramid.path import AssetResolver
+
+from modhub.base.body_rules import IBodyRules
+from modhub.base.identity import CredentialKind
+from modhub.base.operations import Refusal
+from modhub.base.page_declarations import CardFigure, FrontExclusion, ImageLink, PageFilter, PageOrder
+from modhub.base.service_registry import find_service
+from modhub.base.settings import Setting, StartRefused, read_settings
+from modhub.blobs.naming import BlobNames
+from modhub.blobs.store import BlobStoreFactory
+from modhub.content.limits import CHANGE_KIND
+from modhub.plugins.commands import AdminCommand
+from modhub.plugins.declarations import (
+    API_SORTS,
+    LIST_PARAMETERS,
+    PANEL_PLACES,
+    AccountData,
+    Declarations,
+    DoctorCheck,
+    Feature,
+    Migrations,
+    Panel,
+    PublishCheck,
+    RemovablePart,
+    StartOptions,
+    UploadInspector,
+    Worker,
+)
+
+_PARAMETER: Final = re.compile("[a-z]{1,20}")
+"""Also a part of the name of a statement's parameter."""
+_AFTER_ALL_RULES: Final = 1_000
+"""The order of an action that changes what other packages declare."""
+
+
+def find_declarations(config: Configurator) -> Declarations:
+    """The declarations that the directives add to."""
+    return find_service(config.registry, Declarations)
+
+
+def add_feature(config: Configurator, name: str, title: str, *, requires: tuple[str, ...] = ()) -> None:
+    """Declare a feature, usually by its package's name. Unknown settings under ``name.`` stop the start.
+
+    ``requires`` are the packages of features that this one builds on; the start is refused with a sentence unless
+    ``pyramid.includes`` names them earlier. To check for an optional feature, read ``Declarations.features``.
+    """
+    includes = find_service(config.registry, StartOptions).includes
+    earlier_includes = includes[: includes.index(name)] if name in includes else includes
+    for required in requires:
+        if required not in earlier_includes:
+            raise StartRefused(f"{name} needs {required}: name it before {name} in pyramid.includes")
+    find_declarations(config).settings_prefixes.add(f"{name}.")
+    config.action(("modhub feature", name), lambda: find_declarations(config).features.append(Feature(name, title)))
+
+
+def declare_settings(config: Configurator, prefix: str, settings: Iterable[Setting]) -> None:
+    """Declare and read a package's settings; afterwards ``registry.settings[name]`` holds values, not text.
+
+    An unknown key under ``prefix`` stops the start. (Not to be confused with Pyramid's ``Configurator.add_settings``.)
+    """
+    declared = tuple(settings)
+    find_declarations(config).settings.extend(declared)
+    find_declarations(config).settings_prefixes.add(prefix)
+    read_settings(declared, config.registry.settings)
+    for setting in declared:
+        config.action(("modhub setting", setting.name), None)
+
+
+def add_child(config: Configurator, parent: Any, name: str, factory: Callable[[Any, str], Any]) -> None:
+    """Mount ``factory(parent_resource, name)`` below every resource that provides ``parent``."""
+
+    def register() -> None:
+        find_declarations(config).children[parent, name] = factory
+
+    config.action(("modhub child", parent, name), register)
+
+
+def add_credential(config: Configurator, kind: CredentialKind, side: Any, credential: Any) -> None:
+    """Recognise callers of ``kind`` on ``side`` (``IApi`` or ``ISite``) by an :class:`ICredential`."""
+
+    def register() -> None:
+        find_declarations(config).credentials[kind, side] = credential
+
+    config.action(("modhub credential", kind, side), register)
+
+
+def add_scope(
+    config: Configurator,
+    name: str,
+    help: str,  # noqa: A002 - as in argparse and in settings
+    *,
+    default: bool = False,
+) -> None:
+    """Name a scope that a machine key may be granted; ``modhub-admin key new`` lists them.
+
+    ``default``: a key whose line in ``ApiPrivateKeys`` names no scope has this one (C-KEY-1).
+    """
+
+    def register() -> None:
+        find_declarations(config).scopes[name] = help
+        if default:
+            find_declarations(config).default_scopes.add(name)
+
+    config.action(("modhub scope", name), register)
+
+
+def add_migrations(config: Configurator, package: str, folder: str, table_prefix: str) -> None:
+    """Add the package's tables, named ``table_prefix...``, to ``modhub-admin migrate``.
+
+    ``folder`` is an asset, such as ``modhub_bookmarks:migrations``.
+    """
+    path = AssetResolver().resolve(folder).abspath()
+
+    def register() -> None:
+        find_declarations(config).migrations.append(Migrations(package, path, table_prefix))
+
+    config.action(("modhub migrations", package), register)
+    config.action(("modhub table prefix", table_prefix), None)
+
+
+def add_change_kind(config: Configurator, kind: str) -> None:
+    """Show changes of ``kind`` among those that everybody can follow (:func:`modhub.db.changes.mark_changed`)."""
+    if len(kind) > CHANGE_KIND:
+        raise StartRefused(f"the kind of changes {kind} has more than {CHANGE_KIND} characters")
+    config.action(("modhub change kind", kind), lambda: find_declarations(config).change_kinds.add(kind))
+
+
+def _discard_nothing(_session: Any, _target_id: int, _key: str, _kept: Mapping[str, Any]) -> None:
+    """For parts of which everything is in what moderation keeps."""
+
+
+def add_removable_part(
+    config: Configurator,
+    name: str,
+    title: str,
+    remove: Callable[[Any, int, str], dict[str, Any] | None],
+    restore: Callable[[Any, int, str, Mapping[str, Any]], bool],
+    *,
+    discard: Callable[[Any, int, str, Mapping[str, Any]], None] = _discard_nothing,
+    target: str = "mod",
+) -> None:
+    """Let moderators take a part of a mod, or of what an author shows, out and put it back.
+
+    The functions are those of `RemovablePart`; ``title`` is a msgid. ``target`` is ``mod``
+    or ``account``: what the number that they get is. ``discard`` is needed for parts with files.
+    """
+    if target not in {"mod", "account"}:
+        raise StartRefused(f"the part {name} belongs to a mod or an account, not to a {target}")
+    part = RemovablePart(name, title, target, remove, restore, discard)
+
+    def register() -> None:
+        find_declarations(config).removable_parts[name] = part
+
+    config.action(("modhub removable part", name), register)
+
+
+def add_personal_data(config: Configurator, name: str, collect: Callable[[Any, int], AccountData | None]) -> None:
+    """Give a person what ``collect(session, account_id)`` returns of their account, as ``{name}.json`` and files.
+
+    Not what others wrote, and no secrets. None if there is nothing.
+    """
+
+    def register() -> None:
+        find_declarations(config).personal_data[name] = collect
+
+    config.action(("modhub personal data", name), register)
+
+
+def add_blob_store(config: Configurator, scheme: str, factory: BlobStoreFactory | str) -> None:
+    """Let ``modhub.storage = scheme://...`` keep files in the store that ``factory(url, settings, make=...)`` opens.
+
+    It is opened once everything is included and all settings have been read. A factory given by its dotted name is
+    imported then, and only if ``modhub.storage`` has its scheme: it may need an optional library.
+    """
+    scheme = scheme.lower()
+
+    def register() -> None:
+        find_declarations(config).blob_stores[scheme] = factory
+
+    config.action(("modhub blob store", scheme), register)
+
+
+def add_panel(
+    config: Configurator,
+    place: str,
+    name: str,
+    render: Callable[[Any, Any], Any],
+    *,
+    order: int = 100,
+    replaces: str = "",
+) -> None:
+    """Show ``render(context, request)`` at ``place``, one of `PANEL_PLACES` (docs/writing-a-feature.md).
+
+    It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
+    ``/Modhub/doc`` (:mod:`modhub.ui.documentation`). ``replaces`` names a panel there in whose stead it is shown.
+    """
+    if place not in PANEL_PLACES:
+        raise StartRefused(f"no page has a place {place} for the panel {name}; places are {', '.join(PANEL_PLACES)}")
+
+    def register() -> None:
+        find_declarations(config).panels.append(Panel(place, name, order, render, replaces))
+
+    config.action(("modhub panel", place, name), register)
+
+
+def add_page_order(config: Configurator, name: str, title: str, mod_id: Any, value: Any) -> None:
+    """Offer an order of the mods on pages and in feeds (`PageOrder`), as ``sort={name}``.
+
+    ``title`` is a msgid. The API keeps its own orders: there the value is an unknown one. Each page reads the table,
+    so it needs an index on (``value``, ``mod_id``).
+    """
+    if name in API_SORTS:
+        raise StartRefused(f"lists have the order {name} already")
+    order = PageOrder(name, title, mod_id, value)
+
+    def register() -> None:
+        find_declarations(config).page_orders[name] = order
+
+    config.action(("modhub page order", name), register)
+
+
+def add_page_filter(
+    config: Configurator,
+    name: str,
+    title: str,
+    unset: str,
+    *,
+    mod_id: Any,
+    value: Any,
+    labels: Callable[[Any], Mapping[str, str]],
+) -> None:
+    """Offer a filter of the mods on pages and in feeds as ``{name}={value}``: a `PageFilter`.
+
+    ``title`` ("Tags") and ``unset`` ("All tags") are msgids. The API has no such parameter. A value that no mod has
+    finds nothing. The table needs an index on (``mod_id``, ``value``) and one on (``value``, ``mod_id``). Each browse
+    page calls ``labels``.
+    """
+    if name in LIST_PARAMETERS or not _PARAMETER.fullmatch(name):
+        raise StartRefused(f"a filter of lists cannot be called {name}")
+    page_filter = PageFilter(name, title, unset, mod_id, value, labels)
+
+    def register() -> None:
+        find_declarations(config).page_filters[name] = page_filter
+
+    config.action(("modhub page filter", name), register)
+
+
+def add_front_exclusion(config: Configurator, name: str, mod_id: Any, condition: Any) -> None:
+    """Leave mods out of the front's rows (:class:`modhub.plugins.declarations.FrontExclusion`).
+
+    The table needs an index that begins with ``mod_id``. The rows are kept until the serial moves: after a change of
+    whether a published mod meets the condition, call `modhub.db.changes.mark_changed`.
+    """
+    exclusion = FrontExclusion(name, mod_id, condition)
+
+    def register() -> None:
+        find_declarations(config).front_exclusions[name] = exclusion
+
+    config.action(("modhub front exclusion", name), register)
+
+
+def add_card_figure(config: Configurator, name: str, singular: str, plural: str, *, mod_id: Any, value: Any) -> None:
+    """Show a number on the cards of mods, and its sum on authors' pages (`CardFigure`).
+
+    The statements of the cards and of the sums read it, so the table needs an index on ``mod_id``.
+    """
+    figure = CardFigure(name, singular, plural, mod_id, value)
+
+    def register() -> None:
+        find_declarations(config).card_figures[name] = figure
+
+    config.action(("modhub card figure", name), register)
+
+
+def add_image_link(config: Configurator, name: str, text: str, address: Callable[[int, int], str]) -> None:
+    """Show a link below each image on the page of a mod (:class:`modhub.plugins.declarations.ImageLink`).
+
+    Neither the mod's owner nor a preview has it.
+    """
+    link = ImageLink(name, text, address)
+
+    def register() -> None:
+        find_declarations(config).image_links[name] = link
+
+    config.action(("modhub image link", name), register)
+
+
+def add_body_limit(
+    config: Configurator,
+    methods: str | tuple[str, ...],
+    pattern: str,
+    limit: int,
+    *,
+    credential: str | None = None,
+    waits: bool = False,
+) -> None:
+    """Limit the length of bodies at ``pattern``, and name the header without which the server does not read them.
+
+    ``pattern`` is a path with ``{segment}`` and ``{rest...}``; ``limit`` is in bytes (C-ERR-20). ``waits``: the request
+    may wait for its turn or for another program (hashing, scanning), so it gets a thread of a separate pool.
+    """
+    method_names = (methods,) if isinstance(methods, str) else methods
+
+    def register() -> None:
+        rules = config.registry.getUtility(IBodyRules)
+        rules.add(method_names, pattern, limit, credential, waits=waits)
+
+    config.action(("modhub body limit", method_names, pattern), register)
+
+
+def add_cross_origin(config: Configurator, pattern: str) -> None:
+    """Let pages of other sites read addresses outside of the API without credentials (CORS): files, feeds.
+
+    ``pattern`` is a regular expression for the whole path, without a trailing slash.
+    """
+    compiled = re.compile(pattern + "/?")
+    config.action(("modhub cross origin", pattern), lambda: find_declarations(config).cross_origin.append(compiled))
+
+
+def add_robots_rule(config: Configurator, path: str) -> None:
+    """Ask robots not to visit any address that begins with ``path`` (``Disallow`` in ``/robots.txt``, RFC 9309).
+
+    ``*`` in it stands for any characters.
+    """
+    config.action(("modhub robots rule", path), lambda: find_declarations(config).robots.append(path))
+
+
+def add_health_check(config: Configurator, name: str, check: Callable[[Any], str | None]) -> None:
+    """Call ``check(registry)`` for ``/readyz``; None means "ok", a string such as ``not configured`` is shown as is.
+
+    A failing check raises.
+    """
+
+    def register() -> None:
+        find_declarations(config).health_checks[name] = check
+
+    config.action(("modhub health check", name), register)
+
+
+def add_doctor_check(
+    config: Configurator,
+    label: str,
+    find_problems: Callable[[Any], Iterable[str]],
+    *,
+    seconds: float = 5.0,
+) -> None:
+    """Let ``modhub-admin doctor`` call ``find_problems(admin)``, after the checks of the core.
+
+    It returns sentences, without their full stop, that say what is wrong and what to do; none if all is well. It runs
+    in a thread, and has failed if it takes longer than ``seconds``.
+    """
+
+    def register() -> None:
+        find_declarations(config).doctor_checks.append(DoctorCheck(label, find_problems, seconds))
+
+    config.action(("modhub doctor check", label), register)
+
+
+def add_worker(
+    config: Configurator,
+    name: str,
+    run: Callable[[Any], object],
+    every: float = 60,
+    *,
+    alone: bool = False,
+    at_stop: bool = False,
+) -> None:
+    """Let each process that serves call ``run(registry)`` in a thread of its own, ``every`` seconds after the last.
+
+    ``run`` opens its own transactions, short ones. A failure is logged once, as ``{name} wait: …``, and counted; the
+    next round is the next try. With ``alone`` only the process that holds the lease ``name`` runs it, and if another
+    one has taken the lease in the meantime, its transactions are rolled back. With ``at_stop`` there is a last round
+    when the process stops. A round that may take long calls `raise_if_stopping` now and then.
+    """
+
+    def register() -> None:
+        find_declarations(config).workers.append(Worker(name, run, every, alone, at_stop))
+
+    config.action(("modhub worker", name), register)
+
+
+def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Iterable[str]]) -> None:
+    """Let ``modhub-admin verify`` call ``verify(session)``, which returns one sentence per problem found."""
+
+    def register() -> None:
+        find_declarations(config).maintenance[name] = verify
+
+    config.action(("modhub maintenance", name), register)
+
+
+def add_blob_names(config: Configurator, name: str, describe: BlobNames) -> None:
+    """Let ``describe(session, blob_ids)`` say what a feature's stored files are, by the ids of their rows.
+
+    ``verify`` and other commands show it to the operator beside a file's key.
+    """
+
+    def register() -> None:
+        find_declarations(config).blob_names[name] = describe
+
+    config.action(("modhub blob names", name), register)
+
+
+def add_command(config: Configurator, command: AdminCommand) -> None:
+    """Add a command to ``modhub-admin``."""
+
+    def register() -> None:
+        find_declarations(config).commands[command.name] = command
+
+    config.action(("modhub command", command.name), register)
+
+
+def add_demo(config: Configurator, name: str, fill: Callable[[Any], None] | str, *, order: int = 100) -> None:
+    """Let ``modhub-admin demo`` call ``fill(admin)``, the lowest ``order`` first.
+
+    Given as a dotted name, it is imported by that command only.
+    """
+
+    def register() -> None:
+        find_declarations(config).demos.append((order, name, fill))
+
+    config.action(("modhub demo", name), register)
+
+
+def add_upload_inspector(config: Configurator, name: str, inspect: UploadInspector) -> None:
+    """Let ``inspect(request)`` look at each file that a request stages: an `IUploadInspection`.
+
+    It returns None for uploads that do not concern it. It is called once the body may be read, before the session's
+    first statement, and may refuse the upload by raising :class:`modhub.base.errors.ApiError`.
+    """
+
+    def register() -> None:
+        find_declarations(config).upload_inspectors[name] = inspect
+
+    config.action(("modhub upload inspector", name), register)
+
+
+def add_publish_check(config: Configurator, name: str, check: PublishCheck) -> None:
+    """Call ``check(session, mod_id)`` before a draft is published; it raises the error for which it stays a draft.
+
+    The mod is locked, and has a code file. A hidden mod is checked as well.
+    """
+
+    def register() -> None:
+        find_declarations(config).publish_checks[name] = check
+
+    config.action(("modhub publish check", name), register)
+
+
+def add_refusals(config: Configurator, operation_id: str, *refusals: Refusal) -> None:
+    """Describe errors that this package adds to a call of another one, by its id in the API's description."""
+
+    def register() -> None:
+        declared = find_declarations(config).refusals
+        declared[operation_id] = (*declared.get(operation_id, ()), *refusals)
+
+    config.action(("modhub refusals", operation_id, config.package_name), register)
+
+
+DIRECTIVES: Final = (
+    add_feature,
+    add_child,
+    add_credential,
+    add_scope,
+    add_migrations,
+    add_panel,
+    add_page_order,
+    add_page_filter,
+    add_front_exclusion,
+    add_card_figure,
+    add_image_link,
+    add_health_check,
+    add_doctor_check,
+    add_maintenance,
+    add_blob_names,
+    add_command,
+    add_demo,
+    add_worker,
+    add_body_limit,
+    add_blob_store,
+    add_upload_inspector,
+    add_publish_check,
+    add_refusals,
+    add_change_kind,
+    add_personal_data,
+    add_removable_part,
+    add_cross_origin,
+    add_robots_rule,
+    declare_settings,
+)
