@@ -210,5 +210,4 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.storage_address")
     config.include("modhub.admin.program")
     config.include("modhub.admin.timelines")
-    config.include("modhub.admin.doctor")
     config.scan("modhub.admin.health")

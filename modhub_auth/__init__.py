@@ -48,9 +48,10 @@ def delete_old_emails(registry: Any) -> None:
     find_service(registry, AuthServices).mail_sender.clean_up()
 
 
-def check_passwords(registry: Any) -> None:
+def check_passwords(registry: Any, _session: Any) -> tuple[()]:
     """A process that cannot hash passwords lets nobody in (C-RUN-8)."""
     find_service(registry, AuthServices).passwords.check()
+    return ()
 
 
 def includeme(config: Configurator) -> None:
@@ -77,8 +78,8 @@ def includeme(config: Configurator) -> None:
     config.include("modhub_auth.commands")
     config.include("modhub_auth.mail.commands")
     config.include("modhub_auth.mail.alarms")
-    config.add_health_check("passwords", check_passwords)
-    config.add_doctor_check("mail", find_mail_problems)
+    config.add_check("passwords", check_passwords, when=("ready",))
+    config.add_check("mail", find_mail_problems, when=("doctor",))
     config.include("modhub_auth.pages")
     config.include("modhub_auth.documentation")
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/auth/{rest...}", MAX_ACCOUNT_BODY)

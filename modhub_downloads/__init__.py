@@ -1,7 +1,6 @@
 """Download counts: once per visitor, version and day, without stored addresses (modhub_downloads/README.md)."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from pyramid.config import Configurator
@@ -57,7 +56,7 @@ def includeme(config: Configurator) -> None:
     config.add_panel("mod", "downloads", pages.mod_panel, order=50)
     config.add_panel("workshop", "downloads", pages.workshop_panel, order=50)
     config.add_demo("download counts", "modhub_downloads.demo.fill_download_counts", order=60)
-    config.add_maintenance("downloads", partial(verify_counts, config.registry))
+    config.add_check("downloads", verify_counts, when=("verify",))
     documentation = documentation_section("modhub_downloads:templates/documentation.jinja2")
     config.add_panel("documentation", "downloads", documentation, order=25)
     config.add_translation_dirs("modhub_downloads:locale")

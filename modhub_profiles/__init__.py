@@ -42,7 +42,7 @@ def includeme(config: Configurator) -> None:
     config.add_panel("author_head", "picture", panels.author_picture)
     config.add_panel("author", "profile", panels.author_panel, order=50)
     config.add_panel("account", "profile", panels.account_panel)
-    config.add_maintenance("profiles", partial(upkeep.find_orphans, config.registry))
+    config.add_check("profiles", upkeep.find_orphans, when=("verify",))
     config.add_personal_data("profile", partial(collect_profile, config.registry))
     config.add_blob_names("profiles", upkeep.describe_pictures)
     config.add_demo("profiles", "modhub_profiles.sample_profiles.fill_demo_profiles", order=200)

@@ -48,7 +48,7 @@ def includeme(config: Configurator) -> None:
     config.add_panel("workshop", "tags", pages.choice_panel, order=20)
     documentation = documentation_section("modhub_tags:templates/documentation.jinja2")
     config.add_panel("documentation", "tags", documentation, order=22)
-    config.add_maintenance("tags", partial(verify_tags, registry))
+    config.add_check("tags", verify_tags, when=("verify",))
     config.add_translation_dirs("modhub_tags:locale")
     config.add_demo("tags", "modhub_tags.demo.tag_samples")
     config.include("modhub_tags.commands")

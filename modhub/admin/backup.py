@@ -211,7 +211,7 @@ def verify_backup(admin: Any, folder: Path) -> int:
             run_program(databases, "pg_restore", "--list", str(folder / DUMP))
             how = "by its digests and its list. It was not loaded: the role of the database may not create another one"
         else:
-            problems = _load_and_check(scratch, admin.declarations, folder, manifest)
+            problems = _load_and_check(scratch, admin, folder, manifest)
             how = "and was loaded into a scratch database"
     for problem in problems:
         admin.say(problem)
@@ -226,14 +226,16 @@ def verify_backup(admin: Any, folder: Path) -> int:
     return 0
 
 
-def _load_and_check(scratch: Databases, declared: Any, folder: Path, manifest: Manifest) -> list[str]:
+def _load_and_check(scratch: Databases, admin: Any, folder: Path, manifest: Manifest) -> list[str]:
     """Load the dump, bring it to the schema of this code, and return what the checks of features find."""
     load_database(scratch, folder / DUMP)
-    migrate.upgrade(scratch, declared.migrations)
+    migrate.upgrade(scratch, admin.declarations.migrations)
     with scratch.readonly_session() as session:
         missing = set(read_dumped(session.connection()).blobs).difference(manifest.files)
         problems = [f"File {blob.key}: it was damaged already when the backup was made." for blob in missing]
-        return problems + [sentence for check in declared.maintenance.values() for sentence in check(session)]
+        for check in admin.declarations.checks_at("verify"):
+            problems.extend(check.run(admin.registry, session))
+        return problems
 
 
 def run_backup(admin: Any, arguments: argparse.Namespace) -> int:

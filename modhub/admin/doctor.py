@@ -1,7 +1,7 @@
 """``modhub-admin doctor``: is everything around the service as it should be? Each line says ok, or what to do.
 
 A check returns sentences about what to do, none if all is well; an error that it raises is such a sentence too.
-Features add checks with ``config.add_doctor_check``.
+Features add checks with ``config.add_check``; those of the core also look at the ini.
 """
 
 import argparse
@@ -9,15 +9,15 @@ import configparser
 import http.client
 import logging
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
+from functools import partial
 from threading import Event, Thread
 from time import time
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from pyramid.config import Configurator
 from sqlalchemy import inspect
 
 from modhub.admin import migrate, observations
@@ -31,12 +31,13 @@ from modhub.blobs.operator_reasons import store_reason
 from modhub.content.limits import CODE, MB
 from modhub.db import database_errors, is_transient, now
 from modhub.plugins.commands import add_json_option
-from modhub.plugins.declarations import DoctorCheck
+from modhub.plugins.declarations import Check
 from modhub.plugins.workers import find_worker_problems
 from modhub.server.settings import Settings
 
 log = logging.getLogger(__name__)
 ANSWER_SECONDS: Final = 2.0
+CHECK_SECONDS: Final = 5.0
 BACKUP_AGE: Final = timedelta(days=2)
 """Backups are made and verified every night."""
 CERTIFICATE_DAYS: Final = 14
@@ -47,24 +48,32 @@ _VERSION_TABLE: Final = "_alembic_version"
 def run_doctor(admin: Any, arguments: argparse.Namespace) -> int:
     """Run the checks and print each; the exit code is 1 if one of them is not ok."""
     is_well = True
-    for check in admin.declarations.doctor_checks:
-        problems = examine(check, admin)
+    checks = [(label, partial(find_problems, admin), CHECK_SECONDS) for label, find_problems in CORE_CHECKS]
+    declared = admin.declarations.checks_at("doctor")
+    checks += [(check.name, partial(_run_check, check, admin), check.seconds) for check in declared]
+    for label, find_problems, seconds in checks:
+        problems = examine(find_problems, seconds, admin)
         is_well = is_well and not problems
         if arguments.json:
-            admin.say_json({"label": check.label, "ok": not problems, "problems": problems})
+            admin.say_json({"label": label, "ok": not problems, "problems": problems})
         else:
             for line in problems or ["ok"]:
-                admin.say(f"{check.label}: {line}")
+                admin.say(f"{label}: {line}")
     return 0 if is_well else 1
 
 
-def examine(check: DoctorCheck, admin: Any) -> list[str]:
+def _run_check(check: Check, admin: Any) -> Iterator[str]:
+    with admin.databases.readonly_session() as session:
+        yield from check.run(admin.registry, session)
+
+
+def examine(find_problems: Callable[[], Iterable[str]], seconds: float, admin: Any) -> list[str]:
     """Run a check in a thread of its own, which does not keep the process alive."""
     problems, ended = list[str](), Event()
 
     def run() -> None:
         try:
-            problems.extend(check.find_problems(admin))
+            problems.extend(find_problems())
         except (StartRefused, ApiError) as error:
             problems.append(str(error).rstrip("."))
         except Exception as error:
@@ -73,10 +82,10 @@ def examine(check: DoctorCheck, admin: Any) -> list[str]:
         ended.set()
 
     Thread(target=run, name="modhub doctor", daemon=True).start()
-    if ended.wait(check.seconds):
+    if ended.wait(seconds):
         return problems
     advice = "start what it asks, or correct the setting that names it"
-    return [*problems, f"no answer within {check.seconds:g} seconds: {advice}"]
+    return [*problems, f"no answer within {seconds:g} seconds: {advice}"]
 
 
 def _reason(error: Exception, admin: Any) -> str:
@@ -225,15 +234,13 @@ def doctor_arguments(parser: argparse.ArgumentParser) -> None:
     add_json_option(parser)
 
 
-def includeme(config: Configurator) -> None:
-    """Declare the checks of the core, in the order in which they are printed."""
-    for label, find_problems in (
-        ("database", find_database_problems),
-        ("storage", find_storage_problems),
-        ("secrets", find_secret_problems),
-        ("proxy", find_proxy_problems),
-        ("workers", find_worker_problems),
-        ("backup", find_backup_problems),
-        ("features", find_feature_problems),
-    ):
-        config.add_doctor_check(label, find_problems)
+CORE_CHECKS: Final = (
+    ("database", find_database_problems),
+    ("storage", find_storage_problems),
+    ("secrets", find_secret_problems),
+    ("proxy", find_proxy_problems),
+    ("workers", find_worker_problems),
+    ("backup", find_backup_problems),
+    ("features", find_feature_problems),
+)
+"""The checks of the core, in the order in which they are printed."""

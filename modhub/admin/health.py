@@ -17,7 +17,7 @@ from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore
 from modhub.blobs.operator_reasons import failure_sentence
 from modhub.db import Databases, database_errors
-from modhub.plugins.declarations import Declarations
+from modhub.plugins.declarations import Check, Declarations
 from modhub.plugins.resources import IRoot
 from modhub.web.payload import encode
 from modhub.web.request import Request
@@ -89,24 +89,28 @@ class Readiness:
 
     def _check_all(self) -> None:
         states = {}
-        for name, check in find_service(self._registry, Declarations).health_checks.items():
-            self._current_part, self._started_at = name, monotonic()
-            states[name] = self._run_check(name, check)
+        for check in find_service(self._registry, Declarations).checks_at("ready"):
+            self._current_part, self._started_at = check.name, monotonic()
+            states[check.name] = self._run_check(check)
         self._states, self._checked_at = states, monotonic()
 
-    def _run_check(self, name: str, check: Any) -> str:
+    def _run_check(self, check: Check) -> str:
         """Run one check. A failure is logged when it begins and when its reason changes, not at every probe."""
         try:
-            state: str = check(self._registry) or "ok"
+            with find_service(self._registry, Databases).readonly_session() as session:
+                reason = "; ".join(check.run(self._registry, session))
         except Exception as error:  # noqa: BLE001 - whatever is wrong, the part is named and the probe gets a response
             reason = _reason(error, self._registry)
-            if self._failing.get(name) != reason:
-                log.warning("not ready: %s (%s)", name, reason)
-            self._failing[name] = reason
+        before = self._failing.pop(check.name, "")
+        if reason:
+            if before != reason:
+                log.warning("not ready: %s (%s)", check.name, reason)
+            self._failing[check.name] = reason
             return UNREACHABLE
-        if self._failing.pop(name, None):
-            log.info("ready again: %s", name)
-        return state
+        if before:
+            log.info("ready again: %s", check.name)
+        is_absent = check.name == STORE and find_optional_service(self._registry, BlobStore) is None
+        return "not configured" if is_absent else "ok"
 
 
 def _reason(error: Exception, registry: Any) -> str:
@@ -123,23 +127,23 @@ def free_bytes_now(registry: Any) -> dict[str, int]:
     return {} if states.get(STORE) == UNREACHABLE else free_bytes(registry.settings)
 
 
-def check_database(registry: Any) -> None:
+def check_database(registry: Any, _session: Any) -> tuple[()]:
     """Commit a row: a database that is full, read-only or locked can still be read."""
     with find_service(registry, Databases).write_session.begin() as session:
         observations.record_written(session, WRITTEN)
+    return ()
 
 
-def check_storage(registry: Any) -> str | None:
+def check_storage(registry: Any, _session: Any) -> tuple[()]:
     """Write to the file store; an unconfigured one is reported as such and counts as fine."""
     store = find_optional_service(registry, BlobStore)
-    if store is None:
-        return "not configured"
-    store.probe()
-    return None
+    if store is not None:
+        store.probe()
+    return ()
 
 
 def includeme(config: Configurator) -> None:
     """Register the checks of the core."""
     config.add_service(Readiness, Readiness(config.registry))
-    config.add_health_check("database", check_database)
-    config.add_health_check(STORE, check_storage)
+    config.add_check("database", check_database, when=("ready",))
+    config.add_check(STORE, check_storage, when=("ready",))

@@ -38,8 +38,8 @@ class Problem(NamedTuple):
 
 def find_problems(admin: Any, session: Session) -> Iterator[Problem]:
     """All damage of rows and files."""
-    for check in admin.declarations.maintenance.values():
-        yield from (Problem("", "", sentence) for sentence in check(session))
+    for check in admin.declarations.checks_at("verify"):
+        yield from (Problem("", "", sentence) for sentence in check.run(admin.registry, session))
     if find_optional_service(admin.registry, BlobStore) is not None:
         with progress_bar("bytes of files", count_live(session)[1]) as advance:
             for key, damage in maintenance.blob_damage(session, admin.existing_store, advance):

@@ -3,12 +3,13 @@
 from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
-from modhub.catalogue import public_copies, subscribers
+from modhub.catalogue import subscribers
 from modhub.catalogue.commands import GAMES_CHANGED
 from modhub.catalogue.file_digests import FileDigests
 from modhub.catalogue.file_names import describe_mod_files
 from modhub.catalogue.file_resources import FilesResource, GameIconsResource, PicturesResource
 from modhub.catalogue.mod_lookup import ModLookup
+from modhub.catalogue.public_copies import public_copy_damage
 from modhub.catalogue.public_lookup import PublicLookup
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.resources import (
@@ -63,7 +64,7 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit("POST", "/api/modhub/{id}/images", limits.IMAGE, credential=account, waits=True)
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/modhub/{rest...}", limits.JSON_BODY, credential=account)
     config.add_blob_names("catalogue", describe_mod_files)
-    config.add_maintenance("catalogue", public_copies.public_copy_damage)
+    config.add_check("catalogue", lambda _registry, session: public_copy_damage(session), when=("verify",))
     config.add_subscriber(subscribers.delete_mods_of_account, AccountDeleted)
     # Public views first: among several views of one resource, the first registered is tried first.
     config.scan("modhub.catalogue.public_views")

@@ -77,4 +77,4 @@ def run_evidence_worker(registry: Any) -> None:
 def includeme(config: Configurator) -> None:
     """Register the worker and the check."""
     config.add_worker("old evidence", run_evidence_worker, EVIDENCE_SECONDS, alone=True)
-    config.add_maintenance("kept files", kept_file_damage)
+    config.add_check("kept files", lambda _registry, session: kept_file_damage(session), when=("verify",))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import Refusal
@@ -118,14 +118,19 @@ class AccountData:
     files: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorCheck:
-    """A check of ``modhub-admin doctor``: ``find_problems(admin)`` returns sentences that say what to do."""
+Moment = Literal["ready", "doctor", "verify"]
+"""When a check runs: for ``/readyz``, for ``modhub-admin doctor``, for ``modhub-admin verify``."""
 
-    label: str
-    find_problems: Callable[[Any], Iterable[str]]
-    seconds: float
-    """A check that takes longer has failed."""
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check of a feature (``config.add_check``): ``run(registry, session)`` returns a sentence for each problem."""
+
+    name: str
+    run: Callable[[Any, Any], Iterable[str]]
+    when: tuple[Moment, ...]
+    seconds: float = 5.0
+    """After that ``doctor`` waits no longer, and the check has failed."""
 
 
 UploadInspector = Callable[[Any], Any]
@@ -159,10 +164,8 @@ class Declarations:
     default_scopes: set[str] = field(default_factory=set)
     """The scopes of a machine key whose line names none."""
     commands: dict[str, AdminCommand] = field(default_factory=dict)
-    health_checks: dict[str, Callable[[Any], str | None]] = field(default_factory=dict)
-    doctor_checks: list[DoctorCheck] = field(default_factory=list)
+    checks: dict[str, Check] = field(default_factory=dict)
     workers: list[Worker] = field(default_factory=list)
-    maintenance: dict[str, Callable[[Any], Iterable[str]]] = field(default_factory=dict)
     blob_names: dict[str, BlobNames] = field(default_factory=dict)
     """What tells the operator which files belong to a feature."""
     blob_stores: dict[str, BlobStoreFactory | str] = field(default_factory=dict)
@@ -192,3 +195,7 @@ class Declarations:
     demos: list[tuple[int, str, Callable[[Any], None] | str]] = field(default_factory=list)
     settings: list[Setting] = field(default_factory=list)
     settings_prefixes: set[str] = field(default_factory=set)
+
+    def checks_at(self, moment: Moment) -> list[Check]:
+        """The checks that run then, in the order in which they were declared."""
+        return [check for check in self.checks.values() if moment in check.when]

@@ -26,10 +26,11 @@ from modhub.plugins.declarations import (
     LIST_PARAMETERS,
     PANEL_PLACES,
     AccountData,
+    Check,
     Declarations,
-    DoctorCheck,
     Feature,
     Migrations,
+    Moment,
     Panel,
     PublishCheck,
     RemovablePart,
@@ -336,35 +337,26 @@ def add_robots_rule(config: Configurator, path: str) -> None:
     config.action(("modhub robots rule", path), lambda: find_declarations(config).robots.append(path))
 
 
-def add_health_check(config: Configurator, name: str, check: Callable[[Any], str | None]) -> None:
-    """Call ``check(registry)`` for ``/readyz``; None means "ok", a string such as ``not configured`` is shown as is.
-
-    A failing check raises.
-    """
-
-    def register() -> None:
-        find_declarations(config).health_checks[name] = check
-
-    config.action(("modhub health check", name), register)
-
-
-def add_doctor_check(
+def add_check(
     config: Configurator,
-    label: str,
-    find_problems: Callable[[Any], Iterable[str]],
+    name: str,
+    run: Callable[[Any, Any], Iterable[str]],
+    when: tuple[Moment, ...] = ("ready", "doctor", "verify"),
     *,
     seconds: float = 5.0,
 ) -> None:
-    """Let ``modhub-admin doctor`` call ``find_problems(admin)``, after the checks of the core.
+    """Let ``run(registry, session)`` look whether something is well: a sentence for each problem, none if all is well.
 
-    It returns sentences, without their full stop, that say what is wrong and what to do; none if all is well. It runs
-    in a thread, and has failed if it takes longer than ``seconds``.
+    An exception is a problem too. ``session`` only reads, and connects at its first statement. ``when`` it runs:
+    ``ready`` for ``/readyz``, so it must be fast; ``doctor`` for ``modhub-admin doctor``, whose sentences have no full
+    stop and say what to do, and which waits for ``seconds``; ``verify`` for ``modhub-admin verify``, which may read
+    all rows: those of ``session``, which may be a backup.
     """
 
     def register() -> None:
-        find_declarations(config).doctor_checks.append(DoctorCheck(label, find_problems, seconds))
+        find_declarations(config).checks[name] = Check(name, run, when, seconds)
 
-    config.action(("modhub doctor check", label), register)
+    config.action(("modhub check", name), register)
 
 
 def add_worker(
@@ -388,15 +380,6 @@ def add_worker(
         find_declarations(config).workers.append(Worker(name, run, every, alone, at_stop))
 
     config.action(("modhub worker", name), register)
-
-
-def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Iterable[str]]) -> None:
-    """Let ``modhub-admin verify`` call ``verify(session)``, which returns one sentence per problem found."""
-
-    def register() -> None:
-        find_declarations(config).maintenance[name] = verify
-
-    config.action(("modhub maintenance", name), register)
 
 
 def add_blob_names(config: Configurator, name: str, describe: BlobNames) -> None:
@@ -479,9 +462,7 @@ DIRECTIVES: Final = (
     add_front_exclusion,
     add_card_figure,
     add_image_link,
-    add_health_check,
-    add_doctor_check,
-    add_maintenance,
+    add_check,
     add_blob_names,
     add_command,
     add_demo,

@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
+from modhub.base.service_registry import find_service
 from modhub.base.settings import is_loopback
 from modhub.db import Databases, now
 from modhub_auth.mail.transports import connect
@@ -20,16 +22,17 @@ LONG_WAIT: Final = timedelta(hours=1)
 RECENT: Final = timedelta(days=7)
 
 
-def find_mail_problems(admin: Any) -> Iterator[str]:
+def find_mail_problems(registry: Any, session: Session) -> Iterator[str]:
     """Connect to the mail server as for sending, without sending anything; look at the outbox."""
-    settings = admin.registry.settings
+    settings = registry.settings
     if settings["mail.host"]:
         yield from _find_server_problems(settings)
     elif settings["modhub.mail_dir"]:
         yield from _find_folder_problems(settings)
     else:
         yield "there is neither mail.host nor modhub.mail_dir, so emails go to the log, with their links: set mail.host"
-    yield from _find_outbox_problems(admin.databases)
+    if not find_service(registry, Databases).has_no_file:
+        yield from _find_outbox_problems(session)
 
 
 def _find_server_problems(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -64,16 +67,13 @@ def _find_folder_problems(settings: Mapping[str, Any]) -> Iterator[str]:
         yield f"without mail.host nobody gets the emails, which are written to {folder}: set mail.host"
 
 
-def _find_outbox_problems(databases: Databases) -> Iterator[str]:
-    if databases.has_no_file:
-        return
+def _find_outbox_problems(session: Session) -> Iterator[str]:
     time = now()
     is_waiting = OutgoingEmail.finished_at.is_(None) & (OutgoingEmail.created_at < time - LONG_WAIT)
     is_dead = OutgoingEmail.problem.is_not(None) & (OutgoingEmail.finished_at > time - RECENT)
     counts = select(func.count().filter(is_waiting), func.count().filter(is_dead)).select_from(OutgoingEmail)
     try:
-        with databases.readonly_session() as session:
-            waiting, dead = session.execute(counts).one()
+        waiting, dead = session.execute(counts).one()
     except SQLAlchemyError:
         return  # the check of the database says why
     if waiting:

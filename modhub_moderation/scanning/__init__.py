@@ -75,7 +75,8 @@ def _scan_uploads(config: Configurator, url: str) -> None:
     config.add_panel("workshop_notice", "scanning", panels.waiting_panel)
     config.add_worker("later scans", scan_waiting_files, SCAN_SECONDS, alone=True)
     config.add_worker("scanner", ask_scanner, SCANNER_ASK_SECONDS)
-    config.add_doctor_check("scanner", operation.find_scanner_problems, seconds=operation.SCANNER_CHECK_SECONDS)
+    seconds = operation.SCANNER_CHECK_SECONDS
+    config.add_check("scanner", operation.find_scanner_problems, when=("doctor",), seconds=seconds)
 
 
 def includeme(config: Configurator) -> None:

@@ -16,9 +16,9 @@ SCANNER_CHECK_SECONDS: Final = 60.0
 MOST_HITS: Final = 1000
 
 
-def find_scanner_problems(admin: Any) -> Iterator[str]:
+def find_scanner_problems(registry: Any, _session: Any) -> Iterator[str]:
     """Whether the scanner finds a test file, alone and behind as much as an upload may have."""
-    scanning = find_optional_service(admin.registry, Scanning)
+    scanning = find_optional_service(registry, Scanning)
     if scanning is not None:
         try:
             yield from scanning.scanner.find_problems()

@@ -22,15 +22,9 @@ from modhub_testing.service import free_port
 pytestmark = pytest.mark.slow
 
 
-class Admin:
-    """What a check needs of ``modhub-admin``."""
-
-    def __init__(self, site: Any) -> None:
-        self.registry, self.databases = site.registry, site.databases
-
-
 def problems(site: Any) -> list[str]:
-    return list(find_mail_problems(Admin(site)))
+    with site.databases.readonly_session() as session:
+        return list(find_mail_problems(site.registry, session))
 
 
 class MailServer(socketserver.StreamRequestHandler):

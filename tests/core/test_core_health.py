@@ -13,6 +13,7 @@ from sqlalchemy import event
 
 from modhub.admin import health
 from modhub.admin.observations import record_observation
+from modhub.plugins.declarations import Check
 from modhub_testing import Site, Start
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, published_mod
@@ -53,12 +54,13 @@ class Part:
         self.asked = 0
         self.begun, self.go = Event(), Event()
         self.go.set()
-        site.declarations.health_checks["storage"] = self
+        site.declarations.checks["storage"] = Check("storage", self, ("ready",))
 
-    def __call__(self, _registry: Any) -> None:
+    def __call__(self, _registry: Any, _session: Any) -> tuple[()]:
         self.asked += 1
         self.begun.set()
         assert self.go.wait(60)
+        return ()
 
 
 def test_both_are_well(site: Site) -> None:

@@ -23,7 +23,7 @@ from modhub.admin import program as admin
 from modhub.admin.observations import BACKUP_VERIFIED, record_observation
 from modhub.content.limits import MB
 from modhub.db import iso, now
-from modhub.plugins.declarations import DoctorCheck
+from modhub.plugins.declarations import Check
 from modhub_testing import TEST_SECRET, Site, Start, stored_files
 from modhub_testing.commands import issue_certificate
 from modhub_testing.running_server import running
@@ -94,30 +94,33 @@ def test_json_is_one_object_per_check(start: Start, capsys: pytest.CaptureFixtur
 
 def test_a_feature_adds_a_check(site: Site, examine: Any) -> None:
     # C-RUN-19
-    def fails(_admin: Any) -> list[str]:
+    def fails(*_: Any) -> list[str]:
         raise ValueError("/secret/path")
 
-    def meets_a_lock(_admin: Any) -> Iterator[str]:
+    def meets_a_lock(*_: Any) -> Iterator[str]:
         cause = sqlite3.OperationalError("database is locked")
         cause.sqlite_errorcode = sqlite3.SQLITE_BUSY
         raise OperationalError("SELECT secret", (1,), cause)
 
-    def meets_a_full_disk(_admin: Any) -> Iterator[str]:
+    def meets_a_full_disk(*_: Any) -> Iterator[str]:
         raise OSError(errno.ENOSPC, "No space left on device", "/secret/path")
 
     hangs = threading.Event()
-    checks = site.declarations.doctor_checks
-    checks.append(DoctorCheck("tea", lambda _admin: ["it is cold: make new", "the cup leaks: buy one"], 5))
-    checks.append(DoctorCheck("milk", fails, 5))
-    checks.append(DoctorCheck("door", meets_a_lock, 5))
-    checks.append(DoctorCheck("shelf", meets_a_full_disk, 5))
-    checks.append(DoctorCheck("spoon", lambda _admin: [str(hangs.wait(60))], 1))
 
-    def finds_and_hangs(_admin: Any) -> Iterator[str]:
+    def add(name: str, run: Any, seconds: float = 5) -> None:
+        site.declarations.checks[name] = Check(name, run, ("doctor",), seconds)
+
+    add("tea", lambda *_: ["it is cold: make new", "the cup leaks: buy one"])
+    add("milk", fails)
+    add("door", meets_a_lock)
+    add("shelf", meets_a_full_disk)
+    add("spoon", lambda *_: [str(hangs.wait(60))], 1)
+
+    def finds_and_hangs(*_: Any) -> Iterator[str]:
         yield "it is empty: fill it"
         hangs.wait(60)
 
-    checks.append(DoctorCheck("bowl", finds_and_hangs, 1))
+    add("bowl", finds_and_hangs, 1)
     began = monotonic()
     code, sentences = examine(site)
     hangs.set()

@@ -196,22 +196,22 @@ def test_its_work_for_operators(feature: Path, start: Start) -> None:
     bookmark = site.as_account(8).post_json(address, {"text": "Splits"}, status=201).json["id"]
     site.as_account(8).put(f"{address}/{bookmark}/screenshot", b"x", content_type="image/png", status=200)
     declared = find_service(site.registry, Declarations)
-    assert declared.health_checks["bookmarks"](site.registry) is None
     assert operation.count_bookmarks(site.registry) == 1
-    assert list(operation.find_many_bookmarks(admin)) == []
     with site.databases.readonly_session() as session:
         blob_id = session.scalar(text("SELECT screenshot_id FROM bookmarks_bookmark"))
         assert declared.blob_names["bookmarks"](session, [blob_id]) == {
             blob_id: f"the screenshot of bookmark {bookmark}"
         }
-        assert list(declared.maintenance["bookmarks"](session)) == []
+        assert list(declared.checks["bookmarks"].run(site.registry, session)) == []
     declared.commands["bookmarks"].run(admin, Namespace(json=False))
     assert lines == [f"{bookmark}: mod 1: Splits"]
     operation.fill_demo(admin)
     with site.databases.write_session.begin() as session:
         session.execute(update(models.Bookmark).values(mod_id=999, created_at=now() - timedelta(days=2)))
     with site.databases.readonly_session() as session:
-        assert list(declared.maintenance["bookmarks"](session)) == ["bookmarks of mod 999, which does not exist"]
+        assert list(declared.checks["bookmarks"].run(site.registry, session)) == [
+            "bookmarks of mod 999, which does not exist"
+        ]
     assert run_worker(site.registry, "old bookmarks")
     assert operation.count_bookmarks(site.registry) == 0
 

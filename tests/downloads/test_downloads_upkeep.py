@@ -57,7 +57,7 @@ def test_verify_compares(site: Site) -> None:
     wrong, without = damage(site)
     before = totals(site)
     with site.databases.readonly_session() as session:
-        verified = list(site.declarations.maintenance["downloads"](session))
+        verified = list(site.declarations.checks["downloads"].run(site.registry, session))
     assert verified == [
         f"Mod {wrong} has 99 downloads in all, but 6 by day; the service corrects it in the night.",
         f"Mod {without} has 0 downloads in all, but 3 by day; the service corrects it in the night.",

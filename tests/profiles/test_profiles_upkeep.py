@@ -50,13 +50,13 @@ def test_an_operator_clears_a_profile(site: Site, capsys: pytest.CaptureFixture[
 
 def test_verify_names_what_belongs_to_nobody(site: Site) -> None:
     # C-PRF-7
-    verify: Any = site.declarations.maintenance["profiles"]
+    verify: Any = site.declarations.checks["profiles"].run
     put(site, published_mod(site), **ALL)
     with site.databases.write_session.begin() as session:
         session.add(ModLinks(mod_id=999))
         session.add(AuthorProfile(account_id=OWNER))
         session.flush()
-        assert list(verify(session)) == ["links of mod 999, which does not exist"]
+        assert list(verify(site.registry, session)) == ["links of mod 999, which does not exist"]
 
 
 def test_pictures_have_names_for_operators(site: Site) -> None:

@@ -18,5 +18,5 @@ def includeme(config: Configurator) -> None:
     config.add_service(ISquarePictures, squares)
     config.add_service(SquarePictures, squares)
     config.add_worker("pictures", make_all_pictures, PICTURE_SECONDS)
-    config.add_maintenance("pictures", services.picture_damage)
+    config.add_check("pictures", lambda _registry, session: services.picture_damage(session), when=("verify",))
     config.include("modhub.catalogue.pictures.commands")
