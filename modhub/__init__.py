@@ -37,6 +37,7 @@ from modhub.db import DatabaseLimits, Databases
 from modhub.db.changes import write_changes
 from modhub.db.unit_of_work import CommitSteps
 from modhub.plugins.declarations import Declarations, StartOptions
+from modhub.plugins.directives import declare_migrations, declare_settings
 from modhub.plugins.events import ApplicationStarted
 from modhub.plugins.leases import check_lease
 from modhub.plugins.resources import IApi, IRoot, ISite
@@ -134,8 +135,7 @@ def _rewind(event: BeforeRetry) -> None:
 
 def _read_core_settings(config: Configurator) -> None:
     settings = config.registry.settings
-    config.declare_settings("modhub.", (*CORE, *SITE))
-    find_service(config.registry, Declarations).settings_prefixes.add("sqlalchemy.")
+    declare_settings(config, (*CORE, *SITE))
     secrets = settings["modhub.secret"]
     if DEVELOPMENT_SECRET in secrets and not is_loopback(settings["modhub.base_url"]):
         raise StartRefused(
@@ -181,7 +181,7 @@ def _register_core_services(config: Configurator) -> None:
         _recognize_machine_keys(config, side)
     config.add_child(IRoot, "api", ApiResource)
     config.add_child(IRoot, "Modhub", SiteResource)
-    config.add_migrations("modhub", "modhub:migrations", "core_")
+    declare_migrations(config, "modhub", "core_")
 
 
 def includeme(config: Configurator) -> None:

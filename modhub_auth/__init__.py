@@ -57,10 +57,7 @@ def check_passwords(registry: Any, _session: Any) -> tuple[()]:
 def includeme(config: Configurator) -> None:
     """Register the resources, credentials, services, settings and migrations of accounts."""
     config.include("modhub")
-    config.add_feature("modhub_auth", "Accounts")
-    config.declare_settings("modhub_auth.", ACCOUNT_SETTINGS)
-    config.declare_settings("mail.", MAIL_SETTINGS)
-    config.add_migrations("modhub_auth", "modhub_auth:migrations", "auth_")
+    config.add_feature("modhub_auth", "Accounts", settings=(*ACCOUNT_SETTINGS, *MAIL_SETTINGS), migrations="auth_")
     config.add_service(AuthServices, create_auth_services(config.registry))
     config.add_child(IApi, "auth", Auth)
     config.add_credential(CredentialKind.ACCOUNT, IApi, BearerCredential())

@@ -25,9 +25,14 @@ BUILDS_SETTINGS = [
 def includeme(config: Configurator) -> None:
     """Register the resources, the scope that may publish, body limits, commands and pages."""
     config.include("modhub")
-    config.add_feature("modhub_builds", "App builds")
-    config.declare_settings("modhub_builds.", BUILDS_SETTINGS)
-    config.add_migrations("modhub_builds", "modhub_builds:migrations", "builds_")
+    config.add_feature(
+        "modhub_builds",
+        "App builds",
+        settings=BUILDS_SETTINGS,
+        migrations="builds_",
+        change_kinds=(BUILDS_CHANGED, CHANGELOG_CHANGED),
+        demo="modhub_builds.commands.fill_demo_builds",
+    )
     raw_queries = find_service(config.registry, Databases).raw_queries
     config.add_service(BuildReader, BuildReader(raw_queries))
     config.add_scope(APP_SCOPE, "publish app builds and the app changelog", default=True)
@@ -35,8 +40,6 @@ def includeme(config: Configurator) -> None:
     config.add_child(ISite, "app", BuildsResource)
     config.add_child(ISite, "App", AppPageResource)
     config.add_child(IBuilds, "changelog", SectionsResource)
-    config.add_change_kind(BUILDS_CHANGED)
-    config.add_change_kind(CHANGELOG_CHANGED)
     config.add_cross_origin("/Modhub/app/[^/]+(?:/[^/]+)?")
     key = "X-Api-Key"
     config.add_body_limit("POST", "/api/modhub/app/{os}", limits.BUILD, credential=key, waits=True)

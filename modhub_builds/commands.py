@@ -110,6 +110,5 @@ def _add_sample_build(session: Session, manager: Any, store: Any, os: str, versi
 
 
 def includeme(config: Configurator) -> None:
-    """Register the command and the demo data."""
+    """Register the command."""
     config.add_command(AdminCommand("build", "the stored app builds", build_arguments, run_build, examples=_EXAMPLES))
-    config.add_demo("app builds", fill_demo_builds, order=50)

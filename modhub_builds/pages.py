@@ -167,8 +167,6 @@ def welcome_link(_context: Any, request: Request) -> Markup:
 
 def includeme(config: Configurator) -> None:
     """Register the page, its feed and its navigation entry."""
-    config.add_static("modhub_builds:static")
-    config.add_translation_dirs("modhub_builds:locale")
     config.add_panel("navigation", "app", app_navigation, order=40)
     config.add_panel("welcome", "app", welcome_link)
     config.add_panel("mod_install", "app", app_link)

@@ -40,8 +40,12 @@ def _register_services(config: Configurator) -> None:
 def includeme(config: Configurator) -> None:
     """Register the services, the subscribers, the address, the panels, the orders and the views."""
     config.include("modhub")
-    config.add_feature("modhub_downloads", "Download counts")
-    config.add_migrations("modhub_downloads", "modhub_downloads:migrations", "downloads_")
+    config.add_feature(
+        "modhub_downloads",
+        "Download counts",
+        migrations="downloads_",
+        demo="modhub_downloads.demo.fill_download_counts",
+    )
     _register_services(config)
     config.add_subscriber(count_download, DownloadStarted)
     config.add_subscriber(subscribers.delete_counts_of_mods, ModsDeleted)
@@ -55,9 +59,7 @@ def includeme(config: Configurator) -> None:
     config.add_card_figure("downloads", *pages.FIGURE, mod_id=ModDownloads.mod_id, value=ModDownloads.downloads)
     config.add_panel("mod", "downloads", pages.mod_panel, order=50)
     config.add_panel("workshop", "downloads", pages.workshop_panel, order=50)
-    config.add_demo("download counts", "modhub_downloads.demo.fill_download_counts", order=60)
     config.add_check("downloads", verify_counts, when=("verify",))
     documentation = documentation_section("modhub_downloads:templates/documentation.jinja2")
     config.add_panel("documentation", "downloads", documentation, order=25)
-    config.add_translation_dirs("modhub_downloads:locale")
     config.scan("modhub_downloads.views")

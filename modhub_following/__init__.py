@@ -42,8 +42,7 @@ def _add_subscribers(config: Configurator) -> None:
 def includeme(config: Configurator) -> None:
     """Register the services, resources, panels, subscribers, the worker and the pages."""
     config.include("modhub")
-    config.add_feature("modhub_following", "Following", requires=("modhub_auth",))
-    config.add_migrations("modhub_following", "modhub_following:migrations", "following_")
+    config.add_feature("modhub_following", "Following", requires=("modhub_auth",), migrations="following_")
     registry = config.registry
     tokens = LeaveTokens(registry.settings["modhub.secret"])
     config.add_service(LeaveTokens, tokens)
@@ -62,8 +61,6 @@ def includeme(config: Configurator) -> None:
     config.add_panel("author", "follow", panels.author_button)
     config.add_panel("browse", "follow", panels.game_button)
     config.add_robots_rule("/Modhub/following")
-    config.add_static("modhub_following:static")
-    config.add_translation_dirs("modhub_following:locale")
     _add_subscribers(config)
     config.add_worker("digests", queue_digests, LOOK_SECONDS, alone=True)
     config.scan("modhub_following.pages")

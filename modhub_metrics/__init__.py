@@ -19,8 +19,7 @@ METRICS_SETTINGS = [Setting("modhub_metrics.token", secret, "", "bearer token of
 def includeme(config: Configurator) -> None:
     """Register the address and the tween that counts requests."""
     config.include("modhub")
-    config.add_feature("modhub_metrics", "Metrics")
-    config.declare_settings("modhub_metrics.", METRICS_SETTINGS)
+    config.add_feature("modhub_metrics", "Metrics", settings=METRICS_SETTINGS)
     disable_created_metrics()  # type: ignore[no-untyped-call]
     config.add_child(IRoot, "metrics", metrics_factory)
     config.add_tween("modhub_metrics.requests.metrics_tween_factory")

@@ -2,6 +2,8 @@
 
 from pyramid.config import Configurator
 
+from modhub_moderation.settings import MODERATION_SETTINGS
+
 PARTS_OF_MODERATION = (
     "moderators",
     "cases",
@@ -18,8 +20,12 @@ PARTS_OF_MODERATION = (
 def includeme(config: Configurator) -> None:
     """Register the feature and its parts."""
     config.include("modhub")
-    config.add_feature("modhub_moderation", "Moderation", requires=("modhub_auth",))
-    config.add_migrations("modhub_moderation", "modhub_moderation:migrations", "moderation_")
-    config.add_translation_dirs("modhub_moderation:locale")
+    config.add_feature(
+        "modhub_moderation",
+        "Moderation",
+        requires=("modhub_auth",),
+        settings=MODERATION_SETTINGS,
+        migrations="moderation_",
+    )
     for part in PARTS_OF_MODERATION:
         config.include(f"modhub_moderation.{part}")

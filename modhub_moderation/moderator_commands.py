@@ -16,7 +16,8 @@ from modhub_auth.account_batches import find_account_ids
 from modhub_auth.services import lock_account
 from modhub_auth.signin.totp import has_authenticator
 from modhub_moderation.models import Moderator
-from modhub_moderation.moderators import MODERATION, NEEDS_FACTOR
+from modhub_moderation.moderators import MODERATION
+from modhub_moderation.settings import NEEDS_FACTOR
 
 _EXAMPLES: Final = """\
 moderator add mo@example.org      this account may decide; it needs an authenticator

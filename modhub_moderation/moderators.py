@@ -11,7 +11,6 @@ from zope.interface import implementer
 from modhub.base.errors import ApiError
 from modhub.base.identity import CredentialKind, Permission, principal_for_account
 from modhub.base.service_registry import find_service
-from modhub.base.settings import Setting, boolean
 from modhub.content.text import N_
 from modhub.db import Databases
 from modhub.db.raw_queries import RawQueryExecutor
@@ -23,12 +22,9 @@ from modhub.web.traversal import Acl, Resource
 from modhub_auth.models import Account, Authenticator
 from modhub_auth.signin.totp import has_authenticator
 from modhub_moderation.models import Moderator
+from modhub_moderation.settings import NEEDS_FACTOR
 
 MODERATION: Final = "/Modhub/moderation"
-NEEDS_FACTOR: Final = "modhub_moderation.second_factor"
-MODERATOR_SETTINGS: Final = (
-    Setting(NEEDS_FACTOR, boolean, "true", "whether moderators need an authenticator to be named and to decide"),
-)
 _ASKED: Final = "modhub_moderation.moderator"
 """The environ key of what is known about the visitor."""
 
@@ -136,7 +132,6 @@ def desk_link(_context: Any, request: Request) -> Any:
 
 def includeme(config: Configurator) -> None:
     """Register the settings, the reader, the pages' root, the link to it, the subscriber and the command."""
-    config.declare_settings("modhub_moderation.", MODERATOR_SETTINGS)
     reader = ModeratorReader(find_service(config.registry, Databases).raw_queries)
     config.add_service(ModeratorReader, reader)
     config.add_child(ISite, "moderation", open_desk)

@@ -20,8 +20,12 @@ from modhub_profiles.resources import AuthorPicturesResource, LinksResource, Own
 def includeme(config: Configurator) -> None:
     """Register the services, the subscribers, the addresses, the panels, the command and the views."""
     config.include("modhub")
-    config.add_feature("modhub_profiles", "Links and profiles")
-    config.add_migrations("modhub_profiles", "modhub_profiles:migrations", "profiles_")
+    config.add_feature(
+        "modhub_profiles",
+        "Links and profiles",
+        migrations="profiles_",
+        demo="modhub_profiles.sample_profiles.fill_demo_profiles",
+    )
     reader = ProfileReader(find_service(config.registry, Databases).raw_queries)
     config.add_service(ProfileReader, reader)
     config.add_service(IAuthorPictures, AuthorPictures(reader))
@@ -45,11 +49,8 @@ def includeme(config: Configurator) -> None:
     config.add_check("profiles", upkeep.find_orphans, when=("verify",))
     config.add_personal_data("profile", partial(collect_profile, config.registry))
     config.add_blob_names("profiles", upkeep.describe_pictures)
-    config.add_demo("profiles", "modhub_profiles.sample_profiles.fill_demo_profiles", order=200)
     documentation = documentation_section("modhub_profiles:templates/documentation.jinja2", limits=limits)
     config.add_panel("documentation", "profiles", documentation, order=26)
-    config.add_static("modhub_profiles:static")
-    config.add_translation_dirs("modhub_profiles:locale")
     config.include("modhub_profiles.removable_parts")
     config.include("modhub_profiles.upkeep")
     config.scan("modhub_profiles.views")

@@ -32,9 +32,7 @@ def _register_services(config: Configurator) -> None:
 def includeme(config: Configurator) -> None:
     """Register the services, the resources, body limits, the command and views."""
     config.include("modhub")
-    config.add_feature("modhub_sync", "Following the catalogue")
-    config.declare_settings("modhub_sync.", SYNC_SETTINGS)
-    config.add_migrations("modhub_sync", "modhub_sync:migrations", "sync_")
+    config.add_feature("modhub_sync", "Following the catalogue", settings=SYNC_SETTINGS, migrations="sync_")
     _register_services(config)
     config.add_child(ICatalogue, "guid", GuidsResource)
     config.add_child(ICatalogue, "plan", PlanResource)
@@ -50,7 +48,6 @@ def includeme(config: Configurator) -> None:
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.PLAN_QUESTION)
     documentation = documentation_section("modhub_sync:templates/documentation.jinja2", limits=limits)
     config.add_panel("documentation", "sync", documentation, order=30)
-    config.add_translation_dirs("modhub_sync:locale")
     config.include("modhub_sync.commands")
     config.scan("modhub_sync.views")
     config.scan("modhub_sync.snapshot_views")

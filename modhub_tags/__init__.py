@@ -31,9 +31,9 @@ def verify_tags(registry: Any, session: Session) -> Iterator[str]:
 def includeme(config: Configurator) -> None:
     """Register the service, the subscriber, the addresses, the panels, the filter, the command and the views."""
     config.include("modhub")
-    config.add_feature("modhub_tags", "Tags")
-    config.declare_settings("modhub_tags.", TAG_SETTINGS)
-    config.add_migrations("modhub_tags", "modhub_tags:migrations", "tags_")
+    config.add_feature(
+        "modhub_tags", "Tags", settings=TAG_SETTINGS, migrations="tags_", demo="modhub_tags.demo.tag_samples"
+    )
     registry = config.registry
     config.add_service(TagReader, TagReader(find_service(registry, Databases).raw_queries))
     config.add_subscriber(subscribers.delete_tags_of_mods, ModsDeleted)
@@ -49,8 +49,6 @@ def includeme(config: Configurator) -> None:
     documentation = documentation_section("modhub_tags:templates/documentation.jinja2")
     config.add_panel("documentation", "tags", documentation, order=22)
     config.add_check("tags", verify_tags, when=("verify",))
-    config.add_translation_dirs("modhub_tags:locale")
-    config.add_demo("tags", "modhub_tags.demo.tag_samples")
     config.include("modhub_tags.commands")
     config.scan("modhub_tags.views")
     config.scan("modhub_tags.pages")

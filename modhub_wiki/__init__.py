@@ -23,8 +23,7 @@ from modhub_wiki.resources import (
 def includeme(config: Configurator) -> None:
     """Mount the wiki at its three addresses; register its scope, body limits, pages and feed."""
     config.include("modhub")
-    config.add_feature("modhub_wiki", "Developer wiki")
-    config.add_migrations("modhub_wiki", "modhub_wiki:migrations", "wiki_")
+    config.add_feature("modhub_wiki", "Developer wiki", migrations="wiki_", demo="modhub_wiki.demo.fill_demo_wiki")
     config.add_service(WikiReader, WikiReader(find_service(config.registry, Databases).raw_queries))
     config.add_scope(SCOPE, "publish and delete pages of the developer wiki")
     config.add_child(ISite, "api", SiteApiResource)
@@ -41,6 +40,5 @@ def includeme(config: Configurator) -> None:
     )
     config.add_panel("documentation", "wiki", documentation, order=50)
     config.include("modhub_wiki.feed")
-    config.add_demo("the developer wiki", "modhub_wiki.demo.fill_demo_wiki", order=60)
     config.scan("modhub_wiki.public_views")
     config.scan("modhub_wiki.agent_views")

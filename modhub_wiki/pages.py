@@ -157,9 +157,7 @@ def wiki_navigation(_context: Any, request: Request) -> Markup:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the pages, style sheet, translations and navigation entry."""
-    config.add_static("modhub_wiki:static")
-    config.add_translation_dirs("modhub_wiki:locale")
+    """Register the pages, the sitemap and the navigation entry."""
     config.add_panel("navigation", "wiki", wiki_navigation, order=50)
     config.add_sitemap("wiki", wiki_in_sitemap, parts_in_sitemap)
     config.scan(__name__)

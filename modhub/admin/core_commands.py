@@ -73,7 +73,7 @@ def key_arguments(parser: argparse.ArgumentParser) -> None:
 def run_demo(admin: Any, arguments: argparse.Namespace) -> int:
     """Fill a new installation with samples."""
     resolver = DottedNameResolver()
-    for _, name, fill in sorted(admin.declarations.demos, key=lambda demo: demo[:2]):
+    for name, fill in admin.declarations.demos:
         if arguments.dry_run:
             admin.say(f"Would add samples, if there are none: {name}.")
             continue

@@ -1,6 +1,6 @@
 """Declared settings: each has a name, a kind, a default and a description; read once, at the start.
 
-A feature declares its own with ``config.declare_settings``. The ini provides the text, unless an environment variable
+A feature declares its own with ``config.add_feature``. The ini provides the text, unless an environment variable
 overrides it (the name in upper case, ``.`` as ``_``; C-TOK-4). An invalid value stops the start with one line.
 """
 

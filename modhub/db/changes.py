@@ -5,7 +5,7 @@ act before the commit, so serials become visible in the order of the commits: a 
 to 7, on both databases. A cache of public answers is valid as long as :meth:`ChangeReader.generation` is the same.
 
 The public copies of mods report their changes themselves. A feature declares a kind of its own with
-``config.add_change_kind`` and calls :func:`mark_changed`.
+``config.add_feature`` and calls :func:`mark_changed`.
 """
 
 import secrets

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from modhub.base.identity import CredentialKind
@@ -192,7 +193,10 @@ class Declarations:
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)
     robots: list[str] = field(default_factory=list)
     """Path prefixes that robots are asked not to visit."""
-    demos: list[tuple[int, str, Callable[[Any], None] | str]] = field(default_factory=list)
+    demos: list[tuple[str, Callable[[Any], None] | str]] = field(default_factory=list)
+    """What fills a new installation with samples, by what it is called."""
+    static_folders: dict[str, Path] = field(default_factory=dict)
+    """The folders of static files, by package."""
     settings: list[Setting] = field(default_factory=list)
     settings_prefixes: set[str] = field(default_factory=set)
 

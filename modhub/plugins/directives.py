@@ -5,11 +5,13 @@ names both lines.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from pyramid.config import Configurator
-from pyramid.path import AssetResolver
 
 from modhub.base.body_rules import IBodyRules
 from modhub.base.identity import CredentialKind
@@ -50,32 +52,75 @@ def find_declarations(config: Configurator) -> Declarations:
     return find_service(config.registry, Declarations)
 
 
-def add_feature(config: Configurator, name: str, title: str, *, requires: tuple[str, ...] = ()) -> None:
-    """Declare a feature, usually by its package's name. Unknown settings under ``name.`` stop the start.
+def add_feature(
+    config: Configurator,
+    name: str,
+    title: str,
+    *,
+    requires: tuple[str, ...] = (),
+    settings: Iterable[Setting] = (),
+    migrations: str = "",
+    change_kinds: tuple[str, ...] = (),
+    demo: Callable[[Any], None] | str = "",
+) -> None:
+    """Declare a feature by the name of its package, whose folders ``locale`` and ``static`` are used if they are there.
 
-    ``requires`` are the packages of features that this one builds on; the start is refused with a sentence unless
-    ``pyramid.includes`` names them earlier. To check for an optional feature, read ``Declarations.features``.
+    ``requires``: packages of features that this one builds on; the start is refused with a sentence unless
+    ``pyramid.includes`` names them earlier. To check for an optional one, read ``Declarations.features``.
+    ``settings`` are read: from now on ``registry.settings[name]`` has values, not text. An unknown one under ``name.``
+    stops the start. ``migrations``: the prefix of the tables that the folder ``migrations`` makes. ``change_kinds``:
+    of :func:`modhub.db.changes.mark_changed`, those that everybody can follow. ``demo(admin)`` fills a new
+    installation with samples; given by its dotted name, it is imported by ``modhub-admin demo`` only.
     """
     includes = find_service(config.registry, StartOptions).includes
     earlier_includes = includes[: includes.index(name)] if name in includes else includes
     for required in requires:
         if required not in earlier_includes:
             raise StartRefused(f"{name} needs {required}: name it before {name} in pyramid.includes")
-    find_declarations(config).settings_prefixes.add(f"{name}.")
-    config.action(("modhub feature", name), lambda: find_declarations(config).features.append(Feature(name, title)))
+    declared = find_declarations(config)
+    declared.settings_prefixes.add(f"{name}.")
+    declare_settings(config, settings)
+    if migrations:
+        declare_migrations(config, name, migrations)
+    if _folder_of(name, "locale").is_dir():
+        config.add_translation_dirs(f"{name}:locale")
+    for kind in change_kinds:
+        if len(kind) > CHANGE_KIND:
+            raise StartRefused(f"the kind of changes {kind} has more than {CHANGE_KIND} characters")
+        config.action(("modhub change kind", kind), partial(declared.change_kinds.add, kind))
+
+    def register() -> None:
+        declared.features.append(Feature(name, title))
+        if (static := _folder_of(name, "static")).is_dir():
+            declared.static_folders[name] = static
+        if demo:
+            declared.demos.append((title, demo))
+
+    config.action(("modhub feature", name), register)
 
 
-def declare_settings(config: Configurator, prefix: str, settings: Iterable[Setting]) -> None:
-    """Declare and read a package's settings; afterwards ``registry.settings[name]`` holds values, not text.
-
-    An unknown key under ``prefix`` stops the start. (Not to be confused with Pyramid's ``Configurator.add_settings``.)
-    """
+def declare_settings(config: Configurator, settings: Iterable[Setting]) -> None:
+    """Declare and read settings; an unknown key with the prefix of one of them stops the start."""
     declared = tuple(settings)
     find_declarations(config).settings.extend(declared)
-    find_declarations(config).settings_prefixes.add(prefix)
+    find_declarations(config).settings_prefixes.update(
+        setting.name[: setting.name.index(".") + 1] for setting in declared if "." in setting.name
+    )
     read_settings(declared, config.registry.settings)
     for setting in declared:
         config.action(("modhub setting", setting.name), None)
+
+
+def declare_migrations(config: Configurator, package: str, table_prefix: str) -> None:
+    """Let ``modhub-admin migrate`` make the package's tables, named ``table_prefix...``."""
+    migrations = Migrations(package, str(_folder_of(package, "migrations")), table_prefix)
+    config.action(("modhub migrations", package), lambda: find_declarations(config).migrations.append(migrations))
+    config.action(("modhub table prefix", table_prefix), None)
+
+
+def _folder_of(package: str, name: str) -> Path:
+    """A folder of an imported package, whether or not it is there."""
+    return Path(*getattr(sys.modules.get(package), "__path__", [package])[:1], name)
 
 
 def add_child(config: Configurator, parent: Any, name: str, factory: Callable[[Any, str], Any]) -> None:
@@ -114,27 +159,6 @@ def add_scope(
             find_declarations(config).default_scopes.add(name)
 
     config.action(("modhub scope", name), register)
-
-
-def add_migrations(config: Configurator, package: str, folder: str, table_prefix: str) -> None:
-    """Add the package's tables, named ``table_prefix...``, to ``modhub-admin migrate``.
-
-    ``folder`` is an asset, such as ``modhub_bookmarks:migrations``.
-    """
-    path = AssetResolver().resolve(folder).abspath()
-
-    def register() -> None:
-        find_declarations(config).migrations.append(Migrations(package, path, table_prefix))
-
-    config.action(("modhub migrations", package), register)
-    config.action(("modhub table prefix", table_prefix), None)
-
-
-def add_change_kind(config: Configurator, kind: str) -> None:
-    """Show changes of ``kind`` among those that everybody can follow (:func:`modhub.db.changes.mark_changed`)."""
-    if len(kind) > CHANGE_KIND:
-        raise StartRefused(f"the kind of changes {kind} has more than {CHANGE_KIND} characters")
-    config.action(("modhub change kind", kind), lambda: find_declarations(config).change_kinds.add(kind))
 
 
 def _discard_nothing(_session: Any, _target_id: int, _key: str, _kept: Mapping[str, Any]) -> None:
@@ -403,18 +427,6 @@ def add_command(config: Configurator, command: AdminCommand) -> None:
     config.action(("modhub command", command.name), register)
 
 
-def add_demo(config: Configurator, name: str, fill: Callable[[Any], None] | str, *, order: int = 100) -> None:
-    """Let ``modhub-admin demo`` call ``fill(admin)``, the lowest ``order`` first.
-
-    Given as a dotted name, it is imported by that command only.
-    """
-
-    def register() -> None:
-        find_declarations(config).demos.append((order, name, fill))
-
-    config.action(("modhub demo", name), register)
-
-
 def add_upload_inspector(config: Configurator, name: str, inspect: UploadInspector) -> None:
     """Let ``inspect(request)`` look at each file that a request stages: an `IUploadInspection`.
 
@@ -455,7 +467,6 @@ DIRECTIVES: Final = (
     add_child,
     add_credential,
     add_scope,
-    add_migrations,
     add_panel,
     add_page_order,
     add_page_filter,
@@ -465,17 +476,14 @@ DIRECTIVES: Final = (
     add_check,
     add_blob_names,
     add_command,
-    add_demo,
     add_worker,
     add_body_limit,
     add_blob_store,
     add_upload_inspector,
     add_publish_check,
     add_refusals,
-    add_change_kind,
     add_personal_data,
     add_removable_part,
     add_cross_origin,
     add_robots_rule,
-    declare_settings,
 )

@@ -42,7 +42,6 @@ def includeme(config: Configurator) -> None:
     config.include(security_txt)
     config.add_subscriber(template_helpers.add_renderer_globals, BeforeRender)
     config.add_translation_dirs("modhub:locale")
-    config.add_static("modhub:static")
     config.include(documentation)
     for prefix in API_PREFIXES:
         config.add_robots_rule(prefix)

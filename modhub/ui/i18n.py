@@ -1,7 +1,7 @@
 """The languages of the pages, by Pyramid's i18n and Babel.
 
 The templates and the code are in English. A package adds its translations with Pyramid's
-``config.add_translation_dirs("modhub_bookmarks:locale")``: a folder with ``{language}/LC_MESSAGES/messages.po``. They
+A feature ships ``locale``: a folder with ``{language}/LC_MESSAGES/messages.po``. They
 are compiled in memory at startup, so that no ``.mo`` file can be out of date. All catalogues of a language are merged;
 missing texts are shown in English. The language of a page is the visitor's choice (:mod:`modhub.ui.preferences`), else
 by ``Accept-Language``; for the API only that header counts.

@@ -1,6 +1,6 @@
 """Static files: read once at startup, served under a name with a hash of the content, and cached without expiry.
 
-``config.add_static("modhub_bookmarks:static")`` adds a package's folder. ``ui.static("modhub_bookmarks:list.js")``
+They are those directly in the folder ``static`` of a feature's package. ``ui.static("modhub_bookmarks:list.js")``
 returns the path of a file. Uploaded files are never served below ``/static``.
 
 A style sheet with rules for a dark scheme has two more forms, for visitors who have chosen a theme: in one these rules
@@ -15,18 +15,20 @@ from pathlib import Path
 from typing import Final
 
 from pyramid.config import Configurator
-from pyramid.path import AssetResolver
 from pyramid.response import Response
 from zope.interface import implementer
 
 from modhub.base.errors import not_found
 from modhub.base.service_registry import find_service
+from modhub.plugins.declarations import Declarations
 from modhub.plugins.resources import IResource, IRoot
 from modhub.web.downloads import IMMUTABLE
 from modhub.web.request import Request
 from modhub.web.traversal import Resource
 from modhub.web.views import OPEN, page
 
+_AFTER_FEATURES: Final = 1
+"""The order of the action that reads the folders that features declare."""
 _DARK_RULES: Final = b"@media (prefers-color-scheme: dark)"
 _SCHEMES: Final = b"color-scheme: light dark;"
 _TYPES: Final = {".js": "text/javascript", ".ico": "image/x-icon", ".svg": "image/svg+xml", ".css": "text/css"}
@@ -136,20 +138,16 @@ def static_response(file: StaticFile, cache_control: str) -> Response:
     return Response(headerlist=headers, app_iter=[file.body])
 
 
-def add_static(config: Configurator, folder: str) -> None:
-    """Directive: serve the files of ``folder`` (an asset such as ``modhub_bookmarks:static``), without subfolders."""
-    package = folder.partition(":")[0]
-    path = Path(AssetResolver().resolve(folder).abspath())
-
-    def register() -> None:
-        find_service(config.registry, StaticFiles).add(package, path)
-
-    config.action(("modhub static", package), register)
+def _read_folders(config: Configurator) -> None:
+    files, declared = find_service(config.registry, StaticFiles), find_service(config.registry, Declarations)
+    for package, folder in declared.static_folders.items():
+        files.add(package, folder)
 
 
 def includeme(config: Configurator) -> None:
-    """The directive and the views."""
+    """The files of the core and of all features, and the views."""
     config.add_service(StaticFiles, StaticFiles())
-    config.add_directive("add_static", add_static)
+    find_service(config.registry, Declarations).static_folders["modhub"] = Path(__file__).parents[1] / "static"
+    config.action("modhub static files", lambda: _read_folders(config), order=_AFTER_FEATURES)
     config.add_child(IRoot, "static", StaticFolder)
     config.scan(__name__)

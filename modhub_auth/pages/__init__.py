@@ -45,8 +45,6 @@ def includeme(config: Configurator) -> None:
     config.add_child(ISite, "account", AccountPages)
     config.add_child(IAccount, "platform", Platforms)
     config.add_credential(CredentialKind.ACCOUNT, ISite, SessionCredential())
-    config.add_static("modhub_auth:static")
-    config.add_translation_dirs("modhub_auth:locale")
     config.add_panel("navigation", "account", account_navigation, order=900)
     config.add_robots_rule("/Modhub/account")
     config.add_body_limit("POST", "/Modhub/account/{rest...}", MAX_ACCOUNT_BODY)

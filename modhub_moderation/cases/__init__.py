@@ -4,13 +4,11 @@ from pyramid.config import Configurator
 
 from modhub.plugins.events import AccountDeleted, ModsDeleted
 from modhub_moderation.cases import appeal_pages, upkeep
-from modhub_moderation.cases.settings import CASE_SETTINGS
 from modhub_moderation.cases.statements import APPEAL_PAGE, OWN_DECISIONS
 
 
 def includeme(config: Configurator) -> None:
     """Register the settings, the addresses, the panels, the subscribers, the worker and the pages."""
-    config.declare_settings("modhub_moderation.", CASE_SETTINGS)
     config.include("modhub_moderation.cases.resources")
     config.include("modhub_moderation.cases.blocked")
     config.add_robots_rule(OWN_DECISIONS)

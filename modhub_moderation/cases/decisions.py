@@ -22,10 +22,12 @@ from modhub_moderation.cases.rulings import (
     decided_already,
 )
 from modhub_moderation.cases.services import find_last_decision, lock_case, lock_case_owner
-from modhub_moderation.cases.settings import APPEAL_DAYS, EVIDENCE_DAYS
 from modhub_moderation.cases.statements import Written, tell_owner, tell_reporters
 from modhub_moderation.moderators import require_moderator
+from modhub_moderation.settings import EVIDENCE_DAYS
 
+APPEAL_DAYS: Final = 183
+"""In which a decision can be appealed: the law wants six months."""
 DECIDED: Final = "case decided"
 """The action in the audit trail."""
 

@@ -9,12 +9,10 @@ from modhub_moderation.notices import erasure, panels, quarantine
 from modhub_moderation.notices.interfaces import IApiAuthor
 from modhub_moderation.notices.resources import ApiAuthors, AuthorReports, ModReports, Receipts
 from modhub_moderation.notices.schemas import MAX_NOTICE_BODY
-from modhub_moderation.notices.settings import NOTICE_SETTINGS
 
 
 def includeme(config: Configurator) -> None:
     """Register the settings, the addresses, the panels, the worker, the subscriber and the views."""
-    config.declare_settings("modhub_moderation.", NOTICE_SETTINGS)
     config.add_child(IMod, "reports", ModReports)
     config.add_child(IAuthor, "reports", AuthorReports)
     config.add_child(ICatalogue, "authors", ApiAuthors)

@@ -7,12 +7,10 @@ from pyramid.config import Configurator
 from modhub.plugins.events import AccountDeleted, StorageRequested, UploadStarted
 from modhub_moderation.quotas import panel, subscribers
 from modhub_moderation.quotas.limits import QuotaKeeper
-from modhub_moderation.quotas.settings import QUOTA_SETTINGS
 
 
 def includeme(config: Configurator) -> None:
     """Register the settings, the subscribers, the worker and the panel."""
-    config.declare_settings("modhub_moderation.", QUOTA_SETTINGS)
     keeper = QuotaKeeper(config.registry)
     config.add_service(QuotaKeeper, keeper)
     config.add_subscriber(partial(subscribers.refuse_upload, keeper), UploadStarted)

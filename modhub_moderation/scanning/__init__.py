@@ -16,7 +16,6 @@ from modhub_moderation.scanning.container import Scanning
 from modhub_moderation.scanning.inspection import inspect_upload
 from modhub_moderation.scanning.interfaces import ScannerFactory
 from modhub_moderation.scanning.pages import ScansResource
-from modhub_moderation.scanning.settings import SCANNING_SETTINGS
 from modhub_moderation.scanning.worker import SCAN_SECONDS, SCANNER_ASK_SECONDS, ask_scanner, scan_waiting_files
 
 UPLOADS: Final = ("upload_code", "upload_css", "upload_image")
@@ -81,7 +80,6 @@ def _scan_uploads(config: Configurator, url: str) -> None:
 
 def includeme(config: Configurator) -> None:
     """Register this part of moderation."""
-    config.declare_settings("modhub_moderation.", SCANNING_SETTINGS)
     config.add_service(ScannerSchemes, ScannerSchemes())
     config.add_directive("add_scanner", add_scanner)
     config.add_scanner("clamd", open_clamd)

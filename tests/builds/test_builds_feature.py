@@ -75,7 +75,7 @@ def test_added_to_a_core_that_runs_already_it_asks_for_its_migration(new_databas
 @pytest.mark.postgres
 def test_the_demo_fills_builds_and_changelog_once(site):
     admin = admin_of(site)
-    fill = next(fill for _, name, fill in site.declarations.demos if name == "app builds")
+    fill = next(fill for name, fill in site.declarations.demos if name == "App builds")
     for _ in range(2):
         site.config.maybe_dotted(fill)(admin)
     listed = site.get("/api/modhub/app").json

@@ -111,7 +111,8 @@ class MemoryFeature:
         config.include("modhub")
         config.add_blob_store("Memory", self.open_store)
         # After the scheme: what the store needs is read by the time it is opened.
-        config.declare_settings("modhub_memory.", [Setting("modhub_memory.room", text, "small", "where it is")])
+        room = Setting("modhub_memory.room", text, "small", "where it is")
+        config.add_feature(FEATURE, "Memory", settings=[room])
 
 
 @pytest.fixture

@@ -126,7 +126,7 @@ def test_a_feature_declares_its_kind(site: Site) -> None:
         changes.mark_changed(session, "weather", What.EDITED)
     assert serial(site) == 1
     assert entries(site) == []
-    site.config.add_change_kind("weather")
+    site.config.add_feature("modhub_weather", "Weather", change_kinds=("weather",))
     site.config.commit()
     reader = ChangeReader(site.databases.raw_queries, site.declarations.change_kinds)
     assert [(entry.kind, entry.what) for entry in reader.page(0, 5).changes] == [("weather", "edited")]

@@ -236,10 +236,10 @@ CLAIMS: dict[str, Any] = {
     "front exclusion": lambda config: config.add_front_exclusion("same", None, None),
     "check": lambda config: config.add_check("same", lambda *_: []),
     "core's check": lambda config: config.add_check("database", lambda *_: []),
-    "core's table prefix": lambda config: config.add_migrations(config.package_name, "modhub:migrations", "core_"),
+    "core's table prefix": lambda config: config.add_feature(config.package_name, "Same", migrations="core_"),
     "blob store": lambda config: config.add_blob_store("same", lambda *_, **__: None),
     "core's blob store": lambda config: config.add_blob_store("FILE", lambda *_, **__: None),
-    "setting": lambda config: config.declare_settings("same.", [Setting("same.x", text, "", "x")]),
+    "setting": lambda config: config.add_feature("same", "Same", settings=[Setting("same.x", text, "", "x")]),
     "body limit": lambda config: config.add_body_limit("POST", "/api/same", 5),
     "view": lambda config: config.add_view(
         lambda *_: None, context=IMod, name="same", is_api=True, request_method="GET"

@@ -12,8 +12,7 @@ FEATURE = '''"""A feature with one table."""
 
 def includeme(config):
     config.include("modhub")
-    config.add_feature("rolling_feature", "Rolling")
-    config.add_migrations("rolling_feature", "rolling_feature:migrations", "rolling_")
+    config.add_feature("rolling_feature", "Rolling", migrations="rolling_")
 '''
 REVISION = '''"""Step {number}."""
 

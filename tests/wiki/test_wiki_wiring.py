@@ -119,7 +119,7 @@ def test_the_fingerprint_is_of_key_and_secret(start: Start) -> None:
 def test_demo_fills_an_empty_wiki_once(wiki: Site) -> None:
     admin = Admin(wiki.config)
     for _ in range(2):
-        fill = next(fill for _, name, fill in wiki.declarations.demos if name == "the developer wiki")
+        fill = next(fill for name, fill in wiki.declarations.demos if name == "Developer wiki")
         wiki.config.maybe_dotted(fill)(admin)
     pages = wiki.get("/Modhub/api/wiki").json["pages"]
     assert [page["path"] for page in pages] == [
@@ -145,5 +145,5 @@ def test_demo_fills_an_empty_wiki_once(wiki: Site) -> None:
 @pytest.mark.slow
 def test_the_command_demo_knows_the_wiki(wiki: Site, capsys: pytest.CaptureFixture[str]) -> None:
     run_demo(Admin(wiki.config), argparse.Namespace(dry_run=False))
-    assert "the developer wiki" in capsys.readouterr().out
+    assert "Developer wiki" in capsys.readouterr().out
     assert wiki.get("/Modhub/api/wiki").json["count"] == 5

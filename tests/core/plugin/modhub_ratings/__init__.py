@@ -173,14 +173,11 @@ class RemarkCounter:
 def includeme(config: Configurator) -> None:
     """The whole feature."""
     config.include("modhub")
-    config.add_feature("modhub_ratings", "Remarks")
-    config.declare_settings("modhub_ratings.", SETTINGS)
-    config.add_migrations("modhub_ratings", "modhub_ratings:migrations", "ratings_")
+    config.add_feature("modhub_ratings", "Remarks", settings=SETTINGS, migrations="ratings_")
     config.add_service(RemarkCounter, RemarkCounter(find_service(config.registry, Databases)))
     config.add_child(IMod, "remarks", RemarksResource)
     config.add_panel("mod", "remarks", remarks_panel)
     config.add_subscriber(delete_remarks_of_mods, ModsDeleted)
     config.add_subscriber(delete_remarks_of_account, AccountDeleted)
-    config.add_translation_dirs("modhub_ratings:locale")
     config.add_command(AdminCommand("remarks", "count the remarks", lambda parser: None, count_remarks))
     config.scan("modhub_ratings")
