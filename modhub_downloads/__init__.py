@@ -53,10 +53,10 @@ def includeme(config: Configurator) -> None:
     config.add_worker("download days", run_night, NIGHT_SECONDS, alone=True)
     config.add_worker("popular mods", update_popular, POPULAR_LOOK_SECONDS, alone=True)
     config.add_child(IMod, "downloads", DownloadsResource)
-    config.add_page_order("downloads", pages.ORDER_TITLE, ModDownloads.mod_id, ModDownloads.downloads)
-    config.add_page_order("popular", pages.POPULAR_TITLE, PopularMod.mod_id, PopularMod.weight)
-    config.add_panel("front", "popular", pages.popular_row, order=10, replaces="top")
-    config.add_card_figure("downloads", *pages.FIGURE, mod_id=ModDownloads.mod_id, value=ModDownloads.downloads)
+    downloads = {"mod_id": ModDownloads.mod_id, "value": ModDownloads.downloads}
+    config.add_mod_column("downloads", **downloads, order=pages.ORDER_TITLE, figure=pages.FIGURE)
+    popular = {"mod_id": PopularMod.mod_id, "value": PopularMod.weight}
+    config.add_mod_column("popular", **popular, order=pages.POPULAR_TITLE, row=pages.POPULAR_DEFINITION)
     config.add_panel("mod", "downloads", pages.mod_panel, order=50)
     config.add_panel("workshop", "downloads", pages.workshop_panel, order=50)
     config.add_check("downloads", verify_counts, when=("verify",))

@@ -9,7 +9,7 @@ from pyramid.renderers import render
 from modhub.content.text import N_
 from modhub.db import now
 from modhub.plugins.resources import IMod, IOwnMod
-from modhub.plugins.services import IModCards, IMods, ModSummary
+from modhub.plugins.services import IMods, ModSummary
 from modhub.web.request import Request
 from modhub_downloads.days import date_of, day_of
 from modhub_downloads.read_service import DownloadReader
@@ -33,11 +33,6 @@ class DayRow:
 
     stamp: str
     downloads: int
-
-
-def popular_row(_context: Any, request: Request) -> Any:
-    """The row of the front."""
-    return request.find_service(IModCards).get_row(request, "popular", POPULAR_TITLE, POPULAR_DEFINITION)
 
 
 def mod_panel(context: Any, request: Request) -> Markup | None:

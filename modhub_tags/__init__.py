@@ -39,10 +39,15 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(subscribers.delete_tags_of_mods, ModsDeleted)
     config.add_child(IMod, "tags", TagsResource)
     config.add_child(IOwnMod, "tags", OwnTagsResource)
-    columns = {"mod_id": ModTag.mod_id, "value": ModTag.tag}
-    config.add_page_filter("tag", pages.FILTER_TITLE, pages.NO_FILTER, **columns, labels=pages.filter_labels)
-    if off_front := registry.settings["modhub_tags.off_front"]:
-        config.add_front_exclusion("tags", ModTag.mod_id, or_(*(ModTag.tag == name for name in off_front)))
+    left_out = registry.settings["modhub_tags.off_front"]
+    config.add_mod_column(
+        "tag",
+        mod_id=ModTag.mod_id,
+        value=ModTag.tag,
+        filter=(pages.FILTER_TITLE, pages.NO_FILTER),
+        labels=pages.filter_labels,
+        off_front=or_(*(ModTag.tag == name for name in left_out)) if left_out else None,
+    )
     config.add_personal_data("tags", partial(collect_tags, config.registry))
     config.add_panel("mod", "tags", pages.tags_panel, order=10)
     config.add_panel("workshop", "tags", pages.choice_panel, order=20)

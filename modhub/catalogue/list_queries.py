@@ -18,7 +18,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.expression import ColumnElement
 
-from modhub.base.page_declarations import FrontExclusion, PageFilter, PageOrder
 from modhub.catalogue.models import (
     PublicCounter,
     PublicGame,
@@ -27,6 +26,7 @@ from modhub.catalogue.models import (
 )
 from modhub.catalogue.public_copies import PUBLISHED
 from modhub.catalogue.queries import AnySelect
+from modhub.plugins.declarations import ModColumn
 
 _FTS = table("fts_core_text", column("rowid"))
 _MATCHES: ColumnElement[bool] = literal_column("fts_core_text").op("MATCH")(bindparam("match"))
@@ -51,12 +51,12 @@ class ListVariant:
     """Whether SQLite's index of trigrams cannot find one of the words."""
     by_game: bool = False
     """Whether the game's mods are compared with the words one by one, because an index would find more mods."""
-    filters: tuple[PageFilter, ...] = ()
+    filters: tuple[ModColumn, ...] = ()
     by_filter: bool = False
     """Whether the mods with the values of the filters are compared one by one, because words and games have more."""
-    left_out: tuple[FrontExclusion, ...] = ()
+    left_out: tuple[ModColumn, ...] = ()
     """For a row of the front: the mods that features leave out there."""
-    order: PageOrder | None = None
+    order: ModColumn | None = None
     ranked: bool = True
     """Of an ``order``: its part with a row of the order's table, or the rest."""
     walks: bool = False
@@ -90,8 +90,8 @@ def filter_parameter(name: str) -> str:
     return f"filter_{name}"
 
 
-def _has_value(page_filter: PageFilter) -> ColumnElement[bool]:
-    matches: ColumnElement[bool] = page_filter.value == bindparam(filter_parameter(page_filter.name))
+def _has_value(column: ModColumn) -> ColumnElement[bool]:
+    matches: ColumnElement[bool] = column.value == bindparam(filter_parameter(column.name))
     return matches
 
 
@@ -101,9 +101,9 @@ def _are_filtered(variant: ListVariant, mod_id: Any) -> list[ColumnElement[bool]
     return [*filters, *are_on_front(variant.left_out, mod_id)]
 
 
-def are_on_front(left_out: Iterable[FrontExclusion], mod_id: Any) -> list[ColumnElement[bool]]:
-    """The conditions for a mod of the front's rows (`config.add_front_exclusion`)."""
-    return [~exists().where(each.mod_id == mod_id, each.condition) for each in left_out]
+def are_on_front(left_out: Iterable[ModColumn], mod_id: Any) -> list[ColumnElement[bool]]:
+    """The conditions for a mod of the front's rows (``off_front`` of a `ModColumn`)."""
+    return [~exists().where(each.mod_id == mod_id, each.off_front) for each in left_out]
 
 
 def _likes(variant: ListVariant) -> list[ColumnElement[bool]]:
@@ -194,7 +194,7 @@ def unranked(variant: ListVariant) -> AnySelect:
     return select(matches.c.id, matches.c.moment).where(~exists().where(variant.order.mod_id == matches.c.id))
 
 
-def ranked_hits(variant: ListVariant, order: PageOrder) -> AnySelect:
+def ranked_hits(variant: ListVariant, order: ModColumn) -> AnySelect:
     """(id, value) of the hits with a row in the table of the order, whose index is (value, id of the mod)."""
     if variant.walks:
         # A join would leave the choice to SQLite, which knows nothing about a table that was filled since ANALYZE.

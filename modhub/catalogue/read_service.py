@@ -34,7 +34,7 @@ class ListParams:
     page: int = 1
     size: int = limits.PAGE_SIZE
     filters: tuple[tuple[str, str], ...] = ()
-    """Of pages alone: the names of features' filters (`PageFilter`) with their values."""
+    """Of pages alone: the names of features' filters (`ModColumn`) with their values."""
     front: bool = False
     """Whether it is a row of the front, without the mods that features leave out there."""
 
@@ -174,9 +174,9 @@ class CatalogueReader:
             rest="rest" in values,
             match="match" in values,
             short=self.reader.dialect == "sqlite" and has_short(words),
-            order=self.declared.page_orders.get(params.sort),
-            filters=tuple(self.declared.page_filters[name] for name, _ in params.filters),
-            left_out=tuple(self.declared.front_exclusions.values()) if params.front else (),
+            order=self.declared.mod_columns.get(params.sort),
+            filters=tuple(self.declared.mod_columns[name] for name, _ in params.filters),
+            left_out=self.declared.off_front if params.front else (),
         )
         chosen = {list_queries.filter_parameter(name): value for name, value in params.filters}
         return variant, values | chosen | ({"game": game} if game else {})

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import Refusal
-from modhub.base.page_declarations import CardFigure, FrontExclusion, ImageLink, PageFilter, PageOrder
+from modhub.base.page_declarations import ImageLink
 from modhub.base.settings import Setting
 from modhub.blobs.naming import BlobNames
 from modhub.blobs.store import BlobStoreFactory
@@ -57,7 +57,6 @@ PANEL_PLACES: Final = (
     "author",
     "account",
     "browse",
-    "front",
     "mine",
     "workshop_notice",
     "workshop",
@@ -72,15 +71,51 @@ PANEL_PLACES: Final = (
 class Panel:
     """A named block at a place in the core's pages.
 
-    ``render(context, request)`` returns ``Markup``, text (which is escaped) or None for nothing. ``replaces`` names
-    the panel at the same place that is not shown beside this one.
+    ``render(context, request)`` returns ``Markup``, text (which is escaped) or None for nothing.
     """
 
     place: str
     name: str
     order: int
     render: Callable[[Any, Any], Any]
-    replaces: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModColumn:
+    """What pages and feeds order, filter or count mods by; made by ``config.add_mod_column``.
+
+    ``mod_id`` and ``value`` are columns of one table. Compared by identity: columns have no other equality.
+    """
+
+    name: str
+    """The value of ``sort``, and the query parameter of the filter."""
+    mod_id: Any
+    value: Any
+    order: str = ""
+    """The msgid of an order: highest ``value`` first, of equal ones the mod created last.
+
+    The table has at most one row a mod. Mods without a row follow, the last updated first.
+    """
+    row: str = ""
+    """A msgid that says what the order is, for its first mods as a row of the front, in place of the top-rated ones."""
+    figure: tuple[str, ...] = ()
+    """Singular and plural, msgids with ``%(num)s``, of a number on cards, summed on authors' pages; 0 is not shown.
+
+    The table has at most one row a mod.
+    """
+    filter: tuple[str, ...] = ()
+    """The msgids of a filter ("Tags") and of no choice ("All tags"): it finds mods that have a row with the value.
+
+    The table has at most one row for a mod and a value.
+    """
+    labels: Callable[[Any], Mapping[str, str]] | None = None
+    """``labels(request)`` returns the values of the filter with what readers see, in at most one statement."""
+    off_front: Any = None
+    """A condition: the rows of the front leave out mods with a row that meets it; lists and searches do not.
+
+    What the front shows is kept until the serial moves: when a mod begins or ceases to meet it, call
+    :func:`modhub.db.changes.mark_changed`.
+    """
 
 
 API_SORTS: Final = frozenset({"new", "top"})
@@ -179,12 +214,8 @@ class Declarations:
     publish_checks: dict[str, PublishCheck] = field(default_factory=dict)
     refusals: dict[str, tuple[Refusal, ...]] = field(default_factory=dict)
     """What features add to the refusals of a call, by its operation's id."""
-    page_orders: dict[str, PageOrder] = field(default_factory=dict)
-    """The orders of the list that only pages have, by the value of ``sort``."""
-    page_filters: dict[str, PageFilter] = field(default_factory=dict)
-    """The filters of the list that only pages have, by their query parameter."""
-    front_exclusions: dict[str, FrontExclusion] = field(default_factory=dict)
-    card_figures: dict[str, CardFigure] = field(default_factory=dict)
+    mod_columns: dict[str, ModColumn] = field(default_factory=dict)
+    """What pages order, filter and count mods by, by the value of ``sort`` or the query parameter."""
     removable_parts: dict[str, RemovablePart] = field(default_factory=dict)
     """What moderators can remove, by its name."""
     image_links: dict[str, ImageLink] = field(default_factory=dict)
@@ -199,6 +230,26 @@ class Declarations:
     """The folders of static files, by package."""
     settings: list[Setting] = field(default_factory=list)
     settings_prefixes: set[str] = field(default_factory=set)
+
+    @property
+    def orders(self) -> tuple[ModColumn, ...]:
+        """The orders of lists that pages have besides those of the API."""
+        return tuple(column for column in self.mod_columns.values() if column.order)
+
+    @property
+    def filters(self) -> tuple[ModColumn, ...]:
+        """The filters of lists that pages have."""
+        return tuple(column for column in self.mod_columns.values() if column.filter)
+
+    @property
+    def figures(self) -> tuple[ModColumn, ...]:
+        """The numbers on cards."""
+        return tuple(column for column in self.mod_columns.values() if column.figure)
+
+    @property
+    def off_front(self) -> tuple[ModColumn, ...]:
+        """What the rows of the front leave out."""
+        return tuple(column for column in self.mod_columns.values() if column.off_front is not None)
 
     def checks_at(self, moment: Moment) -> list[Check]:
         """The checks that run then, in the order in which they were declared."""

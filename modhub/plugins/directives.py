@@ -16,7 +16,7 @@ from pyramid.config import Configurator
 from modhub.base.body_rules import IBodyRules
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import Refusal
-from modhub.base.page_declarations import CardFigure, FrontExclusion, ImageLink, PageFilter, PageOrder
+from modhub.base.page_declarations import ImageLink
 from modhub.base.service_registry import find_service
 from modhub.base.settings import Setting, StartRefused, read_settings
 from modhub.blobs.naming import BlobNames
@@ -32,6 +32,7 @@ from modhub.plugins.declarations import (
     Declarations,
     Feature,
     Migrations,
+    ModColumn,
     Moment,
     Panel,
     PublishCheck,
@@ -223,89 +224,51 @@ def add_panel(
     render: Callable[[Any, Any], Any],
     *,
     order: int = 100,
-    replaces: str = "",
 ) -> None:
     """Show ``render(context, request)`` at ``place``, one of `PANEL_PLACES` (docs/writing-a-feature.md).
 
     It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
-    ``/Modhub/doc`` (:mod:`modhub.ui.documentation`). ``replaces`` names a panel there in whose stead it is shown.
+    ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
     """
     if place not in PANEL_PLACES:
         raise StartRefused(f"no page has a place {place} for the panel {name}; places are {', '.join(PANEL_PLACES)}")
 
     def register() -> None:
-        find_declarations(config).panels.append(Panel(place, name, order, render, replaces))
+        find_declarations(config).panels.append(Panel(place, name, order, render))
 
     config.action(("modhub panel", place, name), register)
 
 
-def add_page_order(config: Configurator, name: str, title: str, mod_id: Any, value: Any) -> None:
-    """Offer an order of the mods on pages and in feeds (`PageOrder`), as ``sort={name}``.
-
-    ``title`` is a msgid. The API keeps its own orders: there the value is an unknown one. Each page reads the table,
-    so it needs an index on (``value``, ``mod_id``).
-    """
-    if name in API_SORTS:
-        raise StartRefused(f"lists have the order {name} already")
-    order = PageOrder(name, title, mod_id, value)
-
-    def register() -> None:
-        find_declarations(config).page_orders[name] = order
-
-    config.action(("modhub page order", name), register)
-
-
-def add_page_filter(
+def add_mod_column(
     config: Configurator,
     name: str,
-    title: str,
-    unset: str,
     *,
     mod_id: Any,
     value: Any,
-    labels: Callable[[Any], Mapping[str, str]],
+    order: str = "",
+    row: str = "",
+    figure: tuple[str, ...] = (),
+    filter: tuple[str, ...] = (),  # noqa: A002 - what it is called in addresses and on pages
+    labels: Callable[[Any], Mapping[str, str]] | None = None,
+    off_front: Any = None,
 ) -> None:
-    """Offer a filter of the mods on pages and in feeds as ``{name}={value}``: a `PageFilter`.
+    """Let pages and feeds order, filter or count mods by a column of yours: a `ModColumn`, which says what is what.
 
-    ``title`` ("Tags") and ``unset`` ("All tags") are msgids. The API has no such parameter. A value that no mod has
-    finds nothing. The table needs an index on (``mod_id``, ``value``) and one on (``value``, ``mod_id``). Each browse
-    page calls ``labels``.
+    The API has no such orders and filters. Pages read the table often, so it needs an index on ``mod_id``; with an
+    ``order`` one on (``value``, ``mod_id``); with a ``filter`` both, of (``mod_id``, ``value``).
     """
-    if name in LIST_PARAMETERS or not _PARAMETER.fullmatch(name):
-        raise StartRefused(f"a filter of lists cannot be called {name}")
-    page_filter = PageFilter(name, title, unset, mod_id, value, labels)
+    if name in API_SORTS | LIST_PARAMETERS or not _PARAMETER.fullmatch(name):
+        raise StartRefused(f"a column of mods cannot be called {name}: lists have that, or it is not a to z")
+    if row and not order:
+        raise StartRefused(f"the column {name} has a row of the front, but no order")
+    if bool(filter) != (labels is not None):
+        raise StartRefused(f"the column {name} needs both the titles of its filter and its labels")
+    column = ModColumn(name, mod_id, value, order, row, figure, filter, labels, off_front)
 
     def register() -> None:
-        find_declarations(config).page_filters[name] = page_filter
+        find_declarations(config).mod_columns[name] = column
 
-    config.action(("modhub page filter", name), register)
-
-
-def add_front_exclusion(config: Configurator, name: str, mod_id: Any, condition: Any) -> None:
-    """Leave mods out of the front's rows (:class:`modhub.plugins.declarations.FrontExclusion`).
-
-    The table needs an index that begins with ``mod_id``. The rows are kept until the serial moves: after a change of
-    whether a published mod meets the condition, call `modhub.db.changes.mark_changed`.
-    """
-    exclusion = FrontExclusion(name, mod_id, condition)
-
-    def register() -> None:
-        find_declarations(config).front_exclusions[name] = exclusion
-
-    config.action(("modhub front exclusion", name), register)
-
-
-def add_card_figure(config: Configurator, name: str, singular: str, plural: str, *, mod_id: Any, value: Any) -> None:
-    """Show a number on the cards of mods, and its sum on authors' pages (`CardFigure`).
-
-    The statements of the cards and of the sums read it, so the table needs an index on ``mod_id``.
-    """
-    figure = CardFigure(name, singular, plural, mod_id, value)
-
-    def register() -> None:
-        find_declarations(config).card_figures[name] = figure
-
-    config.action(("modhub card figure", name), register)
+    config.action(("modhub mod column", name), register)
 
 
 def add_image_link(config: Configurator, name: str, text: str, address: Callable[[int, int], str]) -> None:
@@ -468,10 +431,7 @@ DIRECTIVES: Final = (
     add_credential,
     add_scope,
     add_panel,
-    add_page_order,
-    add_page_filter,
-    add_front_exclusion,
-    add_card_figure,
+    add_mod_column,
     add_image_link,
     add_check,
     add_blob_names,

@@ -316,12 +316,6 @@ class IModCards(Protocol):
         ``news`` gets the ids of the page's mods and returns those to mark: as new if True, else as updated.
         """
 
-    def get_row(self, request: Any, sort: str, title: str, note: str) -> Any:
-        """The first mods in an order of the list as a row of the front (``Markup``); None if there are too few.
-
-        ``title`` and ``note``, a sentence that says what the order is, are msgids.
-        """
-
     def get_feed(self, request: Any, selection: ModSelection, head: FeedHead, size: int) -> Any:
         """The Atom feed of the newest versions of the selected mods, a public response."""
 

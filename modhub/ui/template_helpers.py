@@ -139,8 +139,7 @@ class PageHelpers(Formatter):
         if self.without_database:
             return []
         declared = [panel for panel in find_service(self.registry, Declarations).panels if panel.place == place]
-        replaced = {panel.replaces for panel in declared}
-        panels = sorted((panel for panel in declared if panel.name not in replaced), key=lambda panel: panel.order)
+        panels = sorted(declared, key=lambda panel: panel.order)
         context = getattr(self.request, "context", None)
         rendered = (panel.render(context, self.request) for panel in panels)
         return [escape(text) for text in rendered if text is not None]

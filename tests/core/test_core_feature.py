@@ -195,30 +195,29 @@ def test_a_panel_at_a_place_that_no_page_has_is_a_sentence(start: Start, monkeyp
         start("modhub_misplaced")
 
 
-def test_a_page_order_that_lists_have_is_a_sentence(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+COLUMN: dict[str, Any] = {"mod_id": None, "value": None}
+UNUSABLE = {
+    "an order of the API": ({"name": "top"}, "a column of mods cannot be called top"),
+    "a parameter of lists": ({"name": "page"}, "a column of mods cannot be called page"),
+    "two words": ({"name": "two words"}, "a column of mods cannot be called two words"),
+    "no name": ({"name": ""}, "a column of mods cannot be called "),
+    "a capital": ({"name": "Tag"}, "a column of mods cannot be called Tag"),
+    "a row without an order": ({"name": "age", "row": "Oldest"}, "the column age has a row of the front, but no order"),
+    "a filter without labels": ({"name": "age", "filter": ("Age", "All")}, "the column age needs both"),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_an_unusable_column_is_a_sentence(start: Start, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    arguments, sentence = UNUSABLE[case]
+
     def includeme(config: Any) -> None:
         config.include("modhub")
-        config.add_page_order("top", "Top", None, None)
+        config.add_mod_column(**arguments, **COLUMN)
 
-    feature_module(monkeypatch, "modhub_orders", includeme)
-    with pytest.raises(StartRefused, match="lists have the order top already"):
-        start("modhub_orders")
-
-
-NO_FILTER: dict[str, Any] = {"mod_id": None, "value": None, "labels": dict}
-
-
-@pytest.mark.parametrize("name", ["q", "page", "two words", "", "Tag"])
-def test_a_filter_that_cannot_be_a_parameter_is_a_sentence(
-    start: Start, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    def includeme(config: Any) -> None:
-        config.include("modhub")
-        config.add_page_filter(name, "Kind", "All kinds", **NO_FILTER)
-
-    feature_module(monkeypatch, "modhub_filtering", includeme)
-    with pytest.raises(StartRefused, match="a filter of lists cannot be called"):
-        start("modhub_filtering")
+    feature_module(monkeypatch, "modhub_columns", includeme)
+    with pytest.raises(StartRefused, match=sentence):
+        start("modhub_columns")
 
 
 CLAIMS: dict[str, Any] = {
@@ -231,9 +230,7 @@ CLAIMS: dict[str, Any] = {
     "credential": lambda config: config.add_credential(CredentialKind.ACCOUNT, IApi, object()),
     "core's credential": lambda config: config.add_credential(CredentialKind.MACHINE, IApi, object()),
     "panel": lambda config: config.add_panel("mod", "same", lambda *_: None),
-    "page order": lambda config: config.add_page_order("same", "Same", None, None),
-    "page filter": lambda config: config.add_page_filter("same", "", "", **NO_FILTER),
-    "front exclusion": lambda config: config.add_front_exclusion("same", None, None),
+    "mod column": lambda config: config.add_mod_column("same", **COLUMN),
     "check": lambda config: config.add_check("same", lambda *_: []),
     "core's check": lambda config: config.add_check("database", lambda *_: []),
     "core's table prefix": lambda config: config.add_feature(config.package_name, "Same", migrations="core_"),

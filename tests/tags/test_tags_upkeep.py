@@ -236,9 +236,7 @@ def test_the_setting_names_what_the_front_leaves_out(start: Start) -> None:
     # C-TAG-8
     def left_out(site: Site) -> list[int]:
         with site.databases.readonly_session() as session:
-            statements = (
-                select(each.mod_id).where(each.condition) for each in site.declarations.front_exclusions.values()
-            )
+            statements = (select(each.mod_id).where(each.off_front) for each in site.declarations.off_front)
             return sorted(mod_id for statement in statements for mod_id in session.scalars(statement))
 
     site = start(FEATURES)

@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, exists, func, select
 
-from modhub.base.page_declarations import CardFigure
 from modhub.catalogue.lookup_queries import json_items
 from modhub.catalogue.models import Mod, PublicMod
 from modhub.catalogue.pages.queries.statements import figure_of, of_mod
 from modhub.catalogue.queries import AnySelect
+from modhub.plugins.declarations import ModColumn
 from modhub.plugins.services import ProfileColumns
 
 
@@ -38,7 +38,7 @@ def found_authors_total_statement(accounts: ProfileColumns, dialect: str) -> Any
     return select(func.count()).select_from(accounts.id.table).where(_is_found(accounts, dialect))
 
 
-def author_totals_statement(figures: Iterable[CardFigure]) -> AnySelect:
+def author_totals_statement(figures: Iterable[ModColumn]) -> AnySelect:
     """The number of the published mods of ``owner``, the sums of their votes for and against and of their figures."""
     summed = (of_mod(Mod.ups), of_mod(Mod.downs), *map(figure_of, figures))
     sums = (func.coalesce(func.sum(number), 0) for number in summed)

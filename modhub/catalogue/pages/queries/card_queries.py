@@ -13,6 +13,7 @@ from modhub.catalogue.pages.queries import author_queries, selections, statement
 from modhub.catalogue.pages.queries.updates import card_of
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ListStatement
 from modhub.db.raw_queries import PreparedQuery, Row
+from modhub.plugins.declarations import ModColumn
 from modhub.plugins.services import ModSelection
 from modhub.web.payload import encode
 
@@ -60,13 +61,16 @@ class CardReader:
         """What features declare is complete with the configuration, so the statements of cards are made later."""
         self.catalogue = catalogue
         self.reader = reader = catalogue.reader
-        self._figures = catalogue.declared.card_figures
         self._selected_total = reader.prepare(selections.selected_total_statement(reader.dialect))
+
+    @cached_property
+    def _figures(self) -> tuple[ModColumn, ...]:
+        return self.catalogue.declared.figures
 
     @cached_property
     def card_columns(self) -> tuple[Any, ...]:
         """The columns of `cards_of`."""
-        return statements.card_columns(self._figures.values())
+        return statements.card_columns(self._figures)
 
     @cached_property
     def _cards_statement(self) -> ListStatement:
@@ -82,7 +86,7 @@ class CardReader:
 
     @cached_property
     def _author_totals(self) -> PreparedQuery:
-        return self.reader.prepare(author_queries.author_totals_statement(self._figures.values()))
+        return self.reader.prepare(author_queries.author_totals_statement(self._figures))
 
     @cached_property
     def _users(self) -> PreparedQuery:
@@ -98,9 +102,9 @@ class CardReader:
         numbers = row[others:]
         if not any(numbers):
             return ()
-        both = zip(self._figures.values(), numbers, strict=True)
+        both = zip(self._figures, numbers, strict=True)
         # A sum is a decimal number to PostgreSQL.
-        return tuple((figure.singular, figure.plural, int(number)) for figure, number in both if number)
+        return tuple((column.figure[0], column.figure[1], int(number)) for column, number in both if number)
 
     def listing(self, params: ListParams) -> Listing:
         """Return one page of published mods as cards."""

@@ -71,7 +71,7 @@ class FrontReader:
     @cached_property
     def _cards(self) -> PreparedQuery:
         """(place, number of published mods, columns of a card) of the newest, of the updated, and of the first ones."""
-        left_out = self._pages.catalogue.declared.front_exclusions.values()
+        left_out = self._pages.catalogue.declared.off_front
         picks = (
             statements.newest_ids(left_out, MODS_IN_ROW),
             statements.updated_ids(left_out, MODS_IN_ROW),

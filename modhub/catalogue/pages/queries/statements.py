@@ -9,7 +9,6 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.functions import FunctionElement
 
-from modhub.base.page_declarations import CardFigure, FrontExclusion
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.list_queries import ListVariant, are_on_front, page_statement, ranked_hits, unranked
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod, PublicRequirement, Successor
@@ -17,6 +16,7 @@ from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
 from modhub.content.markup import SUMMARIZED
 from modhub.db.changes import MOD, PublicChange, What
+from modhub.plugins.declarations import ModColumn
 
 VERSIONS_IN_FEED: Final = 5
 """Versions of one mod in the feed of a list: as many as an author releases between two visits of a feed reader."""
@@ -84,12 +84,12 @@ CARD_COLUMNS: Final = (
 """What a card shows, besides the figures of features."""
 
 
-def card_columns(figures: Iterable[CardFigure]) -> tuple[Any, ...]:
+def card_columns(figures: Iterable[ModColumn]) -> tuple[Any, ...]:
     """`CARD_COLUMNS`, then the figures that features show on cards, NULL without one."""
     return (*CARD_COLUMNS, *map(figure_of, figures))
 
 
-def figure_of(figure: CardFigure) -> ColumnElement[Any]:
+def figure_of(figure: ModColumn) -> ColumnElement[Any]:
     """The number of a mod that a feature shows; NULL without one."""
     return select(figure.value).where(figure.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
 
@@ -212,13 +212,13 @@ def listed_ids(size: int) -> AnySelect:
     return picked().order_by(*_NEWEST).limit(size)
 
 
-def newest_ids(left_out: Iterable[FrontExclusion], size: int) -> AnySelect:
+def newest_ids(left_out: Iterable[ModColumn], size: int) -> AnySelect:
     """The ``size`` mods of the front that were created last."""
     newest = picked(PublicMod.id).where(*are_on_front(left_out, PublicMod.id))
     return newest.order_by(PublicMod.id.desc()).limit(size)
 
 
-def updated_ids(left_out: Iterable[FrontExclusion], size: int) -> AnySelect:
+def updated_ids(left_out: Iterable[ModColumn], size: int) -> AnySelect:
     """``size`` of the front's mods changed last that have more than one version, without those of `newest_ids`."""
     left_out = tuple(left_out)
     latest, newest = listed_ids(_LATEST).subquery(), newest_ids(left_out, size).subquery()

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from markupsafe import Markup
 from pyramid.config import Configurator
 from pyramid.response import Response
 
@@ -15,7 +14,6 @@ from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.queries.selections import changed_among_statement, changed_total_statement
 from modhub.catalogue.pages.views.browse import page_games, page_numbers, page_reader, render_cards
 from modhub.catalogue.pages.views.feeds import update_items, updates_feed
-from modhub.catalogue.pages.views.front import render_sorted_row
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import AuthorResource
@@ -52,10 +50,6 @@ class ModCards:
         marks = news([card.mod.id for card in listing.cards]) if news is not None else {}
         cards = render_cards(request, listing.cards, page_games(request), with_changes=with_changes, marks=marks)
         return CardPage(cards, listing.total)
-
-    def get_row(self, request: Request, sort: str, title: str, note: str) -> Markup | None:
-        """Two or three statements for the mods, one each for the names of authors and for the games."""
-        return render_sorted_row(request, sort, title, note)
 
     def get_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
         """Two statements for the mods, one for the names of authors."""

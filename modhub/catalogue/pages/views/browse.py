@@ -12,6 +12,7 @@ from modhub.catalogue.pages.presenters.card import render_card
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
 from modhub.catalogue.pages.queries.card_queries import Listing
+from modhub.catalogue.pages.queries.front_mods import MODS_IN_ROW
 from modhub.catalogue.pages.queries.games import CuratedGame, CuratedGames
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.queries.search_groups import GroupReader, SearchGroups
@@ -36,6 +37,10 @@ SORTS = {"new": N_("Recently updated"), "top": N_("Top rated")}
 """The orders to choose from and their labels, the default first."""
 STRIP = 12
 """Games in the line above the list; the others are behind "All games"."""
+LEAST_MODS_IN_ROW = 4
+"""A row of fewer mods would say less than the list below it, and is left out."""
+ROW_TEMPLATE = "modhub.catalogue:templates/front_row.jinja2"
+GAME_TILES_TEMPLATE = "modhub.catalogue:templates/front_games.jinja2"
 SIMILAR_LETTERS = 3
 """Shorter words are in too many names."""
 SUGGESTED = 5
@@ -63,13 +68,14 @@ def page_games(request: Request) -> CuratedGames:
 
 def _sorts(request: Request) -> dict[str, str]:
     """The labels of all orders, by the value of ``sort``: ours, then those of features."""
-    orders = request.find_service(Declarations).page_orders.values()
-    return {**SORTS, **{order.name: order.title for order in orders}}
+    orders = request.find_service(Declarations).orders
+    return {**SORTS, **{order.name: order.order for order in orders}}
 
 
 def page_list_params(request: Request) -> ListParams:
     """Parse the list parameters of a page, which has more orders and filters than the API."""
-    values = ((name, query(request, name) or "") for name in request.find_service(Declarations).page_filters)
+    names = (column.name for column in request.find_service(Declarations).filters)
+    values = ((name, query(request, name) or "") for name in names)
     filters = tuple((name, text.line(value, QUERY)) for name, value in values if value)
     return replace(list_params(request, _sorts(request)), filters=tuple(pair for pair in filters if pair[1]))
 
@@ -150,10 +156,13 @@ class FilterChoice:
 
 def filter_choices(request: Request, params: ListParams) -> list[FilterChoice]:
     """Return the filters of features, each with its values; none without a value to choose."""
-    declared, chosen = request.find_service(Declarations).page_filters.values(), dict(params.filters)
+    declared, chosen = request.find_service(Declarations).filters, dict(params.filters)
     choices = (
-        FilterChoice(offered.name, offered.title, offered.unset, offered.labels(request), chosen.get(offered.name, ""))
-        for offered in declared
+        FilterChoice(
+            column.name, column.filter[0], column.filter[1], column.labels(request), chosen.get(column.name, "")
+        )
+        for column in declared
+        if column.labels is not None
     )
     return [choice for choice in choices if choice.labels or choice.value]
 
@@ -231,6 +240,54 @@ def search_groups(request: Request, params: ListParams, *, has_hits: bool) -> Se
     return request.find_service(GroupReader).groups(params.q, has_hits=has_hits)
 
 
+def render_row(
+    request: Request, name: str, title: str, cards: list[ModPresenter], *, address: str = "", note: str = ""
+) -> Markup | None:
+    """Return a row of cards, with a link to all of them if there is an ``address``; None if there are too few."""
+    if len(cards) < LEAST_MODS_IN_ROW:
+        return None
+    # The first row may be seen at once; it is the one with an order of its own.
+    shown = join_cards(request, cards, "eager" if note else "lazy")
+    values = {"name": name, "title": title, "note": note, "address": address, "cards": shown}
+    return PageHelpers(request).cached_fragment(ROW_TEMPLATE, **values)
+
+
+def render_sorted_row(request: Request, sort: str, title: str, note: str) -> Markup | None:
+    """Return the first mods in an order of the list as a row."""
+    params = ListParams(sort=sort, size=MODS_IN_ROW, front=True)
+    address = address_of(replace(params, size=DEFAULT.size, front=False))
+    return render_row(request, sort, title, page_reader(request).first_cards(params), address=address, note=note)
+
+
+def new_row(request: Request) -> Markup | None:
+    """The mods that were created last."""
+    return render_row(request, "new", N_("New mods"), read_front(request).newest)
+
+
+def updated_row(request: Request) -> Markup | None:
+    """The newest versions of older mods."""
+    return render_row(request, "updated", N_("Updated mods"), read_front(request).updated, address="#results")
+
+
+def games_row(request: Request) -> Markup | None:
+    """The games with the most mods as tiles, and all of them behind it."""
+    games = page_games(request)
+    tiles = tuple(tile for tile in read_front(request).tiles if tile.folded in games)
+    if not tiles:
+        return None
+    return PageHelpers(request).cached_fragment(GAME_TILES_TEMPLATE, tiles=tiles, games=games, presenter=ModPresenter)
+
+
+def front_rows(request: Request) -> list[Markup]:
+    """Return the rows of the front: the orders of features that have one, else the best votes; then ours."""
+    orders = [order for order in request.find_service(Declarations).orders if order.row]
+    rows = [render_sorted_row(request, order.name, order.order, order.row) for order in orders]
+    if not orders:
+        rows = [render_sorted_row(request, "top", N_("Top rated"), N_("By votes for a mod, less those against it."))]
+    rows += [new_row(request), updated_row(request), games_row(request)]
+    return [row for row in rows if row is not None]
+
+
 @page(context=ISite, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/browse.jinja2")
 def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub``: ``q``, ``game``, ``sort``, ``page``, ``size`` as in the JSON list, and filters of features.
@@ -252,6 +309,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     return {
         "front": front,
         "head": render_head(request) if front else None,
+        "rows": front_rows(request) if front else [],
         "is_game": bool(params.game and not params.q),
         "listing": listing,
         "cards": [join_cards(request, shown)] if front and shown else render_cards(request, shown, games),
