@@ -8,11 +8,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.audit import find_batch, record_batch
+from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import StartRefused
 from modhub.db import bulk, now
 from modhub.plugins.commands import read_names
-from modhub.plugins.events import ModsHidden
-from modhub.plugins.services import IMods
+from modhub.plugins.services import IMods, ISnapshots
 from modhub.web.traversal import parse_id
 from modhub_auth import email_addresses
 from modhub_auth.account_blocking import block_accounts, unblock_accounts
@@ -52,8 +52,9 @@ def block_named(admin: Any, arguments: argparse.Namespace) -> int:
     admin.say_outcome(lines, problems)
     if number is not None:
         admin.say(f"To undo all of it: account unblock --batch {number}")
-    if mods and not arguments.dry_run:
-        admin.registry.notify(ModsHidden(tuple(mods), admin.registry))
+    snapshots = find_optional_service(admin.registry, ISnapshots)
+    if snapshots is not None and mods and not arguments.dry_run:
+        snapshots.replace_hidden()
     return 1 if problems else 0
 
 

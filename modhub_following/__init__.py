@@ -9,9 +9,9 @@ from modhub.db import Databases
 from modhub.plugins.events import (
     AccountDeleted,
     DatabaseRestored,
+    ModChanged,
     ModPublished,
     ModsDeleted,
-    VersionUploaded,
 )
 from modhub.plugins.resources import IAuthor, IMod, ISite
 from modhub.plugins.services import IModCards
@@ -29,7 +29,7 @@ from modhub_following.worker import LOOK_SECONDS, queue_digests
 def _add_subscribers(config: Configurator) -> None:
     subscribed: tuple[tuple[Any, type], ...] = (
         (subscribers.record_publishing, ModPublished),
-        (subscribers.record_version, VersionUploaded),
+        (subscribers.record_version, ModChanged),
         (subscribers.forget_mods, ModsDeleted),
         (subscribers.forget_account, AccountDeleted),
         (subscribers.forget_pending, DatabaseRestored),

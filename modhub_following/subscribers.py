@@ -4,7 +4,7 @@ from sqlalchemy import delete, func, select, update
 
 from modhub.base.service_registry import find_service
 from modhub.db import bulk, shared_now
-from modhub.plugins.events import AccountDeleted, DatabaseRestored, ModPublished, ModsDeleted, VersionUploaded
+from modhub.plugins.events import AccountDeleted, DatabaseRestored, ModChanged, ModPublished, ModsDeleted
 from modhub.plugins.services import IMods
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import DIGEST
@@ -19,8 +19,10 @@ def record_publishing(event: ModPublished) -> None:
     event.session.flush()
 
 
-def record_version(event: VersionUploaded) -> None:
-    """Remember the version."""
+def record_version(event: ModChanged) -> None:
+    """Remember a new version."""
+    if not event.version:
+        return
     event.session.add(UploadedVersion(mod_id=event.mod_id, version=event.version, at=shared_now(event.session)))
     event.session.flush()
 

@@ -5,9 +5,8 @@ from pyramid.config import Configurator
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.db.changes import ChangeReader
-from modhub.plugins.events import ModsHidden
 from modhub.plugins.resources import ICatalogue, ISite
-from modhub.plugins.services import IPublicMods, ISigner
+from modhub.plugins.services import IPublicMods, ISigner, ISnapshots
 from modhub.ui.documentation import documentation_section
 from modhub_sync import limits
 from modhub_sync.read_service import SyncReader
@@ -15,7 +14,7 @@ from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesReso
 from modhub_sync.settings import SYNC_SETTINGS
 from modhub_sync.snapshot_reader import SnapshotReader
 from modhub_sync.snapshots import SnapshotMaker, describe_snapshot_files
-from modhub_sync.worker import CHECK_SECONDS, make_snapshot, replace_snapshot
+from modhub_sync.worker import CHECK_SECONDS, Snapshots, make_snapshot
 
 
 def _register_services(config: Configurator) -> None:
@@ -24,6 +23,7 @@ def _register_services(config: Configurator) -> None:
     mods = find_service(registry, IPublicMods)
     config.add_service(SyncReader, SyncReader(mods, changes))
     config.add_service(SnapshotMaker, SnapshotMaker(databases, changes, mods))
+    config.add_service(ISnapshots, Snapshots(registry))
     key = registry.settings["modhub_sync.signing_key"]
     config.add_service(SnapshotReader, SnapshotReader(databases.raw_queries, key))
     config.add_service(ISigner, key)
@@ -40,7 +40,6 @@ def includeme(config: Configurator) -> None:
     config.add_child(ISite, "snapshot", SnapshotFilesResource)
     config.add_cross_origin("/Modhub/snapshot/[^/]+")
     config.add_blob_names("modhub_sync", describe_snapshot_files)
-    config.add_subscriber(replace_snapshot, ModsHidden)
     config.add_worker("snapshots", make_snapshot, CHECK_SECONDS, alone=True)
     for name in ("lookup", "updates"):
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.QUESTION)

@@ -6,7 +6,6 @@ from typing import Any, Final
 from modhub.base.errors import ApiError
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore
-from modhub.plugins.events import ModsHidden
 from modhub.plugins.workers import raise_if_stopping
 from modhub_sync.snapshots import SnapshotMaker
 
@@ -14,17 +13,20 @@ log = logging.getLogger(__name__)
 CHECK_SECONDS: Final = 60.0
 
 
-def replace_snapshot(event: ModsHidden) -> None:
-    """Make a snapshot without the hidden mods at once, if there is one that has them.
+class Snapshots:
+    """See :class:`modhub.plugins.services.ISnapshots`."""
 
-    They are hidden already: if the files cannot be stored now, the worker makes it as soon as they can.
-    """
-    store = find_optional_service(event.registry, BlobStore)
-    if store is not None:
-        try:
-            find_service(event.registry, SnapshotMaker).make_if_due(store, 0)
-        except (ApiError, OSError) as error:
-            log.warning("the snapshot without the hidden mods waits: %s", error)
+    def __init__(self, registry: Any) -> None:
+        self._registry = registry
+
+    def replace_hidden(self) -> None:
+        """Make a snapshot at once; if the files cannot be stored now, the worker makes it as soon as they can."""
+        store = find_optional_service(self._registry, BlobStore)
+        if store is not None:
+            try:
+                find_service(self._registry, SnapshotMaker).make_if_due(store, 0)
+            except (ApiError, OSError) as error:
+                log.warning("the snapshot without the hidden mods waits: %s", error)
 
 
 def make_snapshot(registry: Any) -> None:

@@ -8,11 +8,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.audit import find_batch, record_batch
+from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import StartRefused
 from modhub.catalogue import moderation
 from modhub.catalogue.models import Mod
 from modhub.db import now
-from modhub.plugins.events import ModsHidden
+from modhub.plugins.services import ISnapshots
 
 HIDDEN_TOGETHER: Final = "mods hidden"
 """The action of the entry for several mods."""
@@ -47,8 +48,9 @@ def run_hide(admin: Any, names: list[str], arguments: argparse.Namespace) -> int
     admin.say_outcome(lines, problems)
     if number is not None:
         admin.say(f"To undo all of it: mod restore --batch {number}")
-    if newly_hidden and not arguments.dry_run:
-        admin.registry.notify(ModsHidden(tuple(sorted(newly_hidden)), admin.registry))
+    snapshots = find_optional_service(admin.registry, ISnapshots)
+    if snapshots is not None and newly_hidden and not arguments.dry_run:
+        snapshots.replace_hidden()
     return 1 if problems else 0
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.errors import ContinueExpected, invalid
 from modhub.base.identity import CorePermission, CredentialKind
+from modhub.base.service_registry import find_optional_service
 from modhub.catalogue import operations, services, uploads, voting
 from modhub.catalogue.archives import END_BYTES, judge_archive
 from modhub.catalogue.idempotency import RepeatableCall, create_once, describe_call, read_idempotency_key
@@ -28,7 +29,7 @@ from modhub.catalogue.response_schemas import (
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, AssetUpload
 from modhub.content import text
 from modhub.content.limits import JSON_BODY
-from modhub.plugins.events import UploadStarted
+from modhub.plugins.moderation import IQuotas
 from modhub.plugins.resources import IAsset, ICatalogue, IImages, IMod, INote, IVotes
 from modhub.web.payload import decode_in_turn, query, read_body, read_json
 from modhub.web.request import Request
@@ -166,7 +167,9 @@ def _upload(context: ModResource, request: Request, kind: AssetKind, version: st
 def _receive(request: Request, kind: AssetKind, version: str = "") -> AssetUpload:
     """Stage the body; if the service then fails, nothing is stored."""
     if "HTTP_IDEMPOTENCY_KEY" not in request.environ:  # A repeated call stores nothing, so no limit is in its way.
-        request.registry.notify(UploadStarted(account_id_of(request), request.registry))
+        quotas = find_optional_service(request.registry, IQuotas)
+        if quotas is not None:
+            quotas.refuse_upload(account_id_of(request))
     received = receive_upload(request, LIMITS[kind], END_BYTES if kind is AssetKind.CODE else 0)
     content_type = request.environ.get("CONTENT_TYPE")
     if kind is AssetKind.IMAGE and not content_type:

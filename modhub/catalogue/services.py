@@ -19,10 +19,10 @@ from modhub.blobs.models import trash_blob
 from modhub.catalogue.copy_changes import mark_changelog_edited
 from modhub.catalogue.mod_events import (
     ask_to_store,
-    check_publication,
     notify_changed,
     notify_deleted,
     notify_published,
+    notify_publishing,
 )
 from modhub.catalogue.models import (
     Asset,
@@ -93,11 +93,11 @@ def touch_mod(session: Session, mod: Mod) -> None:
     mod.updated_at = next_update_time(session, after=mod.updated_at)
 
 
-def record_change(session: Session, mod: Mod) -> None:
-    """Flush a change of the mod with a new time of change, and notify subscribers."""
+def record_change(session: Session, mod: Mod, version: str = "") -> None:
+    """Flush a change of the mod with a new time of change, and notify subscribers; of a new ``version`` too."""
     touch_mod(session, mod)
     session.flush()
-    notify_changed(session, mod.id)
+    notify_changed(session, mod.id, version)
 
 
 def create_mod(session: Session, owner: int, cleaned: CleanedMod, written: WrittenText | None = None) -> Mod:
@@ -176,7 +176,7 @@ def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
         raise conflict("no_code", "Upload a code file before you publish the mod.")
     if mod.published:
         return mod
-    check_publication(session, mod.id)
+    notify_publishing(session, mod.id)
     mod.published = True
     record(session, "mod published", "mod", mod.id)
     touch_mod(session, mod)

@@ -15,7 +15,7 @@ from modhub.audit import record
 from modhub.base.errors import OwnershipLost, conflict, too_large
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
-from modhub.catalogue.mod_events import ask_to_store, notify_version
+from modhub.catalogue.mod_events import ask_to_store
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, ReservedVersion
 from modhub.catalogue.pictures.services import forget_pictures, queue_pictures
 from modhub.catalogue.services import own_mod, record_change
@@ -60,9 +60,7 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
     asset = _add_or_replace(session, mod, upload, before)
     facts = {"kind": upload.kind.value, "version": upload.version or None, "sha256": upload.blob.sha256}
     record(session, "file uploaded", "mod", mod.id, **facts)
-    record_change(session, mod)
-    if upload.kind is AssetKind.CODE and mod.published:
-        notify_version(session, mod.id, upload.version)
+    record_change(session, mod, upload.version if mod.published else "")
     if upload.kind is AssetKind.IMAGE:
         queue_pictures(session, asset)
     return mod

@@ -169,12 +169,6 @@ class Check:
     """After that ``doctor`` waits no longer, and the check has failed."""
 
 
-UploadInspector = Callable[[Any], Any]
-"""``inspect(request)``: the :class:`modhub.plugins.moderation.IUploadInspection` of one upload, None for none."""
-PublishCheck = Callable[[Any, int], None]
-"""``check(session, mod_id)`` raises the :class:`modhub.base.errors.ApiError` for which a mod is not published now."""
-
-
 @dataclass(frozen=True, slots=True)
 class Worker:
     """Background work (``config.add_worker``): ``run(registry)`` is one round of it."""
@@ -210,8 +204,6 @@ class Declarations:
     personal_data: dict[str, Callable[[Any, int], AccountData | None]] = field(default_factory=dict)
     """What collects the data of an account, by the name of its document."""
     panels: list[Panel] = field(default_factory=list)
-    upload_inspectors: dict[str, UploadInspector] = field(default_factory=dict)
-    publish_checks: dict[str, PublishCheck] = field(default_factory=dict)
     refusals: dict[str, tuple[Refusal, ...]] = field(default_factory=dict)
     """What features add to the refusals of a call, by its operation's id."""
     mod_columns: dict[str, ModColumn] = field(default_factory=dict)

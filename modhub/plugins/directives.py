@@ -35,17 +35,13 @@ from modhub.plugins.declarations import (
     ModColumn,
     Moment,
     Panel,
-    PublishCheck,
     RemovablePart,
     StartOptions,
-    UploadInspector,
     Worker,
 )
 
 _PARAMETER: Final = re.compile("[a-z]{1,20}")
 """Also a part of the name of a statement's parameter."""
-_AFTER_ALL_RULES: Final = 1_000
-"""The order of an action that changes what other packages declare."""
 
 
 def find_declarations(config: Configurator) -> Declarations:
@@ -390,31 +386,6 @@ def add_command(config: Configurator, command: AdminCommand) -> None:
     config.action(("modhub command", command.name), register)
 
 
-def add_upload_inspector(config: Configurator, name: str, inspect: UploadInspector) -> None:
-    """Let ``inspect(request)`` look at each file that a request stages: an `IUploadInspection`.
-
-    It returns None for uploads that do not concern it. It is called once the body may be read, before the session's
-    first statement, and may refuse the upload by raising :class:`modhub.base.errors.ApiError`.
-    """
-
-    def register() -> None:
-        find_declarations(config).upload_inspectors[name] = inspect
-
-    config.action(("modhub upload inspector", name), register)
-
-
-def add_publish_check(config: Configurator, name: str, check: PublishCheck) -> None:
-    """Call ``check(session, mod_id)`` before a draft is published; it raises the error for which it stays a draft.
-
-    The mod is locked, and has a code file. A hidden mod is checked as well.
-    """
-
-    def register() -> None:
-        find_declarations(config).publish_checks[name] = check
-
-    config.action(("modhub publish check", name), register)
-
-
 def add_refusals(config: Configurator, operation_id: str, *refusals: Refusal) -> None:
     """Describe errors that this package adds to a call of another one, by its id in the API's description."""
 
@@ -439,8 +410,6 @@ DIRECTIVES: Final = (
     add_worker,
     add_body_limit,
     add_blob_store,
-    add_upload_inspector,
-    add_publish_check,
     add_refusals,
     add_personal_data,
     add_removable_part,

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from modhub.plugins.moderation import IUploadInspection
+
 
 @dataclass(frozen=True, slots=True)
 class ApplicationStarted:
@@ -34,17 +36,16 @@ class AccountDeleted:
 
 
 @dataclass(frozen=True, slots=True)
-class AccountChanged:
-    """The access to an account has changed, in the request's own transaction; its owner is notified.
+class ModPublishing:
+    """A mod is about to be published by its owner, in the transaction of ``session``.
 
-    For features that give accounts keys and the like. ``subject`` and ``sentence`` are English texts from the feature's
-    own translations; ``%(site)s`` in them is filled in. The accounts feature subscribes.
+    A subscriber raises an :class:`modhub.base.errors.ApiError` for which it stays a draft. The mod is locked, and has a
+    code file. Fired for hidden mods as well.
     """
 
-    account_id: int
-    subject: str
-    sentence: str
-    request: Any
+    mod_id: int
+    session: Any
+    registry: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,52 +72,20 @@ class ModChanged:
     mod_id: int
     session: Any
     registry: Any
-
-
-@dataclass(frozen=True, slots=True)
-class VersionUploaded:
-    """A published mod has a new version, in the transaction of its upload; :class:`ModChanged` is fired as well.
-
-    The version that a mod is published with fires :class:`ModPublished` alone. A hidden mod fires it too: ask
-    :class:`modhub.plugins.services.IMods` before you tell anybody.
-    """
-
-    mod_id: int
-    version: str
-    session: Any
-    registry: Any
+    version: str = ""
+    """The new version of a mod that was published before, hidden or not; empty for every other change."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadStarted:
-    """An account is about to send a file to one of its mods; the body has not been read, and there is no transaction.
+    """A request is about to stage a file, before the first statement of its session.
 
-    A subscriber raises an :class:`modhub.base.errors.ApiError` to refuse the file before it is sent. It must not write:
-    the event can be fired twice for a call. Forms of pages and calls with an ``Idempotency-Key`` do not fire it, so
-    :class:`StorageRequested` decides.
+    A subscriber raises an :class:`modhub.base.errors.ApiError` to refuse it, or appends to ``inspections`` what shall
+    see the file and may still refuse it. Not fired for what the operator's commands store.
     """
 
-    account_id: int
-    registry: Any
-
-
-@dataclass(frozen=True, slots=True)
-class StorageRequested:
-    """An account is about to create a mod, or to store a file of one of its mods, in the transaction of ``session``.
-
-    A subscriber raises an :class:`modhub.base.errors.ApiError` to refuse it; then nothing is stored. The row of an
-    existing mod is locked. Not fired for what the operator's commands store.
-    """
-
-    account_id: int
-    mod_id: int | None
-    """None for a new mod, which has no file yet."""
-    size: int
-    """How many bytes the file has; 0 for a new mod."""
-    replaced: int
-    """How many bytes the file has that it replaces."""
-    session: Any
-    registry: Any
+    request: Any
+    inspections: list[IUploadInspection] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +123,6 @@ class DownloadStarted:
     """How many bytes of the file the answer has."""
     size: int
     """How many bytes the whole file has."""
-    registry: Any
-
-
-@dataclass(frozen=True, slots=True)
-class ModsHidden:
-    """A command of the operator has hidden these mods. Its transaction has ended; :class:`ModChanged` was in it."""
-
-    mod_ids: tuple[int, ...]
     registry: Any
 
 

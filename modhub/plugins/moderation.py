@@ -142,7 +142,7 @@ class IAccountBlocking(Protocol):
 
 
 class IUploadInspection(Protocol):
-    """Looks at one file that an account uploads, while it is staged (``config.add_upload_inspector``)."""
+    """Looks at one file that an account uploads, while it is staged (:class:`modhub.plugins.events.UploadStarted`)."""
 
     def see(self, chunk: bytes) -> None:
         """Take the next bytes of the file, in order. Raises nothing: what goes wrong is told by ``finish``."""
@@ -155,6 +155,26 @@ class IUploadInspection(Protocol):
 
     def close(self) -> None:
         """The end, whether or not the file was staged."""
+
+
+class IQuotas(Protocol):
+    """The service that knows what an account may keep and send; absent without limits.
+
+    Both raise the :class:`modhub.base.errors.ApiError` of what goes beyond. What the operator's commands store is not
+    asked.
+    """
+
+    def refuse_upload(self, account_id: int) -> None:
+        """Called before a file of a mod is read, and without a transaction: it may be called twice for one file.
+
+        Not for forms, whose file is there already, and not for calls that may be repeated: `take` decides.
+        """
+
+    def take(self, session: Any, account_id: int, mod_id: int | None, size: int = 0, replaced: int = 0) -> None:
+        """Called in the transaction that stores a file of ``size`` bytes in place of one of ``replaced`` bytes.
+
+        The mod is locked. Without ``mod_id`` the account makes a new mod.
+        """
 
 
 class IPersonalArchives(Protocol):

@@ -98,6 +98,13 @@ class ISigner(Protocol):
         """
 
 
+class ISnapshots(Protocol):
+    """The service that keeps all mods as files for everybody; absent if no feature does."""
+
+    def replace_hidden(self) -> None:
+        """If a mod of the newest file is hidden or gone, make a file without it before this ends; it raises nothing."""
+
+
 class StoredDocument(NamedTuple):
     """The stored JSON of a published mod, without the JSON itself: what it takes to answer with many of them.
 

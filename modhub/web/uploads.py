@@ -3,17 +3,16 @@
 import io
 from collections import deque
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final
 
 from webob.request import DisconnectionError
 
 from modhub.base.errors import ContinueExpected, invalid
-from modhub.base.service_registry import find_service
 from modhub.blobs.data_manager import stage
 from modhub.blobs.store import Blob, Readable
-from modhub.plugins.declarations import Declarations
+from modhub.plugins.events import UploadStarted
+from modhub.plugins.moderation import IUploadInspection
 from modhub.web.payload import raw_stream
 
 SNIFF_BYTES: Final = 1024
@@ -47,7 +46,7 @@ class _PrefixedStream:
 class _SeenStream:
     """A stream of which the inspections see all that is read."""
 
-    def __init__(self, source: Readable, inspections: Sequence[Any]) -> None:
+    def __init__(self, source: Readable, inspections: Sequence[IUploadInspection]) -> None:
         self._source = source
         self._inspections = inspections
 
@@ -94,21 +93,19 @@ def stage_with_end(request: Any, source: Readable, limit: int, size: int) -> tup
 def stage_upload(request: Any, source: Readable, limit: int) -> Blob:
     """Stage a file that the caller sends in the request's transaction, as :func:`modhub.blobs.stage` does.
 
-    The inspectors that features declare see what is stored, chunk by chunk, and may refuse it. Call it before the
+    The inspections that features begin see what is stored, chunk by chunk, and may refuse it. Call it before the
     session's first statement: no lock may wait for a slow disk or a scanner (ADR 003).
     """
-    declared = find_service(request.registry, Declarations).upload_inspectors.values()
-    with ExitStack() as ends:
-        inspections: list[Any] = []
-        for inspect in declared:
-            inspection = inspect(request)
-            if inspection is not None:
-                ends.callback(inspection.close)
-                inspections.append(inspection)
-        watched = _SeenStream(source, inspections) if inspections else source
+    started = UploadStarted(request)
+    try:
+        request.registry.notify(started)
+        watched = _SeenStream(source, started.inspections) if started.inspections else source
         blob = stage(request.tm, request.store, watched, limit)
-        for inspection in inspections:
+        for inspection in started.inspections:
             inspection.finish(blob)
+    finally:
+        for inspection in started.inspections:
+            inspection.close()
     return blob
 
 

@@ -4,12 +4,11 @@ from pyramid.config import Configurator
 
 from modhub.base.identity import NOBODY, CredentialKind
 from modhub.content.text import N_
-from modhub.plugins.events import AccountChanged
 from modhub.plugins.resources import ISite
 from modhub.ui.template_helpers import nav_link
 from modhub.web.request import Request
 from modhub_auth.interfaces import IAccount
-from modhub_auth.pages.notices import queue_change_email, script_token, unconfirmed_notice
+from modhub_auth.pages.notices import script_token, unconfirmed_notice
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import AccountPages, Platforms
 from modhub_auth.signin.session_cookies import LOGIN_PATH, SessionCredential
@@ -53,5 +52,4 @@ def includeme(config: Configurator) -> None:
     config.add_panel("notice", "unconfirmed", unconfirmed_notice)
     config.add_panel("workshop_script", "token", script_token)
     config.include("modhub_auth.pages.fresh_proof")
-    config.add_subscriber(queue_change_email, AccountChanged)
     config.scan("modhub_auth.pages")

@@ -9,22 +9,17 @@ from pyramid.renderers import render
 from modhub.base.identity import CredentialKind
 from modhub.content.text import N_
 from modhub.db import now, to_micros
-from modhub.plugins.events import AccountChanged
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect, previous_page
 from modhub.web.own_cookies import own_cookie, set_own_cookie
 from modhub.web.request import Request
 from modhub.web.views import page
-from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
-from modhub_auth.mail import texts
 from modhub_auth.pages.form_pages import never_stored
 from modhub_auth.pages.fresh_proof import current_login
 from modhub_auth.pages.sign_in import HOME
-from modhub_auth.pages.user_agents import browser_name
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.resources import AccountPermission
-from modhub_auth.signin import recovery
 
 REMINDER_TIME: Final = timedelta(hours=1)
 """How long after signing in pages show the reminder; the account's page shows it until the address is confirmed."""
@@ -85,17 +80,3 @@ def hide_notice_page(_context: Any, request: Request) -> Any:
 def redirect_to_account(_context: Any, _request: Request) -> Redirect:
     """``GET``: where a visitor returns to after signing in again."""
     return Redirect(HOME)
-
-
-def queue_change_email(event: AccountChanged) -> None:
-    """Queue the notice to every confirmed address of the account, in the transaction of the change."""
-    request = event.request
-    recovery.queue_security_email(
-        request.dbsession,
-        auth_services(request).outbox,
-        event.account_id,
-        "account changed",
-        translations_for(request),
-        client=browser_name(request),
-        template=texts.security_email(event.subject, event.sentence),
-    )

@@ -13,7 +13,7 @@ from modhub.content.text import N_
 from modhub.db import Databases, bulk, now
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import Outbox
-from modhub_auth.mail.texts import EMAIL_TEMPLATES, EmailTemplate
+from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, ClientSession, Link, Login, LoginKind, PageSession, ResetRequest
 from modhub_auth.rate_limits import RateLimiter, rate_counter
 from modhub_auth.services import lock_account
@@ -103,12 +103,11 @@ def queue_security_email(
     messages: Any,
     *,
     client: str = "",
-    template: EmailTemplate | None = None,
 ) -> None:
-    """Queue a notice, that of ``kind`` or ``template``, to every confirmed address of the account."""
+    """Queue the notice of ``kind`` to every confirmed address of the account."""
     confirmed = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value, Login.verified)
     for address in session.scalars(select(Login.subject).where(*confirmed)):
-        email = outbox.render_template(template or EMAIL_TEMPLATES[kind], messages, client=client)
+        email = outbox.render_template(EMAIL_TEMPLATES[kind], messages, client=client)
         outbox.queue(session, kind, address, email)
 
 

@@ -1,20 +1,16 @@
 """Quotas: what one account may keep and send (C-QUO)."""
 
-from functools import partial
-
 from pyramid.config import Configurator
 
-from modhub.plugins.events import AccountDeleted, StorageRequested, UploadStarted
+from modhub.plugins.events import AccountDeleted
+from modhub.plugins.moderation import IQuotas
 from modhub_moderation.quotas import panel, subscribers
 from modhub_moderation.quotas.limits import QuotaKeeper
 
 
 def includeme(config: Configurator) -> None:
     """Register the settings, the subscribers, the worker and the panel."""
-    keeper = QuotaKeeper(config.registry)
-    config.add_service(QuotaKeeper, keeper)
-    config.add_subscriber(partial(subscribers.refuse_upload, keeper), UploadStarted)
-    config.add_subscriber(partial(subscribers.refuse_storage, keeper), StorageRequested)
+    config.add_service(IQuotas, QuotaKeeper(config.registry))
     config.add_subscriber(subscribers.forget_uploads, AccountDeleted)
     config.add_worker("upload counts", subscribers.purge_uploads, every=3600, alone=True)
     config.add_panel("mine", "quotas", panel.quota_panel)

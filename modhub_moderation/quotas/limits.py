@@ -12,7 +12,7 @@ from modhub.base.security_log import log_event
 from modhub.base.service_registry import find_service
 from modhub.content.limits import MB
 from modhub.content.text import N_
-from modhub.db import now
+from modhub.db import Databases, now
 from modhub.plugins.services import IMods, IProfiles
 from modhub_moderation.quotas import services
 
@@ -43,7 +43,7 @@ class Quota(NamedTuple):
 
 
 class QuotaKeeper:
-    """The quotas of one application. A publisher key counts as its account."""
+    """The quotas of one application (`IQuotas`). A publisher key counts as its account."""
 
     def __init__(self, registry: Any) -> None:
         self._registry = registry
@@ -78,6 +78,22 @@ class QuotaKeeper:
         days = timedelta(days=self._registry.settings["modhub_moderation.new_days"])
         until = None if profile is None else profile.since + days
         return until if until is not None and until > now() else None
+
+    def refuse_upload(self, account_id: int) -> None:
+        """Refuse a file before it is sent, if the account has used up its uploads."""
+        most = self.quota_of(account_id).uploads if self.has_limits else None
+        if most is not None:
+            with find_service(self._registry, Databases).readonly_session() as session:
+                self.check_uploads(session, account_id, most)
+
+    def take(self, session: Session, account_id: int, mod_id: int | None, size: int = 0, replaced: int = 0) -> None:
+        """Refuse a mod or a file beyond the quota, and count the file, in its transaction."""
+        if not self.has_limits:
+            return
+        if mod_id is None:
+            self.check_mods(session, account_id)
+        else:
+            self.check_file(session, account_id, size, replaced)
 
     def check_mods(self, session: Session, account_id: int) -> None:
         """403 ``quota`` if the account may have no further mod, 429 ``quota`` if it is new and may have none today."""

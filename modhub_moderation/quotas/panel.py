@@ -14,7 +14,7 @@ from modhub_moderation.quotas.limits import QuotaKeeper
 
 def quota_panel(_context: Any, request: Request) -> Markup | None:
     """Nothing for an account without limits."""
-    keeper = request.find_service(QuotaKeeper)
+    keeper = QuotaKeeper(request.registry)
     if not keeper.has_limits:
         return None
     account_id: int = request.authenticated_userid

@@ -10,6 +10,7 @@ from modhub.base.security_log import log_event
 from modhub.base.service_registry import find_service
 from modhub.blobs import Blob
 from modhub.content.text import N_
+from modhub.plugins.events import UploadStarted
 from modhub.plugins.resources import IMod, IOwnMod
 from modhub_moderation.scanning import services
 from modhub_moderation.scanning.container import Scanning
@@ -30,10 +31,11 @@ def scanner_down() -> ApiError:
     return busy(DOWN_SECONDS)
 
 
-def inspect_upload(request: Any) -> "UploadScan | None":
+def inspect_upload(event: UploadStarted) -> None:
     """Begin the scan of what an account uploads. What machines send, such as builds of the app, is the operator's."""
-    account_id = request.caller.account_id
-    return None if account_id is None else UploadScan(request, account_id)
+    account_id = event.request.caller.account_id
+    if account_id is not None:
+        event.inspections.append(UploadScan(event.request, account_id))
 
 
 class UploadScan:

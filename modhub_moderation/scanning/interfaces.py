@@ -1,6 +1,5 @@
-"""What a scanner of uploads is; ``config.add_scanner`` adds one."""
+"""What a scanner of uploads is."""
 
-from collections.abc import Callable
 from typing import Protocol
 
 
@@ -29,10 +28,3 @@ class Scanner(Protocol):
 
     def find_problems(self) -> list[str]:
         """What keeps it from finding something in the largest upload: sentences for ``modhub-admin doctor``."""
-
-
-ScannerFactory = Callable[[str, float], Scanner]
-"""``open(url, seconds)``: ``url`` is the whole setting, ``seconds`` how long one scan may take.
-
-``ValueError`` with one sentence for a URL that it cannot use. It does not connect.
-"""

@@ -1,10 +1,15 @@
 """What happens to mods and accounts, as far as it concerns scanning."""
 
 from modhub.base.service_registry import find_service
-from modhub.plugins.events import AccountDeleted, ModChanged, ModsDeleted
+from modhub.plugins.events import AccountDeleted, ModChanged, ModPublishing, ModsDeleted
 from modhub.plugins.services import IMods
 from modhub_moderation.scanning import services
 from modhub_moderation.scanning.inspection import scanner_down
+
+
+def refuse_unscanned(event: ModPublishing) -> None:
+    """409 unless all files of the mod were scanned and found clean."""
+    services.refuse_unscanned(event.session, event.mod_id)
 
 
 def keep_unscanned_from_public(event: ModChanged) -> None:

@@ -5,13 +5,11 @@ from typing import Any
 
 import pyotp
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
-from modhub.plugins.events import AccountChanged
-from modhub.web.request import Request
 from modhub_auth import services
 from modhub_auth.container import AuthServices
-from modhub_auth.models import Login, OutgoingEmail
+from modhub_auth.models import Login
 from modhub_auth.platform import logins
 from modhub_auth.platform.logins import PlatformIdentity
 from modhub_auth.signin import totp
@@ -98,30 +96,3 @@ def test_an_unconfirmed_address_gets_no_notice(owner: Any, mail: Any) -> None:
     before = len(mail.read())
     do(owner, "password", FIREFOX)
     assert len(mail.read()) == before
-
-
-def test_changes_by_other_features_are_reported(owner: Any, mail: Any) -> None:
-    # C-MAIL-1
-    databases, registry = owner.databases, owner.registry
-    environ = {"HTTP_USER_AGENT": FIREFOX}
-    sentence = "A key has just been made for your account at %(site)s."
-
-    def change(*, fails: bool) -> None:
-        with databases.write_session.begin() as session:
-            request = Request(dict(environ))
-            request.registry, request.dbsession = registry, session
-            registry.notify(AccountChanged(1, "A key was made", sentence, request))
-            if fails:
-                raise ValueError
-
-    before = len(mail.read())
-    with pytest.raises(ValueError, match=r"\A\Z"):
-        change(fails=True)
-    assert len(mail.read()) == before, "the email is of the transaction of the change"
-    change(fails=False)
-    message = mail.read()[-1]
-    assert message["Subject"] == "A key was made"
-    assert "A key has just been made for your account at 127.0.0.1:6543.\n" in text_of(message)
-    assert "Browser or program: Firefox on Linux" in text_of(message)
-    with databases.readonly_session() as session:
-        assert [email.kind for email in session.scalars(select(OutgoingEmail))][-1] == "account changed"

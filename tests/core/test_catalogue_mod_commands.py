@@ -7,7 +7,6 @@ import logging
 import shlex
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,7 @@ from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.catalogue import moderation_queries
 from modhub.content import limits
-from modhub.plugins.events import ModsHidden
+from modhub.plugins.services import ISnapshots
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
@@ -238,15 +237,13 @@ def test_how_to_undo_it_is_said_before_others_work_on_it(
 ) -> None:
     """A snapshot without the mods takes minutes, and may fail."""
     # C-RUN-47
-    ids = insert_mods(site, [{} for _ in range(3)])
-    said, notify = [], site.registry.notify
+    ids, said = insert_mods(site, [{} for _ in range(3)]), []
 
-    def make_snapshot(event: Any) -> None:
-        if isinstance(event, ModsHidden):
+    class Snapshots:
+        def replace_hidden(self) -> None:
             said.append(capsys.readouterr().out.splitlines()[-1].rpartition(" ")[0])
-        notify(event)
 
-    monkeypatch.setattr(site.registry, "notify", make_snapshot)
+    monkeypatch.setitem(site.registry, ISnapshots, Snapshots())
     run("hide", *map(str, ids))
     assert said == ["To undo all of it: mod restore --batch"]
 

@@ -15,7 +15,7 @@ from modhub.base.errors import invalid
 from modhub.base.service_registry import find_service
 from modhub.catalogue.models import Mod
 from modhub.db import Base, Databases, Id
-from modhub.plugins.events import AccountDeleted, ModChanged, ModPublished, ModsDeleted, VersionUploaded
+from modhub.plugins.events import AccountDeleted, ModChanged, ModPublished, ModsDeleted
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import (
     OWNER,
@@ -33,7 +33,8 @@ from modhub_testing.mods import (
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 FEATURE = "modhub_listening"
-PUBLISHED, CHANGED, DELETED, VERSION = "ModPublished", "ModChanged", "ModsDeleted", "VersionUploaded"
+PUBLISHED, CHANGED, DELETED = "ModPublished", "ModChanged", "ModsDeleted"
+VERSION = "the version of ModChanged"
 
 
 class Mark(Base):
@@ -55,7 +56,6 @@ class Listener:
         config.include("modhub")
         config.add_subscriber(self.published, ModPublished)
         config.add_subscriber(self.changed, ModChanged)
-        config.add_subscriber(self.uploaded, VersionUploaded)
         config.add_subscriber(self.deleted, ModsDeleted)
 
     def hear(self, event: Any, value: Any) -> None:
@@ -73,10 +73,9 @@ class Listener:
 
     def changed(self, event: ModChanged) -> None:
         self.hear(event, event.mod_id)
-
-    def uploaded(self, event: VersionUploaded) -> None:
-        assert event.session.scalar(select(Mod.version).where(Mod.id == event.mod_id)) == event.version
-        self.hear(event, event.mod_id)
+        if event.version:
+            assert event.session.scalar(select(Mod.version).where(Mod.id == event.mod_id)) == event.version
+            self.heard.append((VERSION, event.mod_id))
 
     def deleted(self, event: ModsDeleted) -> None:
         there = event.session.scalars(select(Mod.id).where(Mod.id.in_(event.mod_ids))).all()
