@@ -77,7 +77,7 @@ def platform_blocks(releases: dict[str, tuple[Release, ...]], visitor_os: str | 
 
 
 def app_link(_context: Any, request: Request) -> Markup:
-    """The link to the app on mods' pages, where they say how to install a mod."""
+    """The link to the app, above the search and where pages say how to install a mod."""
     return Markup('<a href="{}">{}</a>').format(APP_TEMPLATE, PageHelpers(request).messages.gettext(N_("Get the app")))
 
 
@@ -159,17 +159,10 @@ def app_navigation(_context: Any, request: Request) -> Markup:
     return nav_link(request, APP_TEMPLATE, N_("App"))
 
 
-def welcome_link(_context: Any, request: Request) -> Markup:
-    """The way from the welcome line to the app."""
-    text = PageHelpers(request).messages.gettext(N_("Get the app"))
-    return Markup('<a href="{}">{}</a>').format(APP_TEMPLATE, text)
-
-
 def includeme(config: Configurator) -> None:
     """Register the page, its feed and its navigation entry."""
     config.add_panel("navigation", "app", app_navigation, order=40)
-    config.add_panel("welcome", "app", welcome_link)
-    config.add_panel("mod_install", "app", app_link)
+    config.add_panel("app", "app", app_link)
     config.add_sitemap("app", app_in_sitemap)
     for feed in (APP_FEED_TEMPLATE, JSON_FEED_TEMPLATE):
         config.add_cross_origin(re.escape(feed))

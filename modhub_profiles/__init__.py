@@ -43,7 +43,6 @@ def includeme(config: Configurator) -> None:
     config.add_robots_rule("/Modhub/profile")
     config.add_panel("mod", "links", panels.links_panel, order=20)
     config.add_panel("workshop", "links", panels.links_form_panel, order=40)
-    config.add_panel("author_head", "picture", panels.author_picture)
     config.add_panel("author", "profile", panels.author_panel, order=50)
     config.add_panel("account", "profile", panels.account_panel)
     config.add_check("profiles", upkeep.find_orphans, when=("verify",))

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from pyramid.renderers import render
 
 from modhub.content.text import N_
@@ -11,7 +11,7 @@ from modhub.ui.template_helpers import PageHelpers
 from modhub.web.request import Request
 from modhub_profiles import limits
 from modhub_profiles.licenses import COMMON, words_of
-from modhub_profiles.read_service import ProfileReader, ShownLinks, picture_address
+from modhub_profiles.read_service import ProfileReader, ShownLinks
 from modhub_profiles.web_links import host_of
 
 PARTS: Final = "modhub_profiles:templates/"
@@ -52,16 +52,6 @@ def form_values(mod_id: int, links: ShownLinks, typed: dict[str, str] | None = N
         "common": COMMON,
     }
     return {"mod_id": mod_id, "errors": {}, **fields, **more}
-
-
-def author_picture(context: Any, request: Request) -> Markup | None:
-    """The picture before the name of an author."""
-    picture = request.find_service(ProfileReader).profile_of(context.id or 0).picture
-    if picture is None:
-        return None
-    address, side = escape(picture_address(context.id, picture)), limits.PICTURE_SIDE
-    tag = f'<img class="portrait" src="{address}" width="{side}" height="{side}" alt="">'
-    return Markup(tag)  # noqa: S704 - escaped
 
 
 def author_panel(context: Any, request: Request) -> Markup | None:

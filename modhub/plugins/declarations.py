@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import Refusal
-from modhub.base.page_declarations import ImageLink
 from modhub.base.settings import Setting
 from modhub.blobs.naming import BlobNames
 from modhub.blobs.store import BlobStoreFactory
@@ -49,16 +48,12 @@ class Migrations:
 PANEL_PLACES: Final = (
     "navigation",
     "notice",
-    "welcome",
     "mod",
-    "mod_install",
-    "mod_report",
-    "author_head",
+    "app",
     "author",
     "account",
     "browse",
     "mine",
-    "workshop_notice",
     "workshop",
     "workshop_script",
     "footer",
@@ -210,7 +205,6 @@ class Declarations:
     """What pages order, filter and count mods by, by the value of ``sort`` or the query parameter."""
     removable_parts: dict[str, RemovablePart] = field(default_factory=dict)
     """What moderators can remove, by its name."""
-    image_links: dict[str, ImageLink] = field(default_factory=dict)
     change_kinds: set[str] = field(default_factory=set)
     """The kinds of changes, as in :mod:`modhub.db.changes`."""
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)

@@ -16,7 +16,6 @@ from pyramid.config import Configurator
 from modhub.base.body_rules import IBodyRules
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import Refusal
-from modhub.base.page_declarations import ImageLink
 from modhub.base.service_registry import find_service
 from modhub.base.settings import Setting, StartRefused, read_settings
 from modhub.blobs.naming import BlobNames
@@ -267,19 +266,6 @@ def add_mod_column(
     config.action(("modhub mod column", name), register)
 
 
-def add_image_link(config: Configurator, name: str, text: str, address: Callable[[int, int], str]) -> None:
-    """Show a link below each image on the page of a mod (:class:`modhub.plugins.declarations.ImageLink`).
-
-    Neither the mod's owner nor a preview has it.
-    """
-    link = ImageLink(name, text, address)
-
-    def register() -> None:
-        find_declarations(config).image_links[name] = link
-
-    config.action(("modhub image link", name), register)
-
-
 def add_body_limit(
     config: Configurator,
     methods: str | tuple[str, ...],
@@ -403,7 +389,6 @@ DIRECTIVES: Final = (
     add_scope,
     add_panel,
     add_mod_column,
-    add_image_link,
     add_check,
     add_blob_names,
     add_command,

@@ -157,6 +157,16 @@ class IUploadInspection(Protocol):
         """The end, whether or not the file was staged."""
 
 
+class IReportForms(Protocol):
+    """The service that knows where readers report what they see; absent without such a feature."""
+
+    def mod_address(self, mod_id: int) -> str:
+        """The path of the form for a mod."""
+
+    def image_address(self, mod_id: int, asset_id: int) -> str:
+        """The path of the form for an image of it."""
+
+
 class IQuotas(Protocol):
     """The service that knows what an account may keep and send; absent without limits.
 

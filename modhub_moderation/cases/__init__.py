@@ -13,7 +13,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub_moderation.cases.blocked")
     config.add_robots_rule(OWN_DECISIONS)
     config.add_robots_rule(APPEAL_PAGE)
-    config.add_panel("workshop_notice", "decisions", appeal_pages.decisions_panel)
+    config.add_panel("mine", "decisions", appeal_pages.decisions_panel)
     config.add_panel("account", "decisions", appeal_pages.account_decisions_panel)
     config.add_subscriber(upkeep.forget_measures_of_mods, ModsDeleted)
     config.add_subscriber(upkeep.forget_person, AccountDeleted)

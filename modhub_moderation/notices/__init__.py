@@ -3,6 +3,7 @@
 from pyramid.config import Configurator
 
 from modhub.plugins.events import AccountDeleted, ModPublished, ModsDeleted
+from modhub.plugins.moderation import IReportForms
 from modhub.plugins.resources import IAuthor, ICatalogue, IMod, ISite
 from modhub.ui.documentation import documentation_section
 from modhub_moderation.notices import erasure, panels, quarantine
@@ -22,9 +23,8 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit("POST", "/api/modhub/authors/{id}/reports", MAX_NOTICE_BODY)
     config.add_robots_rule("/Modhub/*/reports")
     config.add_robots_rule("/Modhub/notices/")
-    config.add_panel("mod_report", "notices", panels.report_mod_panel)
+    config.add_service(IReportForms, panels.ReportForms())
     config.add_panel("author", "notices", panels.report_author_panel, order=900)
-    config.add_image_link("report", panels.REPORT_IMAGE, panels.image_address)
     config.add_subscriber(erasure.forget_reporter, AccountDeleted)
     config.add_subscriber(quarantine.record_publication, ModPublished)
     config.add_subscriber(quarantine.forget_publications, ModsDeleted)

@@ -5,6 +5,7 @@ from typing import Any
 from markupsafe import Markup
 from pyramid.renderers import render
 
+from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IMods
 from modhub.ui.template_helpers import translations_for
 from modhub.web.request import Request
@@ -12,10 +13,10 @@ from modhub_moderation.quotas import services
 from modhub_moderation.quotas.limits import QuotaKeeper
 
 
-def quota_panel(_context: Any, request: Request) -> Markup | None:
-    """Nothing for an account without limits."""
+def quota_panel(context: Any, request: Request) -> Markup | None:
+    """Above an account's mods and the form of a new one; nothing for an account without limits."""
     keeper = QuotaKeeper(request.registry)
-    if not keeper.has_limits:
+    if IOwnMod.providedBy(context) or not keeper.has_limits:
         return None
     account_id: int = request.authenticated_userid
     quota = keeper.quota_of(account_id)

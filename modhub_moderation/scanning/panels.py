@@ -5,12 +5,13 @@ from typing import Any
 from markupsafe import Markup
 from pyramid.renderers import render
 
+from modhub.plugins.resources import IOwnMod
 from modhub_moderation.scanning import services
 
 
 def waiting_panel(context: Any, request: Any) -> Markup | None:
     """Which files of the mod wait for the scanner; nothing if all were scanned."""
-    if context.id is None:
+    if not IOwnMod.providedBy(context) or context.id is None:
         return None
     waiting = services.list_waiting_files(request.dbsession, context.id)
     if not waiting:

@@ -152,7 +152,7 @@ def test_only_a_mod_that_everybody_sees_takes_remarks(installed: None, start: St
         site.as_account(8).post_json(address, {"text": "x"}, status=404)
 
 
-@pytest.mark.parametrize("place", ["navigation", "notice", "mod", "mod_install", "footer"])
+@pytest.mark.parametrize("place", ["navigation", "notice", "mod", "app", "footer"])
 def test_what_a_panel_gives_is_text_unless_it_is_markup(
     start: Start, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:

@@ -21,7 +21,7 @@ from modhub.plugins.declarations import Declarations
 from modhub.plugins.events import AccountDeleted
 from modhub.plugins.moderation import IModeration
 from modhub_testing import Start
-from modhub_testing.mods import hide_mod, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod
 from modhub_testing.pages import new_visitor
 from modhub_testing.workers import run_worker
 
@@ -44,7 +44,6 @@ def upgrade() -> None:
     Check.__table__.create(op.get_bind())
 """
 KEY = "a-key-that-checks"
-PNG = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture(scope="module")
@@ -152,20 +151,6 @@ def test_its_pages(feature: Path, start: Start) -> None:
     assert "Lesezeichen für diese Mod setzen" in form
     (style,) = re.findall(r'href="(/static/[^"]*bookmarks[^"]*\.css)"', form.text)
     assert "width" in site.get(style)
-
-
-def test_its_link_below_images(feature: Path, start: Start) -> None:
-    site = start(INCLUDES)
-    mod = new_mod(site)
-    upload_asset(site, mod, "images", PNG, content_type="image/png", name="a.png")
-    upload_asset(site, mod, "code", version="1")
-    preview = new_visitor(site, 7).get(f"/Modhub/mine/{mod['id']}/preview")
-    publish_test_mod(site, mod)
-    (link,) = site.get(f"/Modhub/{mod['id']}").html.select(".mod-gallery .image-links a")
-    assert (link["href"], link.text) == (f"/Modhub/{mod['id']}/bookmarks", "Bookmark (Image 1 of 1: a.png)")
-    for page in (preview, new_visitor(site, 7).get(f"/Modhub/{mod['id']}")):
-        assert page.html.select(".mod-gallery img")
-        assert not page.html.select(".image-links")
 
 
 def test_its_say_in_uploads_and_publishing(feature: Path, start: Start) -> None:

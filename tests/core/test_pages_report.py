@@ -3,14 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
+from modhub.plugins.moderation import IReportForms
 from modhub_testing import TEST_ACCOUNTS, Start
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.pages import messages_on, new_visitor
 
 BASE = "https://mods.example.org"
-REPORT = 'a[href^="/Modhub/contact?mod="]'
+REPORT = ".report a"
 
 
 def contact_page(folder: Path) -> str:
@@ -52,13 +51,17 @@ def test_without_a_contact_page_there_is_nothing(start: Start) -> None:
     assert "Report this mod" not in page.text
 
 
-def _report_panel(context: Any, _request: Any) -> Markup:
-    return Markup('<a id="notice" href="/Modhub/{}/notice">Report</a>').format(context.id)
+class ReportForms:
+    def mod_address(self, mod_id: int) -> str:
+        return f"/Modhub/{mod_id}/notice"
+
+    def image_address(self, mod_id: int, asset_id: int) -> str:
+        return f"/Modhub/{mod_id}/notice?asset={asset_id}"
 
 
 def includeme(config: Any) -> None:
     """A feature that takes notices."""
-    config.add_panel("mod_report", "notices", _report_panel)
+    config.add_service(IReportForms, ReportForms())
 
 
 def test_a_feature_takes_its_place(start: Start, tmp_path: Path) -> None:
@@ -66,6 +69,5 @@ def test_a_feature_takes_its_place(start: Start, tmp_path: Path) -> None:
     site = start(f"{TEST_ACCOUNTS} tests.core.test_pages_report", modhub__contact=contact_page(tmp_path))
     mod = published_mod(site)
     page = site.get(mod["url"])
-    assert page.html.select_one("#notice")["href"] == f"{mod['url']}/notice"
-    assert not page.html.select(REPORT)
-    assert not new_visitor(site, OWNER).get(mod["url"]).html.select("#notice")
+    assert [link["href"] for link in page.html.select(REPORT)] == [f"{mod['url']}/notice"]
+    assert not new_visitor(site, OWNER).get(mod["url"]).html.select(REPORT)

@@ -93,13 +93,17 @@ def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
     params = ListParams(page=query_params.page)
     reader = page_reader(request)
     (listing, totals), games = reader.of_author(context.id or 0, params), page_games(request)
+    pictures = find_optional_service(request.registry, IAuthorPictures)
+    picture = pictures.find_picture(context.id or 0) if pictures is not None else None
     return {
         "author": profile,
+        "picture": picture,
+        "picture_side": AUTHOR_PICTURE,
         "account": context.id,
         "listing": listing,
         "totals": totals,
         "cards": render_cards(request, listing.cards, games),
-        "share_image": _share_image(request, context.id, profile, listing.cards, games),
+        "share_image": _share_image(picture, profile, listing.cards, games),
         "titles": [card.mod.title for card in listing.cards[:NAMED_IN_SUMMARY]],
         "page": params.page,
         "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),
@@ -108,13 +112,11 @@ def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
 
 
 def _share_image(
-    request: Request, account_id: int | None, author: Profile, cards: list[ModPresenter], games: CuratedGames
+    picture: str | None, author: Profile, cards: list[ModPresenter], games: CuratedGames
 ) -> ShareImage | None:
     """The picture of links to the author: their own, else that of their newest mod."""
-    pictures = find_optional_service(request.registry, IAuthorPictures)
-    path = pictures.find_picture(account_id or 0) if pictures is not None else None
-    if path is not None:
-        return ShareImage(path, author.name, "image/jpeg", AUTHOR_PICTURE, AUTHOR_PICTURE)
+    if picture is not None:
+        return ShareImage(picture, author.name, "image/jpeg", AUTHOR_PICTURE, AUTHOR_PICTURE)
     return cards[0].share_image(games) if cards else None
 
 

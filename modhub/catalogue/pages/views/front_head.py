@@ -38,5 +38,5 @@ def render_head(request: Request) -> Markup:
         text=settings["modhub.front_text"] or (settings["modhub.welcome"] if is_visitor else None),
         is_visitor=is_visitor,
         has_steps=is_visitor and shows_steps(request),
-        links=tuple(ui.panels("welcome")) if is_visitor else (),
+        links=tuple(ui.panels("app")) if is_visitor else (),
     )

@@ -30,5 +30,5 @@ def install_page(context: ModResource, request: Request) -> dict[str, Any]:
         "size": shown.mod.size,
         "relations": shown.relations,
         "install_scheme": request.registry.settings["modhub.install_scheme"],
-        "app_links": PageHelpers(request).panels("mod_install"),
+        "app_links": PageHelpers(request).panels("app"),
     }

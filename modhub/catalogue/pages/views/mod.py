@@ -15,7 +15,7 @@ from pyramid.response import Response
 
 from modhub.base.errors import invalid, not_found
 from modhub.base.identity import CredentialKind
-from modhub.base.page_declarations import ImageLink
+from modhub.base.service_registry import find_optional_service
 from modhub.catalogue import voting
 from modhub.catalogue.owner_views import locked_account_id
 from modhub.catalogue.pages.presenters.changelog import AgedNote, fold_bare
@@ -26,7 +26,7 @@ from modhub.catalogue.pages.views.browse import join_cards, page_games, page_rea
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
 from modhub.content.folding import fold_game
 from modhub.content.outline import Outline
-from modhub.plugins.declarations import Declarations
+from modhub.plugins.moderation import IReportForms
 from modhub.plugins.resources import IMod, IVotes
 from modhub.plugins.services import Profile
 from modhub.ui.formatting import parse_timestamp
@@ -70,6 +70,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
     ui, mod, notes, relations = PageHelpers(request), shown.mod, shown.notes, shown.relations
     fragment = partial(ui.cached_fragment, presenter=ModPresenter, document=mod.document, image_facts=mod.image_facts)
     base, games, name = ui.absolute(""), page_games(request), author and author.name
+    reports = find_optional_service(request.registry, IReportForms)
     installing = {"preview": bool(preview), "install_scheme": request.registry.settings["modhub.install_scheme"]}
     aged = (AgedNote(note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
     fragments = {
@@ -86,7 +87,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
             age=_age(ui, mod.mod.updated_at),
             games=games,
             fold_game=fold_game,
-            image_links=_image_links(request) if not preview and ui.account != mod.owner else (),
+            reports=reports if not preview and ui.account != mod.owner else None,
         ),
         "download": fragment(
             MOD_FRAGMENTS + "download.jinja2",
@@ -103,7 +104,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
             MOD_FRAGMENTS + "main.jinja2",
             related=relations,
             author=name,
-            app_links=tuple(ui.panels("mod_install")),
+            app_links=tuple(ui.panels("app")),
             entries=fold_bare(aged),
             page=notes.page,
             pages=notes.pages,
@@ -119,16 +120,12 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
         "users": join_cards(request, related.users),
         "others": join_cards(request, related.others),
         "author": name,
-        "contact": contact_about(request.registry, mod.mod.id),
+        "report": reports.mod_address(mod.mod.id) if reports else contact_about(request.registry, mod.mod.id),
         "own_vote": None,
         "is_owner": False,
         "preview": preview,
         "is_judged": False,
     }
-
-
-def _image_links(request: Request) -> tuple[ImageLink, ...]:
-    return tuple(request.find_service(Declarations).image_links.values())
 
 
 def _age(ui: PageHelpers, stamp: str | None) -> str:
