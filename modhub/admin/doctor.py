@@ -31,13 +31,13 @@ from modhub.blobs.operator_reasons import store_reason
 from modhub.content.limits import CODE, MB
 from modhub.db import database_errors, is_transient, now
 from modhub.plugins.commands import add_json_option
-from modhub.plugins.declarations import Check
+from modhub.plugins.declarations import DeclaredCheck
 from modhub.plugins.workers import find_worker_problems
 from modhub.server.settings import Settings
 
 log = logging.getLogger(__name__)
 ANSWER_SECONDS: Final = 2.0
-CHECK_SECONDS: Final = 5.0
+DOCTOR_SECONDS: Final = 5.0
 BACKUP_AGE: Final = timedelta(days=2)
 """Backups are made and verified every night."""
 CERTIFICATE_DAYS: Final = 14
@@ -48,7 +48,7 @@ _VERSION_TABLE: Final = "_alembic_version"
 def run_doctor(admin: Any, arguments: argparse.Namespace) -> int:
     """Run the checks and print each; the exit code is 1 if one of them is not ok."""
     is_well = True
-    checks = [(label, partial(find_problems, admin), CHECK_SECONDS) for label, find_problems in CORE_CHECKS]
+    checks = [(label, partial(find_problems, admin), DOCTOR_SECONDS) for label, find_problems in CORE_CHECKS]
     declared = admin.declarations.checks_at("doctor")
     checks += [(check.name, partial(_run_check, check, admin), check.seconds) for check in declared]
     for label, find_problems, seconds in checks:
@@ -62,7 +62,7 @@ def run_doctor(admin: Any, arguments: argparse.Namespace) -> int:
     return 0 if is_well else 1
 
 
-def _run_check(check: Check, admin: Any) -> Iterator[str]:
+def _run_check(check: DeclaredCheck, admin: Any) -> Iterator[str]:
     with admin.databases.readonly_session() as session:
         yield from check.run(admin.registry, session)
 

@@ -17,7 +17,7 @@ from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore
 from modhub.blobs.operator_reasons import failure_sentence
 from modhub.db import Databases, database_errors
-from modhub.plugins.declarations import Check, Declarations
+from modhub.plugins.declarations import Declarations, DeclaredCheck
 from modhub.plugins.resources import IRoot
 from modhub.web.payload import encode
 from modhub.web.request import Request
@@ -94,7 +94,7 @@ class Readiness:
             states[check.name] = self._run_check(check)
         self._states, self._checked_at = states, monotonic()
 
-    def _run_check(self, check: Check) -> str:
+    def _run_check(self, check: DeclaredCheck) -> str:
         """Run one check. A failure is logged when it begins and when its reason changes, not at every probe."""
         try:
             with find_service(self._registry, Databases).readonly_session() as session:

@@ -154,7 +154,7 @@ Moment = Literal["ready", "doctor", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DeclaredCheck:
     """A check of a feature (``config.add_check``): ``run(registry, session)`` returns a sentence for each problem."""
 
     name: str
@@ -189,7 +189,7 @@ class Declarations:
     default_scopes: set[str] = field(default_factory=set)
     """The scopes of a machine key whose line names none."""
     commands: dict[str, AdminCommand] = field(default_factory=dict)
-    checks: dict[str, Check] = field(default_factory=dict)
+    checks: dict[str, DeclaredCheck] = field(default_factory=dict)
     workers: list[Worker] = field(default_factory=list)
     blob_names: dict[str, BlobNames] = field(default_factory=dict)
     """What tells the operator which files belong to a feature."""
@@ -237,6 +237,6 @@ class Declarations:
         """What the rows of the front leave out."""
         return tuple(column for column in self.mod_columns.values() if column.off_front is not None)
 
-    def checks_at(self, moment: Moment) -> list[Check]:
+    def checks_at(self, moment: Moment) -> list[DeclaredCheck]:
         """The checks that run then, in the order in which they were declared."""
         return [check for check in self.checks.values() if moment in check.when]

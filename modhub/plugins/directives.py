@@ -27,8 +27,8 @@ from modhub.plugins.declarations import (
     LIST_PARAMETERS,
     PANEL_PLACES,
     AccountData,
-    Check,
     Declarations,
+    DeclaredCheck,
     Feature,
     Migrations,
     ModColumn,
@@ -323,7 +323,7 @@ def add_check(
     """
 
     def register() -> None:
-        find_declarations(config).checks[name] = Check(name, run, when, seconds)
+        find_declarations(config).checks[name] = DeclaredCheck(name, run, when, seconds)
 
     config.action(("modhub check", name), register)
 

@@ -4,7 +4,6 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
-from modhub.base.body_rules import IBodyRules
 from modhub.base.operations import Refusal
 from modhub.base.settings import StartRefused
 from modhub.plugins.commands import AdminCommand
@@ -23,8 +22,6 @@ _NOT_SCANNED: Final = Refusal(409, "not_scanned", "A file of the mod waits for t
 _FOUND_LATER: Final = Refusal(409, "rejected_by_scan", "The scanner has found something in a file since.")
 FILE_SECONDS: Final = 60.0
 """What the scan of one file may take; after that the scanner counts as down."""
-_AFTER_ALL_RULES: Final = 1_000
-"""The order of an action that changes what other packages declare."""
 
 
 def _open_scanner(settings: Any) -> Scanning:
@@ -42,7 +39,7 @@ def _scan_uploads(config: Configurator) -> None:
     """Register what needs a scanner."""
     config.add_service(Scanning, _open_scanner(config.registry.settings))
     config.add_subscriber(inspect_upload, UploadStarted)
-    config.add_subscriber(subscribers.refuse_unscanned, ModPublishing)
+    config.add_subscriber(subscribers.refuse_publication, ModPublishing)
     for operation_id in UPLOADS:
         config.add_refusals(operation_id, _REJECTED)
     config.add_refusals("publish_mod", _NOT_SCANNED, _FOUND_LATER)

@@ -7,7 +7,7 @@ from modhub_moderation.scanning import services
 from modhub_moderation.scanning.inspection import scanner_down
 
 
-def refuse_unscanned(event: ModPublishing) -> None:
+def refuse_publication(event: ModPublishing) -> None:
     """409 unless all files of the mod were scanned and found clean."""
     services.refuse_unscanned(event.session, event.mod_id)
 

@@ -13,7 +13,7 @@ from sqlalchemy import event
 
 from modhub.admin import health
 from modhub.admin.observations import record_observation
-from modhub.plugins.declarations import Check
+from modhub.plugins.declarations import DeclaredCheck
 from modhub_testing import Site, Start
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, published_mod
@@ -54,7 +54,7 @@ class Part:
         self.asked = 0
         self.begun, self.go = Event(), Event()
         self.go.set()
-        site.declarations.checks["storage"] = Check("storage", self, ("ready",))
+        site.declarations.checks["storage"] = DeclaredCheck("storage", self, ("ready",))
 
     def __call__(self, _registry: Any, _session: Any) -> tuple[()]:
         self.asked += 1

@@ -23,7 +23,7 @@ from modhub.admin import program as admin
 from modhub.admin.observations import BACKUP_VERIFIED, record_observation
 from modhub.content.limits import MB
 from modhub.db import iso, now
-from modhub.plugins.declarations import Check
+from modhub.plugins.declarations import DeclaredCheck
 from modhub_testing import TEST_SECRET, Site, Start, stored_files
 from modhub_testing.commands import issue_certificate
 from modhub_testing.running_server import running
@@ -108,7 +108,7 @@ def test_a_feature_adds_a_check(site: Site, examine: Any) -> None:
     hangs = threading.Event()
 
     def add(name: str, run: Any, seconds: float = 5) -> None:
-        site.declarations.checks[name] = Check(name, run, ("doctor",), seconds)
+        site.declarations.checks[name] = DeclaredCheck(name, run, ("doctor",), seconds)
 
     add("tea", lambda *_: ["it is cold: make new", "the cup leaks: buy one"])
     add("milk", fails)
