@@ -78,7 +78,7 @@ def add_feature(
     declare_settings(config, settings)
     if migrations:
         declare_migrations(config, name, migrations)
-    if _folder_of(name, "locale").is_dir():
+    if _find_folder(name, "locale"):
         config.add_translation_dirs(f"{name}:locale")
     for kind in change_kinds:
         if len(kind) > CHANGE_KIND:
@@ -87,7 +87,7 @@ def add_feature(
 
     def register() -> None:
         declared.features.append(Feature(name, title))
-        if (static := _folder_of(name, "static")).is_dir():
+        if static := _find_folder(name, "static"):
             declared.static_folders[name] = static
         if demo:
             declared.demos.append((title, demo))
@@ -109,14 +109,18 @@ def declare_settings(config: Configurator, settings: Iterable[Setting]) -> None:
 
 def declare_migrations(config: Configurator, package: str, table_prefix: str) -> None:
     """Let ``modhub-admin migrate`` make the package's tables, named ``table_prefix...``."""
-    migrations = Migrations(package, str(_folder_of(package, "migrations")), table_prefix)
+    folder = _find_folder(package, "migrations")
+    if folder is None:
+        raise StartRefused(f"{package} declares migrations, but has no folder of that name")
+    migrations = Migrations(package, str(folder), table_prefix)
     config.action(("modhub migrations", package), lambda: find_declarations(config).migrations.append(migrations))
     config.action(("modhub table prefix", table_prefix), None)
 
 
-def _folder_of(package: str, name: str) -> Path:
-    """A folder of an imported package, whether or not it is there."""
-    return Path(*getattr(sys.modules.get(package), "__path__", [package])[:1], name)
+def _find_folder(package: str, name: str) -> Path | None:
+    """A folder of an imported package, None if it has no such folder: a feature may be a single module."""
+    folders = (Path(place, name) for place in getattr(sys.modules.get(package), "__path__", ()))
+    return next((folder for folder in folders if folder.is_dir()), None)
 
 
 def add_child(config: Configurator, parent: Any, name: str, factory: Callable[[Any, str], Any]) -> None:
@@ -316,10 +320,10 @@ def add_check(
 ) -> None:
     """Let ``run(registry, session)`` look whether something is well: a sentence for each problem, none if all is well.
 
-    An exception is a problem too. ``session`` only reads, and connects at its first statement. ``when`` it runs:
-    ``ready`` for ``/readyz``, so it must be fast; ``doctor`` for ``modhub-admin doctor``, whose sentences have no full
-    stop and say what to do, and which waits for ``seconds``; ``verify`` for ``modhub-admin verify``, which may read
-    all rows: those of ``session``, which may be a backup.
+    ``session`` only reads, and connects at its first statement. ``when`` it runs: ``ready`` for ``/readyz``, so it must
+    be fast; ``doctor`` for ``modhub-admin doctor``, which waits for ``seconds``, and whose sentences have no full stop
+    and say what to do; ``verify`` for ``modhub-admin verify``, which may read all rows: those of ``session``, which may
+    be a backup. For the first two an exception is a problem too.
     """
 
     def register() -> None:

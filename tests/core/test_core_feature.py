@@ -195,6 +195,25 @@ def test_a_panel_at_a_place_that_no_page_has_is_a_sentence(start: Start, monkeyp
         start("modhub_misplaced")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"migrations": "odd_"}, "modhub_odd declares migrations, but has no folder of that name"),
+        ({"change_kinds": ("a kind that is too long",)}, "the kind of changes a kind that is too long has more than"),
+    ],
+)
+def test_what_a_feature_cannot_declare_is_a_sentence(
+    start: Start, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any], sentence: str
+) -> None:
+    def includeme(config: Any) -> None:
+        config.include("modhub")
+        config.add_feature("modhub_odd", "Odd", **arguments)
+
+    feature_module(monkeypatch, "modhub_odd", includeme)
+    with pytest.raises(StartRefused, match=sentence):
+        start("modhub_odd")
+
+
 COLUMN: dict[str, Any] = {"mod_id": None, "value": None}
 UNUSABLE = {
     "an order of the API": ({"name": "top"}, "a column of mods cannot be called top"),
@@ -233,7 +252,7 @@ CLAIMS: dict[str, Any] = {
     "mod column": lambda config: config.add_mod_column("same", **COLUMN),
     "check": lambda config: config.add_check("same", lambda *_: []),
     "core's check": lambda config: config.add_check("database", lambda *_: []),
-    "core's table prefix": lambda config: config.add_feature(config.package_name, "Same", migrations="core_"),
+    "core's table prefix": lambda config: config.add_feature("modhub", "Same", migrations="core_"),
     "blob store": lambda config: config.add_blob_store("same", lambda *_, **__: None),
     "core's blob store": lambda config: config.add_blob_store("FILE", lambda *_, **__: None),
     "setting": lambda config: config.add_feature("same", "Same", settings=[Setting("same.x", text, "", "x")]),
