@@ -12,9 +12,9 @@ from pyramid.response import Response
 from modhub.base.service_registry import find_service
 from modhub.content.text import N_
 from modhub.db import iso
+from modhub.plugins.declarations import SitemapEntries
 from modhub.ui.atom import AtomEntry, AtomFile, atom_feed
 from modhub.ui.json_feed import plain_json_feed
-from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.ui.xml_responses import Redirect
 from modhub.web.request import Request

@@ -14,6 +14,7 @@ from modhub.base.errors import not_found
 from modhub.base.service_registry import find_service
 from modhub.content import limits, text
 from modhub.content.markup import summarize
+from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.resources import ISite
 from modhub.ui import sitemap
 from modhub.ui.template_helpers import PageHelpers, nav_link
@@ -139,7 +140,7 @@ def show_history(context: WikiPageResource, request: Request) -> dict[str, Any]:
     return _page_context(request, changes=changes, newest=changes[0], page_url=page_url(changes[0].path))
 
 
-def wiki_in_sitemap(registry: Any, part: int) -> sitemap.SitemapEntries:
+def wiki_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """The wiki's root and its pages, under their canonical addresses."""
     pages = find_service(registry, WikiReader).pages()
     entries = {ROOT: None} | {_address(document.path): document.updated_at for document in pages}

@@ -175,6 +175,17 @@ class Worker:
     at_stop: bool
 
 
+SitemapEntries = Iterable[tuple[str, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapSource:
+    """A source of public addresses: ``addresses(registry, part)`` and ``parts(registry)``, as in ``add_sitemap``."""
+
+    addresses: Callable[[Any, int], SitemapEntries]
+    parts: Callable[[Any], int]
+
+
 @dataclass(slots=True)
 class Declarations:
     """The declarations of one application, filled during configuration and read-only afterwards."""
@@ -210,6 +221,7 @@ class Declarations:
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)
     robots: list[str] = field(default_factory=list)
     """Path prefixes that robots are asked not to visit."""
+    sitemaps: dict[str, SitemapSource] = field(default_factory=dict)
     demos: list[tuple[str, Callable[[Any], None] | str]] = field(default_factory=list)
     """What fills a new installation with samples, by what it is called."""
     static_folders: dict[str, Path] = field(default_factory=dict)

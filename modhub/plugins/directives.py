@@ -35,6 +35,8 @@ from modhub.plugins.declarations import (
     Moment,
     Panel,
     RemovablePart,
+    SitemapEntries,
+    SitemapSource,
     StartOptions,
     Worker,
 )
@@ -310,6 +312,25 @@ def add_robots_rule(config: Configurator, path: str) -> None:
     config.action(("modhub robots rule", path), lambda: find_declarations(config).robots.append(path))
 
 
+def add_sitemap(
+    config: Configurator,
+    name: str,
+    addresses: Callable[[Any, int], SitemapEntries],
+    parts: Callable[[Any], int] = lambda _registry: 1,
+) -> None:
+    """Add public addresses to ``/sitemap.xml``.
+
+    ``parts(registry)`` returns the number of parts. ``addresses(registry, part)`` returns those of one part, counted
+    from 0: about `modhub.ui.sitemap.PART` pairs of the percent-encoded path and the time of the last change, or None.
+    Everybody can read them, so it must read public data only.
+    """
+
+    def register() -> None:
+        find_declarations(config).sitemaps[name] = SitemapSource(addresses, parts)
+
+    config.action(("modhub sitemap", name), register)
+
+
 def add_check(
     config: Configurator,
     name: str,
@@ -404,4 +425,5 @@ DIRECTIVES: Final = (
     add_removable_part,
     add_cross_origin,
     add_robots_rule,
+    add_sitemap,
 )

@@ -12,9 +12,9 @@ from modhub.content import text
 from modhub.content.limits import KB
 from modhub.content.operator_texts import OperatorText, operator_text, read_small_file
 from modhub.content.text import N_
+from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.resources import ISite
 from modhub.ui.accent import accent_sheet, colour
-from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.static_files import StaticFiles
 from modhub.web.payload import query
 from modhub.web.request import Request

@@ -5,8 +5,7 @@ must read public data only.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from markupsafe import escape
@@ -14,7 +13,7 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
-from modhub.base.service_registry import find_service
+from modhub.plugins.declarations import Declarations, SitemapEntries
 from modhub.plugins.resources import IRoot
 from modhub.ui.xml_responses import xml_response
 from modhub.web.payload import query
@@ -25,24 +24,6 @@ PART: Final = 250
 """Addresses per part. The protocol allows 50,000 and 50 MB; with so few, a part is as fast as a page."""
 _NAMESPACE: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _NUMBER: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
-SitemapEntries = Iterable[tuple[str, str | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class SitemapSource:
-    """A source of addresses: ``addresses(registry, part)`` and ``parts(registry)``, as in :func:`add_sitemap`."""
-
-    addresses: Callable[[Any, int], SitemapEntries]
-    parts: Callable[[Any], int]
-
-
-class Sitemaps(dict[str, SitemapSource]):
-    """The registered sources by name."""
-
-
-def single_part(_registry: Any) -> int:
-    """The number of parts of a small source."""
-    return 1
 
 
 def parts_of(count: int) -> int:
@@ -50,28 +31,10 @@ def parts_of(count: int) -> int:
     return -(-count // PART)
 
 
-def add_sitemap(
-    config: Configurator,
-    name: str,
-    addresses: Callable[[Any, int], SitemapEntries],
-    parts: Callable[[Any], int] = single_part,
-) -> None:
-    """Directive: add public addresses to the sitemap.
-
-    ``parts(registry)`` returns the number of parts. ``addresses(registry, part)`` returns those of one part, counted
-    from 0: about :data:`PART` pairs of the percent-encoded path and the time of the last change, or None.
-    """
-
-    def register() -> None:
-        find_service(config.registry, Sitemaps)[name] = SitemapSource(addresses, parts)
-
-    config.action(("modhub sitemap", name), register)
-
-
 @page(context=IRoot, name="sitemap.xml", request_method="GET", permission=OPEN)
 def sitemap_view(_context: Any, request: Request) -> Response:
     """``GET /sitemap.xml``: all addresses, or the index of the parts; with ``of`` and ``part`` a single part."""
-    sources: dict[str, SitemapSource] = request.find_service(Sitemaps)
+    sources = request.find_service(Declarations).sitemaps
     base = str(request.registry.settings["modhub.base_url"])
     name = query(request, "of")
     if name is None:
@@ -105,7 +68,5 @@ def _document(root: str, lines: Iterable[str]) -> str:
 
 
 def includeme(config: Configurator) -> None:
-    """The directive and the view."""
-    config.add_service(Sitemaps, Sitemaps())
-    config.add_directive("add_sitemap", add_sitemap)
+    """The view."""
     config.scan(__name__)

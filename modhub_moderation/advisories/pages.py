@@ -10,12 +10,12 @@ from pyramid.renderers import render
 from pyramid.response import Response
 
 from modhub.content.text import N_
+from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.moderation import IFileDigests
 from modhub.plugins.resources import IMod
 from modhub.plugins.services import IMods
 from modhub.ui.atom import AtomEntry, atom_feed
 from modhub.ui.json_feed import plain_json_feed
-from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.template_helpers import nav_link
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page

@@ -17,6 +17,7 @@ from modhub.catalogue.pages.views.feeds import update_items, updates_feed
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import AuthorResource
+from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.resources import IAuthor
 from modhub.plugins.services import CardPage, ChangeWatch, FeedHead, IAuthorPictures, ModSelection, Profile
 from modhub.ui import sitemap
@@ -140,7 +141,7 @@ def _feed_title(profile: Profile) -> str:
     return f"modhub – New and updated mods by {profile.name}"
 
 
-def authors_in_sitemap(registry: Any, part: int) -> sitemap.SitemapEntries:
+def authors_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """Return the authors of published mods of one part, which covers a fixed range of account ids."""
     first = part * sitemap.PART
     authors = find_service(registry, PageReader).sitemap_of_authors(first, first + sitemap.PART)

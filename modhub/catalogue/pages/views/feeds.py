@@ -23,6 +23,7 @@ from modhub.catalogue.resources import ModResource
 from modhub.catalogue.response_schemas import NoteDocument
 from modhub.db import iso
 from modhub.db.changes import ChangeEntry
+from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.resources import IMod, IRoot, ISite
 from modhub.plugins.services import Profile
 from modhub.ui import sitemap
@@ -205,7 +206,7 @@ def search_description(_context: Any, request: Request) -> Response:
     return response
 
 
-def mods_in_sitemap(registry: Any, part: int) -> sitemap.SitemapEntries:
+def mods_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """Return the published mods of one part, which covers a fixed range of ids."""
     first = part * sitemap.PART
     mods = find_service(registry, PageReader).sitemap(first, first + sitemap.PART)
@@ -217,7 +218,7 @@ def parts_of_mods(registry: Any) -> int:
     return sitemap.parts_of(find_service(registry, PageReader).highest())
 
 
-def pages_in_sitemap(_registry: Any, part: int) -> sitemap.SitemapEntries:
+def pages_in_sitemap(_registry: Any, part: int) -> SitemapEntries:
     """The list of mods and the API's reference."""
     return [("/Modhub", None), (DOCUMENTATION_PATH, None)] if part == 0 else []
 
