@@ -131,7 +131,7 @@ def desk_link(_context: Any, request: Request) -> Any:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the settings, the reader, the pages' root, the link to it, the subscriber and the command."""
+    """Register the reader, the pages' root, the link to it, the subscriber and the command."""
     reader = ModeratorReader(find_service(config.registry, Databases).raw_queries)
     config.add_service(ModeratorReader, reader)
     config.add_child(ISite, "moderation", open_desk)

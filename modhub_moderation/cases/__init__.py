@@ -8,7 +8,7 @@ from modhub_moderation.cases.statements import APPEAL_PAGE, OWN_DECISIONS
 
 
 def includeme(config: Configurator) -> None:
-    """Register the settings, the addresses, the panels, the subscribers, the worker and the pages."""
+    """Register the addresses, the panels, the subscribers, the worker and the pages."""
     config.include("modhub_moderation.cases.resources")
     config.include("modhub_moderation.cases.blocked")
     config.add_robots_rule(OWN_DECISIONS)

@@ -13,7 +13,7 @@ from modhub_moderation.notices.schemas import MAX_NOTICE_BODY
 
 
 def includeme(config: Configurator) -> None:
-    """Register the settings, the addresses, the panels, the worker, the subscriber and the views."""
+    """Register the addresses, the service, the panel, the worker, the subscribers and the views."""
     config.add_child(IMod, "reports", ModReports)
     config.add_child(IAuthor, "reports", AuthorReports)
     config.add_child(ICatalogue, "authors", ApiAuthors)

@@ -9,7 +9,7 @@ from modhub_moderation.quotas.limits import QuotaKeeper
 
 
 def includeme(config: Configurator) -> None:
-    """Register the settings, the subscribers, the worker and the panel."""
+    """Register the service, the subscriber, the worker and the panel."""
     config.add_service(IQuotas, QuotaKeeper(config.registry))
     config.add_subscriber(subscribers.forget_uploads, AccountDeleted)
     config.add_worker("upload counts", subscribers.purge_uploads, every=3600, alone=True)
