@@ -12,7 +12,7 @@ from modhub.plugins.events import ApplicationStarted, DatabaseRestored
 from modhub.plugins.moderation import IAccountBlocking
 from modhub.plugins.resources import IApi
 from modhub.plugins.services import IAccounts, IDemoAccounts, IMods, IProfiles, ProfileColumns
-from modhub.plugins.workers import RoundFailed, is_stopping
+from modhub.plugins.workers import RoundFailed, time_is_up
 from modhub_auth.account_blocking import AccountBlocking
 from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.mail.mail_check import find_mail_problems, folder_warning
@@ -38,7 +38,7 @@ def warn_about_mail_folder(event: ApplicationStarted) -> None:
 def send_emails(registry: Any) -> None:
     """The worker that sends what is due; each process has one, and a lease gives each email to one of them."""
     try:
-        find_service(registry, AuthServices).mail_sender.send_due(lambda: is_stopping(registry))
+        find_service(registry, AuthServices).mail_sender.send_due(time_is_up(registry))
     except DeliveryUnavailable as error:
         raise RoundFailed(str(error)) from error
 

@@ -50,8 +50,8 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(count_download, DownloadStarted)
     config.add_subscriber(subscribers.delete_counts_of_mods, ModsDeleted)
     config.add_worker("download counts", write_counts, WRITE_SECONDS, at_stop=True)
-    config.add_worker("download days", run_night, NIGHT_SECONDS, alone=True)
-    config.add_worker("popular mods", update_popular, POPULAR_LOOK_SECONDS, alone=True)
+    config.add_worker("download days", run_night, NIGHT_SECONDS, long=True, alone=True)
+    config.add_worker("popular mods", update_popular, POPULAR_LOOK_SECONDS, long=True, alone=True)
     config.add_child(IMod, "downloads", DownloadsResource)
     downloads = {"mod_id": ModDownloads.mod_id, "value": ModDownloads.downloads}
     config.add_mod_column("downloads", **downloads, order=pages.ORDER_TITLE, figure=pages.FIGURE)

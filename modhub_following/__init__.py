@@ -62,6 +62,6 @@ def includeme(config: Configurator) -> None:
     config.add_panel("browse", "follow", panels.game_button)
     config.add_robots_rule("/Modhub/following")
     _add_subscribers(config)
-    config.add_worker("digests", queue_digests, LOOK_SECONDS, alone=True)
+    config.add_worker("digests", queue_digests, LOOK_SECONDS, long=True, alone=True)
     config.scan("modhub_following.pages")
     config.scan("modhub_following.private_feed")

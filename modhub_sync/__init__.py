@@ -40,7 +40,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(ISite, "snapshot", SnapshotFilesResource)
     config.add_cross_origin("/Modhub/snapshot/[^/]+")
     config.add_blob_names("modhub_sync", describe_snapshot_files)
-    config.add_worker("snapshots", make_snapshot, CHECK_SECONDS, alone=True)
+    config.add_worker("snapshots", make_snapshot, CHECK_SECONDS, long=True, alone=True)
     for name in ("lookup", "updates"):
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.QUESTION)
     for name in ("plan", "plan/check"):

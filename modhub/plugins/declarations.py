@@ -171,6 +171,7 @@ class Worker:
     name: str
     run: Callable[[Any], object]
     every: float
+    long: bool
     alone: bool
     at_stop: bool
 

@@ -359,19 +359,21 @@ def add_worker(
     run: Callable[[Any], object],
     every: float = 60,
     *,
+    long: bool = False,
     alone: bool = False,
     at_stop: bool = False,
 ) -> None:
-    """Let each process that serves call ``run(registry)`` in a thread of its own, ``every`` seconds after the last.
+    """Let each process that serves call ``run(registry)`` in one of three threads, ``every`` seconds after the last.
 
     ``run`` opens its own transactions, short ones. A failure is logged once, as ``{name} wait: …``, and counted; the
-    next round is the next try. With ``alone`` only the process that holds the lease ``name`` runs it, and if another
-    one has taken the lease in the meantime, its transactions are rolled back. With ``at_stop`` there is a last round
-    when the process stops. A round that may take long calls `raise_if_stopping` now and then.
+    next round is the next try. A round that may take longer than some seconds is declared ``long``: it leaves a thread
+    to others, and calls `raise_if_stopping` now and then. With ``alone`` only the process that holds the lease ``name``
+    runs it, and if another one has taken the lease in the meantime, its transactions are rolled back. With ``at_stop``
+    there is a last round when the process stops.
     """
 
     def register() -> None:
-        find_declarations(config).workers.append(Worker(name, run, every, alone, at_stop))
+        find_declarations(config).workers.append(Worker(name, run, every, long, alone, at_stop))
 
     config.action(("modhub worker", name), register)
 

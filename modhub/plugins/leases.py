@@ -5,16 +5,14 @@ renewed it in time: one that was killed, or frozen. Such a process may wake up i
 transactions locks the lease before it commits, and is rolled back if another process holds it.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
-from threading import Event, Thread
 from typing import Any, Final
 
 from sqlalchemy import BigInteger, String, literal_column, select, text, type_coerce, update
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from modhub.db import Base, Databases, Timestamp, bulk
@@ -73,31 +71,16 @@ class HeldLease:
             values = {"holder": self.holder, "until": clock + self._micros}
             return bulk.execute_bulk(session, taken.values(values)) == 1
 
-    def release(self) -> None:
-        """Let another process take it at once."""
-        mine = update(Lease).where(Lease.name == self.name, Lease.holder == self.holder)
-        with self.databases.write_session.begin() as session:
-            bulk.execute_bulk(session, mine.values(until=self._clock()))
-
     @contextmanager
-    def working(self) -> Iterator[None]:
-        """Renew the lease in the meantime, and let each transaction of this thread check it."""
-        ended = Event()
-        renewing = Thread(target=self._renew_until, args=(ended,), name=f"modhub lease of {self.name}", daemon=True)
-        renewing.start()
+    def working(self, renewed: dict[str, "HeldLease"]) -> Iterator[None]:
+        """Let each transaction of this thread check the lease, which is among the ``renewed`` ones in the meantime."""
+        renewed[self.name] = self
         token = _held.set(self)
         try:
             yield
         finally:
             _held.reset(token)
-            ended.set()
-            renewing.join()
-
-    def _renew_until(self, ended: Event) -> None:
-        while not ended.wait(LEASE_SECONDS / 3):
-            # The next try is in time, or a transaction of the round finds the lease lost.
-            with suppress(SQLAlchemyError):
-                self.take()
+            del renewed[self.name]
 
     @property
     def _micros(self) -> int:
@@ -109,6 +92,13 @@ class HeldLease:
 
 def _clock(databases: Databases) -> Any:
     return literal_column(CLOCKS[databases.dialect], BigInteger)
+
+
+def release_leases(databases: Databases, holder: str, working: Iterable[str]) -> None:
+    """Let other processes take the leases of this one at once, but not those of rounds that run."""
+    idle = update(Lease).where(Lease.holder == holder, Lease.name.not_in(list(working)))
+    with databases.write_session.begin() as session:
+        bulk.execute_bulk(session, idle.values(until=_clock(databases)))
 
 
 def expired_seconds(databases: Databases, name: str) -> float | None:

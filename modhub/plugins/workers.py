@@ -1,14 +1,15 @@
-"""Background work beside the server: functions that run now and then, in a thread each (``config.add_worker``).
+"""Background work beside the server: functions that run now and then (``config.add_worker``), in three threads.
 
 They run in processes that serve; commands and tests that only configure an application start none.
 """
 
 import logging
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from threading import Event, Thread
+from functools import partial
+from threading import Condition, Thread
 from time import monotonic
 from typing import Any, Final
 
@@ -23,9 +24,15 @@ from modhub.blobs.operator_reasons import failure_sentence
 from modhub.db import Databases, database_errors, is_transient
 from modhub.plugins.declarations import Declarations, Worker
 from modhub.plugins.events import ApplicationStarted, ApplicationStopped
-from modhub.plugins.leases import LEASE_SECONDS, HeldLease, LeaseLost, expired_seconds
+from modhub.plugins.leases import LEASE_SECONDS, HeldLease, LeaseLost, expired_seconds, release_leases
 
 log = logging.getLogger(__name__)
+# Any idle thread takes what has been due longest. Long rounds get two threads: the third one sends the emails that
+# somebody waits for, and renews the leases of the two.
+THREADS: Final = 3
+LONG_ROUNDS: Final = 2
+ROUND_SECONDS: Final = 20.0
+"""A round that could go on without end leaves the rest to the next one after this long (`time_is_up`)."""
 FIRST_SECONDS: Final = 5.0
 """A worker begins this long after the start, or after its own pause if that is shorter."""
 LONGEST_FAILURE_PAUSE: Final = 30.0
@@ -55,6 +62,19 @@ class Stopping(Exception):
     """The process stops: a long round ends early. It is not a failure."""
 
 
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """When ``run`` is called next: a round that returns False if it failed."""
+
+    run: Callable[[], bool]
+    every: float
+    pause: float
+    due: float
+    long: bool = False
+    at_stop: bool = False
+    is_last: bool = False
+
+
 @dataclass(slots=True)
 class Workers:
     """The workers of a process that serves."""
@@ -63,39 +83,83 @@ class Workers:
     """Names this process in the leases."""
     failed: dict[str, int] = field(default_factory=dict)
     """How many rounds of each worker have failed since one succeeded."""
-    _stopping: Event = field(default_factory=Event)
+    is_stopping: bool = False
+    """Whether rounds should end."""
+    _changed: Condition = field(default_factory=Condition)
+    """Guards what follows, and tells the threads that it has changed."""
+    _waiting: list[_Turn] = field(default_factory=list)
+    _long_rounds: int = 0
+    _leases: dict[str, HeldLease] = field(default_factory=dict)
+    """Those of the rounds that run."""
     _threads: list[Thread] = field(default_factory=list)
 
-    @property
-    def is_stopping(self) -> bool:
-        """Whether rounds should end."""
-        return self._stopping.is_set()
-
     def start(self, registry: Any, workers: list[Worker]) -> None:
-        """Start a thread for each."""
+        """Run the rounds of these workers until `stop`."""
+        self._plan(self._renew_leases, LEASE_SECONDS / 3)
         for worker in workers:
-            thread = Thread(target=self._work, args=(registry, worker), name=f"modhub {worker.name}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            self._plan(partial(self.run_round, registry, worker), worker.every, worker.long, worker.at_stop)
+        for number in range(THREADS):
+            name = f"modhub worker {number + 1}"
+            self._threads.append(Thread(target=self._work, args=(registry,), name=name, daemon=True))
+            self._threads[-1].start()
 
     def stop(self) -> None:
-        """Stop all threads, and wait until their rounds have ended, but no longer than `STOP_SECONDS`."""
-        self._stopping.set()
+        """Let the rounds end and those ``at_stop`` run, and wait for them, but no longer than `STOP_SECONDS`."""
+        with self._changed:
+            self.is_stopping = True
+            self._changed.notify_all()
         deadline = monotonic() + STOP_SECONDS
         for thread in self._threads:
             thread.join(max(0.0, deadline - monotonic()))
 
-    def _work(self, registry: Any, worker: Worker) -> None:
-        pause = min(worker.every, FIRST_SECONDS)
-        while not self._stopping.wait(pause):
-            succeeded = self.run_round(registry, worker)
-            pause = worker.every if succeeded else min(2 * pause, max(worker.every, LONGEST_FAILURE_PAUSE))
-        if worker.at_stop:
-            self.run_round(registry, worker)
-        if worker.alone:
-            # Otherwise another process takes it when it has expired.
+    def _plan(self, run: Callable[[], bool], every: float, long: bool = False, at_stop: bool = False) -> None:
+        pause = min(every, FIRST_SECONDS)
+        self._waiting.append(_Turn(run, every, pause, monotonic() + pause, long, at_stop))
+
+    def _work(self, registry: Any) -> None:
+        while turn := self._take_turn():
+            succeeded = turn.run()
+            self._end_turn(turn, succeeded)
+        # What still runs is taken by another process when it has expired.
+        with suppress(SQLAlchemyError):
+            release_leases(find_service(registry, Databases), self.holder, list(self._leases))
+
+    def _take_turn(self) -> _Turn | None:
+        """Wait for a round that is due; None if there will be none, because the process stops."""
+        with self._changed:
+            while not self.is_stopping:
+                is_full = self._long_rounds == LONG_ROUNDS
+                free = [turn for turn in self._waiting if not (turn.long and is_full)]
+                first = min(free, key=lambda turn: turn.due, default=None)
+                if first is not None and first.due <= monotonic():
+                    return self._begin_turn(first)
+                self._changed.wait(None if first is None else first.due - monotonic())
+            # A lease outlasts `STOP_SECONDS`: nobody renews it any more.
+            last = next((turn for turn in self._waiting if turn.at_stop), None)
+            return None if last is None else self._begin_turn(last)
+
+    def _begin_turn(self, turn: _Turn) -> _Turn:
+        self._waiting.remove(turn)
+        self._long_rounds += turn.long
+        turn.is_last = self.is_stopping
+        return turn
+
+    def _end_turn(self, turn: _Turn, succeeded: bool) -> None:
+        longest = max(turn.every, LONGEST_FAILURE_PAUSE)
+        with self._changed:
+            self._long_rounds -= turn.long
+            turn.pause = turn.every if succeeded else min(2 * turn.pause, longest)
+            turn.due = monotonic() + turn.pause
+            if not turn.is_last:
+                self._waiting.append(turn)
+            self._changed.notify_all()
+
+    def _renew_leases(self) -> bool:
+        for lease in list(self._leases.values()):
+            # The next try is in time, or a transaction of the round finds the lease lost.
             with suppress(SQLAlchemyError):
-                self._lease(registry, worker).release()
+                lease.take()
+        return True
 
     def run_round(self, registry: Any, worker: Worker) -> bool:
         """Run one round, unless another process has the lease of it; False if it failed."""
@@ -105,7 +169,7 @@ class Workers:
                 self._note(worker, 0)
                 SUCCEEDED_AT.remove(worker.name)  # another process works
                 return True
-            with nullcontext() if lease is None else lease.working():
+            with nullcontext() if lease is None else lease.working(self._leases):
                 worker.run(registry)
         except Stopping:
             return True
@@ -154,6 +218,15 @@ def raise_if_stopping(registry: Any) -> None:
     """End the round with `Stopping` if the process stops."""
     if is_stopping(registry):
         raise Stopping
+
+
+def time_is_up(registry: Any) -> Callable[[], bool]:
+    """Whether the round that begins now should leave the rest to the next one: asked between two pieces of work.
+
+    The process stops, or the round has taken `ROUND_SECONDS`: others wait for its thread.
+    """
+    end = monotonic() + ROUND_SECONDS
+    return lambda: is_stopping(registry) or monotonic() > end
 
 
 def _start(event: ApplicationStarted) -> None:

@@ -69,10 +69,10 @@ class MailSender:
         self._unrecorded: dict[int, dict[str, datetime | str | None]] = {}
         """Results that could not be written to the database yet. They are written before another email is sent."""
 
-    def send_due(self, is_stopping: Callable[[], bool] = bool) -> int:
+    def send_due(self, is_over: Callable[[], bool] = bool) -> int:
         """Send each due email once and return the number sent. :class:`DeliveryUnavailable` when none can be.
 
-        The current email is the last one when ``is_stopping``: one that is cut off would be sent again later.
+        The current email is the last one when ``is_over()``: one that is cut off would be sent again later.
         """
         self.queue_resets()
         self._write_results()
@@ -82,7 +82,7 @@ class MailSender:
         sent_count = 0
         with self.transport() as deliver:
             for email in emails:
-                if is_stopping():
+                if is_over():
                     break
                 if self._lease(email):
                     sent_count += self._send(email, deliver)

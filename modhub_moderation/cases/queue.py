@@ -12,5 +12,5 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(queue_subscribers.note_first_publication, ModPublished)
     config.add_subscriber(queue_subscribers.forget_mods_in_queue, ModsDeleted)
     config.add_subscriber(queue_subscribers.forget_account_in_queue, AccountDeleted)
-    config.add_worker("titles that look alike", compare_titles, alone=True)
+    config.add_worker("titles that look alike", compare_titles, long=True, alone=True)
     config.include("modhub_moderation.cases.queue_pages")

@@ -10,7 +10,7 @@ from modhub_moderation.personal_data.own_records import collect_moderation
 
 def includeme(config: Configurator) -> None:
     """Register the worker, the subscribers, the panel and the pages."""
-    config.add_worker("own data", make_archives, every=ARCHIVE_SECONDS, alone=True)
+    config.add_worker("own data", make_archives, every=ARCHIVE_SECONDS, long=True, alone=True)
     config.add_subscriber(subscribers.end_archive_of_account, AccountDeleted)
     config.add_subscriber(subscribers.end_all_archives, DatabaseRestored)
     config.add_blob_names("own data", services.describe_archives)

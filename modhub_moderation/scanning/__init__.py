@@ -45,7 +45,7 @@ def _scan_uploads(config: Configurator) -> None:
     config.add_refusals("publish_mod", _NOT_SCANNED, _FOUND_LATER)
     config.add_subscriber(subscribers.keep_unscanned_from_public, ModChanged)
     config.add_panel("mine", "scanning", panels.waiting_panel)
-    config.add_worker("later scans", scan_waiting_files, SCAN_SECONDS, alone=True)
+    config.add_worker("later scans", scan_waiting_files, SCAN_SECONDS, long=True, alone=True)
     config.add_worker("scanner", ask_scanner, SCANNER_ASK_SECONDS)
     seconds = operation.SCANNER_CHECK_SECONDS
     config.add_check("scanner", operation.find_scanner_problems, when=("doctor",), seconds=seconds)

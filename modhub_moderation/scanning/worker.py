@@ -10,7 +10,7 @@ from modhub.blobs.models import StoredBlob
 from modhub.content.limits import KB
 from modhub.db import Databases, now
 from modhub.plugins.services import IMods
-from modhub.plugins.workers import RoundFailed, raise_if_stopping
+from modhub.plugins.workers import RoundFailed, time_is_up
 from modhub_moderation.scanning import services
 from modhub_moderation.scanning.container import Scanning
 from modhub_moderation.scanning.interfaces import ScannerDown
@@ -39,8 +39,8 @@ def ask_scanner(registry: Any) -> None:
 
 
 def scan_waiting_files(registry: Any) -> None:
-    """Scan all files that wait, one by one, without a transaction meanwhile."""
-    databases, after = find_service(registry, Databases), ""
+    """Scan the files that wait, one by one, without a transaction meanwhile, as many as there is time for."""
+    databases, after, is_over = find_service(registry, Databases), "", time_is_up(registry)
     with databases.write_session.begin() as session:
         services.delete_old_hits(session, now())
     while True:
@@ -51,7 +51,8 @@ def scan_waiting_files(registry: Any) -> None:
         if not rows:
             return
         for key, mod_id, rule, blob in rows:
-            raise_if_stopping(registry)
+            if is_over():
+                return
             after = key
             if blob is None or rule is None:
                 _scan_one(registry, key, mod_id, blob)

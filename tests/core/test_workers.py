@@ -22,22 +22,24 @@ from modhub.base.errors import ApiError, storage_refused
 from modhub.catalogue.models import Game
 from modhub.db import Databases
 from modhub.plugins.declarations import Declarations, Worker
-from modhub.plugins.leases import CLOCKS, LEASE_SECONDS, HeldLease, Lease, LeaseLost
+from modhub.plugins.leases import CLOCKS, LEASE_SECONDS, HeldLease, Lease, LeaseLost, release_leases
 from modhub.plugins.workers import (
     LONGEST_FAILURE_PAUSE,
+    ROUND_SECONDS,
     RoundFailed,
     Stopping,
     Workers,
     find_worker_problems,
     is_stopping,
+    time_is_up,
 )
 from modhub_testing import Site, Start
 
 pytestmark = pytest.mark.postgres
 
 
-def worker(run: Callable[[Any], object], every: float = 0.01, *, alone: bool = False, at_stop: bool = False) -> Worker:
-    return Worker("deeds", run, every, alone, at_stop)
+def worker(run: Callable[[Any], object], every: float = 0.01, name: str = "deeds", **more: bool) -> Worker:
+    return Worker(name, run, every, **{"long": False, "alone": False, "at_stop": False, **more})
 
 
 @pytest.fixture
@@ -101,8 +103,9 @@ def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site: Site, start: S
     mine.start(site.registry, [worker(run)])
     assert began.wait(60)
     mine.stop()
+    mine.is_stopping = False
     assert "deeds" not in mine.failed
-    assert not any(thread.name == "modhub deeds" for thread in threading.enumerate())
+    assert not any(thread.name.startswith("modhub worker") for thread in threading.enumerate())
 
 
 def unwritable_store() -> ApiError:
@@ -154,22 +157,74 @@ def test_the_first_of_several_failures_is_logged_and_each_is_counted(
     assert read("interval_seconds") == deeds.every
 
 
-def test_the_pause_grows_while_rounds_fail(site: Site, workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses = []
+def test_the_pause_grows_while_rounds_fail(workers: Workers) -> None:
+    workers._plan(lambda: True, 2.0)
+    (turn,), pauses = workers._waiting, []
+    for succeeded in [False] * 5 + [True, True]:
+        pauses.append(turn.pause)
+        workers._waiting.clear()
+        workers._end_turn(turn, succeeded)
+        assert workers._waiting == [turn]
+        assert turn.due == pytest.approx(time.monotonic() + turn.pause, abs=1)
+    assert [*pauses, turn.pause] == [2.0, 4.0, 8.0, 16.0, LONGEST_FAILURE_PAUSE, LONGEST_FAILURE_PAUSE, 2.0, 2.0]
 
-    class Clock:
-        def wait(self, pause: float) -> bool:
-            pauses.append(pause)
-            return len(pauses) == 8
 
-        def set(self) -> None:
-            """Stopped already."""
+class Hanging:
+    """Rounds that hang until they are let go."""
 
-    monkeypatch.setattr(workers, "_stopping", Clock())
-    results = iter([False] * 5 + [True, True])
-    monkeypatch.setattr(Workers, "run_round", lambda *_: next(results))
-    workers._work(site.registry, worker(print, 2.0))
-    assert pauses == [2.0, 4.0, 8.0, 16.0, LONGEST_FAILURE_PAUSE, LONGEST_FAILURE_PAUSE, 2.0, 2.0]
+    def __init__(self) -> None:
+        self.began, self.go_on = threading.Event(), threading.Event()
+
+    def run(self, _registry: Any) -> None:
+        self.began.set()
+        assert self.go_on.wait(20)
+
+
+@pytest.mark.slow
+def test_two_long_rounds_that_hang_hold_up_no_short_one(
+    site: Site, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two long rounds that hang hold up other long ones, but not emails; their leases are renewed.
+
+    With a short round that hangs too nothing runs in this process, which its metrics tell (`ModhubWorkerLate`).
+    Another process takes over when the leases have expired, and a stop waits no longer than `STOP_SECONDS`.
+    """
+    monkeypatch.setattr("modhub.plugins.workers.LEASE_SECONDS", 1.5)
+    monkeypatch.setattr("modhub.plugins.workers.STOP_SECONDS", 0.2)
+    first, second, third, emails = (Hanging() for _ in range(4))
+    emails.go_on.set()
+    planned = [
+        worker(first.run, long=True, alone=True),
+        worker(second.run, name="pictures", long=True),
+        worker(third.run, every=0.1, name="scans", long=True),
+        worker(emails.run, name="emails"),
+    ]
+    workers.start(site.registry, planned)
+    other, deadline = HeldLease(site.databases, "deeds", "other", 1.5), time.monotonic() + 3  # twice as long as a lease
+    assert first.began.wait(60)
+    assert second.began.wait(60)
+    while time.monotonic() < deadline:
+        emails.began.clear()
+        assert emails.began.wait(20)
+        assert not other.take()
+    assert not third.began.is_set()
+    emails.go_on.clear()
+    while not other.take():
+        time.sleep(0.1)
+    second.go_on.set()
+    assert third.began.wait(60), "one long round ended"
+    before = time.monotonic()
+    workers.stop()
+    assert time.monotonic() - before < 30
+    for hanging in (first, third, emails):
+        hanging.go_on.set()
+
+
+def test_a_round_that_could_go_on_is_told_that_its_time_is_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_over = time_is_up(site.registry)
+    assert not is_over()
+    monkeypatch.setattr("modhub.plugins.workers.monotonic", lambda: time.monotonic() + ROUND_SECONDS)
+    assert is_over()
 
 
 def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site: Site) -> None:
@@ -180,9 +235,10 @@ def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site: Site) -> None
     shift(site.databases, -0.001)
     assert other.take()
     assert not first.take()
-    first.release()  # nothing of its own
+    release_leases(site.databases, "one", [])  # nothing of its own
+    release_leases(site.databases, "other", ["deeds"])  # its round runs
     assert not first.take()
-    other.release()
+    release_leases(site.databases, "other", [])
     assert first.take()
     # A clock that was set back by an hour: nobody waits for it.
     shift(site.databases, 3600)
@@ -227,7 +283,7 @@ def test_many_take_it_at_once_and_one_has_it(site: Site) -> None:
 def test_what_a_woken_process_writes_is_rolled_back(site: Site) -> None:
     mine, other = (lease_of(site.databases, holder) for holder in ("mine", "other"))
     assert mine.take()
-    with mine.working():
+    with mine.working({}):
         add_game(site.databases, "before")
         # While this process is frozen, the lease lapses.
         elsewhere = threading.Thread(target=lambda: (shift(site.databases, -1), other.take()))
@@ -240,19 +296,6 @@ def test_what_a_woken_process_writes_is_rolled_back(site: Site) -> None:
             site.databases.joined_session(manager).add(Game(name="joined", folded="joined"))
     add_game(site.databases, "later, in no round")
     assert games(site) == ["before", "later, in no round"]
-
-
-def test_a_lease_lapses_for_nobody_who_works(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modhub.plugins.leases.LEASE_SECONDS", 0.3)
-    mine, other = (HeldLease(site.databases, "deeds", holder, 0.6) for holder in ("mine", "other"))
-    assert mine.take()
-    with mine.working():
-        deadline = time.monotonic() + 1.3  # twice as long as the lease
-        while time.monotonic() < deadline:
-            assert not other.take()
-            time.sleep(0.02)
-        add_game(site.databases, "written")
-    assert games(site) == ["written"]
 
 
 def test_only_the_holder_runs_a_round_and_hands_it_on_at_a_stop(site: Site) -> None:
@@ -309,7 +352,7 @@ config.registry.notify(ApplicationStarted(config.registry))
 
 @atexit.register
 def end():
-    print("exit", [thread.name for thread in threading.enumerate() if thread.name == "modhub deeds"], flush=True)
+    print("exit", [thread.name for thread in threading.enumerate() if "modhub worker" in thread.name], flush=True)
 
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
 serve(app, listen="127.0.0.1:0")
@@ -318,7 +361,7 @@ serve(app, listen="127.0.0.1:0")
 
 @pytest.mark.process
 def test_workers_end_while_threads_can_still_be_started(site: Site, tmp_path: Path) -> None:
-    """From Python 3.12 on they cannot when ``atexit`` runs, and a round that is alone starts one."""
+    """From Python 3.12 on they cannot when ``atexit`` runs, and a round may start one."""
     program = tmp_path / "ends.py"
     program.write_text(ENDS, "utf-8")
     url = site.databases.write_engine.url.render_as_string(hide_password=False)
@@ -347,7 +390,7 @@ def run(registry):
     with find_service(registry, Databases).write_session.begin() as session:
         session.add(Game(name=f"second of {os.getpid()}", folded=f"second of {os.getpid()}"))
 
-print(find_service(registry, Workers).run_round(registry, Worker("deeds", run, 60, True, False)), flush=True)
+print(find_service(registry, Workers).run_round(registry, Worker("deeds", run, 60, False, True, False)), flush=True)
 """
 
 

@@ -17,6 +17,6 @@ def includeme(config: Configurator) -> None:
     squares = SquarePictures()
     config.add_service(ISquarePictures, squares)
     config.add_service(SquarePictures, squares)
-    config.add_worker("pictures", make_all_pictures, PICTURE_SECONDS)
+    config.add_worker("pictures", make_all_pictures, PICTURE_SECONDS, long=True)
     config.add_check("pictures", lambda _registry, session: services.picture_damage(session), when=("verify",))
     config.include("modhub.catalogue.pictures.commands")

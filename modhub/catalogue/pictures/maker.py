@@ -21,7 +21,7 @@ from modhub.catalogue.pictures import services
 from modhub.catalogue.pictures.child import CHILD_FAILED, MAX_OUTPUT, Decoder, DecodingFailed, DerivedPictures
 from modhub.catalogue.pictures.models import PictureTask
 from modhub.db import Databases, bulk, now
-from modhub.plugins.workers import is_stopping
+from modhub.plugins.workers import is_stopping, time_is_up
 
 log = logging.getLogger(__name__)
 LEASE: Final = timedelta(seconds=8)
@@ -152,9 +152,10 @@ class PictureMaker:
 
 
 def make_all_pictures(registry: Any) -> None:
-    """Make all pictures that are due."""
+    """Make the pictures that are due, as many as there is time for."""
     store = find_optional_service(registry, BlobStore)
     if store is not None:
         maker = PictureMaker(find_service(registry, Databases), store, is_stopping=lambda: is_stopping(registry))
-        while not is_stopping(registry) and maker.make_next():
+        is_over = time_is_up(registry)
+        while not is_over() and maker.make_next():
             pass
