@@ -195,7 +195,7 @@ def measure(folder: Path, url: str, mods: int) -> None:
     databases = find_service(registry, Databases)
     seed(databases, mods)
     fan_out(databases)
-    find_service(registry, SnapshotMaker).make(application.open_store(registry, make=True))
+    SnapshotMaker(registry).make(application.open_store(registry, make=True))
     with databases.readonly_session() as session:
         guids = list(session.scalars(select(Mod.guid).where(Mod.id <= ROOT).order_by(Mod.id)))
     with servers.pserve(folder, ini, core=None) as (_, port):

@@ -13,13 +13,19 @@ from modhub.plugins.resources import IMod
 from modhub.plugins.services import IMods
 from modhub.ui.documentation import documentation_section
 from modhub_downloads import pages, subscribers
-from modhub_downloads.counter import DownloadCounter, count_download
+from modhub_downloads.counter import DownloadCounter
 from modhub_downloads.models import ModDownloads, PopularMod
 from modhub_downloads.popularity import POPULAR_LOOK_SECONDS, update_popular
-from modhub_downloads.read_service import DownloadReader
 from modhub_downloads.reconciliation import find_wrong_counts
 from modhub_downloads.resources import DownloadsResource
-from modhub_downloads.worker import NIGHT_SECONDS, WRITE_SECONDS, DownloadWriter, run_night, write_counts
+from modhub_downloads.worker import (
+    NIGHT_SECONDS,
+    WRITE_SECONDS,
+    DownloadWriter,
+    count_download,
+    run_night,
+    write_counts,
+)
 
 
 def verify_counts(registry: Any, session: Session) -> Iterator[str]:
@@ -28,17 +34,8 @@ def verify_counts(registry: Any, session: Session) -> Iterator[str]:
         yield f"{wrong}; the service corrects it in the night."
 
 
-def _register_services(config: Configurator) -> None:
-    registry = config.registry
-    databases = find_service(registry, Databases)
-    counter = DownloadCounter()
-    config.add_service(DownloadCounter, counter)
-    config.add_service(DownloadWriter, DownloadWriter(databases, find_service(registry, IMods), counter))
-    config.add_service(DownloadReader, DownloadReader(databases.raw_queries))
-
-
 def includeme(config: Configurator) -> None:
-    """Register the services, the subscribers, the address, the panels, the orders and the views."""
+    """Register the service, the subscribers, the address, the panels, the orders and the views."""
     config.include("modhub")
     config.add_feature(
         "modhub_downloads",
@@ -46,7 +43,8 @@ def includeme(config: Configurator) -> None:
         migrations="downloads_",
         demo="modhub_downloads.demo.fill_download_counts",
     )
-    _register_services(config)
+    databases, mods = find_service(config.registry, Databases), find_service(config.registry, IMods)
+    config.add_service(DownloadWriter, DownloadWriter(databases, mods, DownloadCounter()))
     config.add_subscriber(count_download, DownloadStarted)
     config.add_subscriber(subscribers.delete_counts_of_mods, ModsDeleted)
     config.add_worker("download counts", write_counts, WRITE_SECONDS, at_stop=True)

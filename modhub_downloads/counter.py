@@ -7,11 +7,6 @@ from typing import Final, NamedTuple
 
 from prometheus_client import Counter
 
-from modhub.base.service_registry import find_service
-from modhub.db import now
-from modhub.plugins.events import DownloadStarted
-from modhub_downloads.days import day_of
-
 LOST: Final = Counter("modhub_downloads_lost", "Downloads that were not counted, because too many waited.")
 
 
@@ -55,14 +50,3 @@ class DownloadCounter:
 
     def __len__(self) -> int:
         return len(self._waiting)
-
-
-SHARE_COUNTED: Final = 10
-"""A first range counts from one tenth of the file on."""
-
-
-def count_download(event: DownloadStarted) -> None:
-    """Count what begins at the first byte and is a tenth of the file: not who only looks at its head."""
-    if event.first_byte == 0 and event.length * SHARE_COUNTED >= event.size:
-        download = CountedDownload(day_of(now()), event.caller, event.mod_id, event.version)
-        find_service(event.registry, DownloadCounter).add(download)

@@ -40,7 +40,7 @@ def mod_panel(context: Any, request: Request) -> Markup | None:
     mod = context.shown if IMod.providedBy(context) else None
     if mod is None:
         return None
-    counts = request.find_service(DownloadReader).versions(mod.id)
+    counts = DownloadReader(request.databases.raw_queries).versions(mod.id)
     of_version = next((count.downloads for count in counts if count.version == mod.version), 0)
     total = sum(count.downloads for count in counts)
     if not total:
@@ -54,7 +54,7 @@ def workshop_panel(context: Any, request: Request) -> Markup | None:
     mod = _public_mod(context, request)
     if mod is None:
         return None
-    reader, today = request.find_service(DownloadReader), day_of(now())
+    reader, today = DownloadReader(request.databases.raw_queries), day_of(now())
     first = today - DAYS_SHOWN + 1
     counts, by_day = reader.versions(mod.id, first), reader.days(mod.id, first)
     # The newest first, days without a download included.

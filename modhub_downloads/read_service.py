@@ -1,10 +1,11 @@
 """Anonymous reads of counts."""
 
+from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import bindparam, func, select
 
-from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub_downloads.models import DailyDownloads
 
 
@@ -16,19 +17,24 @@ class VersionCount(NamedTuple):
     recent: int
 
 
+@cache
+def _statements(dialect: str) -> tuple[PreparedQuery, PreparedQuery]:
+    of_mod = DailyDownloads.mod_id == bindparam("id")
+    number, day = func.sum(DailyDownloads.downloads), DailyDownloads.day
+    recent = func.sum(DailyDownloads.downloads).filter(day >= bindparam("since"))
+    versions = select(DailyDownloads.version, number, func.coalesce(recent, 0)).where(of_mod)
+    newest_first = (func.min(day).desc(), DailyDownloads.version.desc())
+    versions = versions.group_by(DailyDownloads.version).order_by(*newest_first)
+    days = select(day, number).where(of_mod, day >= bindparam("since")).group_by(day)
+    return PreparedQuery(versions, dialect), PreparedQuery(days, dialect)
+
+
 class DownloadReader:
-    """Reads the counts of a mod; one per application. Whether the mod may be seen is for the caller to check."""
+    """Reads the counts of a mod. Whether the mod may be seen is for the caller to check."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        of_mod = DailyDownloads.mod_id == bindparam("id")
-        number, day = func.sum(DailyDownloads.downloads), DailyDownloads.day
-        recent = func.sum(DailyDownloads.downloads).filter(day >= bindparam("since"))
-        versions = select(DailyDownloads.version, number, func.coalesce(recent, 0)).where(of_mod)
-        newest_first = (func.min(day).desc(), DailyDownloads.version.desc())
-        self._versions = reader.prepare(versions.group_by(DailyDownloads.version).order_by(*newest_first))
-        days = select(day, number).where(of_mod, day >= bindparam("since")).group_by(day)
-        self._days = reader.prepare(days)
+        self._versions, self._days = _statements(reader.dialect)
 
     def versions(self, mod_id: int, since: int = 0) -> list[VersionCount]:
         """The counts of all versions that were ever downloaded, the newest first."""

@@ -31,7 +31,7 @@ def read_downloads_view(context: DownloadsResource, request: Request) -> Respons
     mod = context.find_mod(request.dbsession)
     if mod is None:
         raise not_found()
-    counts = request.find_service(DownloadReader).versions(mod.id)
+    counts = DownloadReader(request.databases.raw_queries).versions(mod.id)
     versions = [VersionDownloads(count.version, count.downloads) for count in counts]
     total = sum(count.downloads for count in counts)
     return public_json(encode(DownloadsDocument(total, versions)))

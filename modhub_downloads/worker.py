@@ -8,9 +8,10 @@ from sqlalchemy import update
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, bulk, now
+from modhub.plugins.events import DownloadStarted
 from modhub.plugins.services import IMods
 from modhub.plugins.workers import is_stopping
-from modhub_downloads.counter import DownloadCounter
+from modhub_downloads.counter import CountedDownload, DownloadCounter
 from modhub_downloads.days import day_of, last_closed_day
 from modhub_downloads.models import CountingState
 from modhub_downloads.reconciliation import reconcile
@@ -20,6 +21,8 @@ log = logging.getLogger(__name__)
 WRITE_SECONDS: Final = 5.0
 NIGHT_SECONDS: Final = 60.0
 """How often a process looks whether a day is over."""
+SHARE_COUNTED: Final = 10
+"""A first range counts from one tenth of the file on."""
 
 
 class DownloadWriter:
@@ -28,17 +31,17 @@ class DownloadWriter:
     def __init__(self, databases: Databases, mods: IMods, counter: DownloadCounter) -> None:
         self._databases = databases
         self._mods = mods
-        self._counter = counter
+        self.counter = counter
         # Both workers of a process write its counts, and what the night closes must not be written again.
         self._writing = Lock()
 
     def write_all(self) -> None:
         """Write what waits, a batch at a time. What an error leaves unwritten keeps waiting."""
         with self._writing:
-            while batch := self._counter.first(bulk.BATCH):
+            while batch := self.counter.first(bulk.BATCH):
                 with self._databases.write_session.begin() as session:
                     write_downloads(session, self._mods, batch, day_of(now()))
-                self._counter.remove(batch)
+                self.counter.remove(batch)
 
     def run_night(self) -> bool:
         """Close the days that are over and reconcile the counts, if that is due."""
@@ -64,14 +67,21 @@ class DownloadWriter:
             return delete_hashes(session, closed_day, day_of(now()))
 
 
+def count_download(event: DownloadStarted) -> None:
+    """Count what begins at the first byte and is a tenth of the file: not who only looks at its head."""
+    if event.first_byte == 0 and event.length * SHARE_COUNTED >= event.size:
+        download = CountedDownload(day_of(now()), event.caller, event.mod_id, event.version)
+        find_service(event.registry, DownloadWriter).counter.add(download)
+
+
 def write_counts(registry: Any) -> None:
     """The worker that writes what the process has counted, also at a stop: nothing counts twice."""
-    counter = find_service(registry, DownloadCounter)
+    writer = find_service(registry, DownloadWriter)
     try:
-        find_service(registry, DownloadWriter).write_all()
+        writer.write_all()
     except Exception:
-        if is_stopping(registry) and len(counter):
-            log.warning("downloads that could not be written and are lost: %d", len(counter))
+        if is_stopping(registry) and len(writer.counter):
+            log.warning("downloads that could not be written and are lost: %d", len(writer.counter))
         raise
 
 

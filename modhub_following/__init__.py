@@ -15,10 +15,7 @@ from modhub.plugins.events import (
 )
 from modhub.plugins.resources import IAuthor, IMod, ISite
 from modhub.plugins.services import IModCards
-from modhub_auth.container import AuthServices
 from modhub_following import panels, subscribers
-from modhub_following.contacts import LeaveTokens
-from modhub_following.digests import DigestMaker
 from modhub_following.interfaces import IFollowing
 from modhub_following.personal_data import collect_following
 from modhub_following.read_service import FollowReader
@@ -40,16 +37,12 @@ def _add_subscribers(config: Configurator) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the services, resources, panels, subscribers, the worker and the pages."""
+    """Register the service, resources, panels, subscribers, the worker and the pages."""
     config.include("modhub")
     config.add_feature("modhub_following", "Following", requires=("modhub_auth",), migrations="following_")
     registry = config.registry
-    tokens = LeaveTokens(registry.settings["modhub.secret"])
-    config.add_service(LeaveTokens, tokens)
     reader = FollowReader(find_service(registry, Databases).raw_queries, find_service(registry, IModCards))
     config.add_service(FollowReader, reader)
-    outbox = find_service(registry, AuthServices).outbox
-    config.add_service(DigestMaker, DigestMaker(find_service(registry, Databases), registry, outbox, tokens))
     config.add_child(ISite, "following", FollowingResource)
     config.add_child(IFollowing, "game", GameFollow)
     config.add_child(IMod, "follow", ModFollow)

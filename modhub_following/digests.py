@@ -11,7 +11,8 @@ from modhub.base.service_registry import find_service
 from modhub.content.folding import fold_game
 from modhub.db import Databases, bulk, shared_now
 from modhub.plugins.services import IAccounts, IMods, IPublicMods
-from modhub_auth.mail.outbox import DIGEST, Outbox
+from modhub_auth.container import AuthServices
+from modhub_auth.mail.outbox import DIGEST
 from modhub_following.contacts import LeaveTokens, find_contact
 from modhub_following.email_text import ModGames, compose_digest, listed_versions
 from modhub_following.models import Follow, Frequency, Pending, Reader, TargetKind, UploadedVersion
@@ -43,11 +44,11 @@ def _is_due(time: datetime) -> Any:
 class DigestMaker:
     """Looks up who follows what is new, and queues emails; for the worker."""
 
-    def __init__(self, databases: Databases, registry: Any, outbox: Outbox, tokens: LeaveTokens) -> None:
-        self._begin = databases.write_session.begin
+    def __init__(self, registry: Any) -> None:
+        self._begin = find_service(registry, Databases).write_session.begin
         self._registry = registry
-        self._outbox = outbox
-        self._tokens = tokens
+        self._outbox = find_service(registry, AuthServices).outbox
+        self._tokens = LeaveTokens(registry.settings["modhub.secret"])
 
     def run(self, *, settled: timedelta = timedelta(0), beat: Callable[[], object] = bool) -> list[SentDigest]:
         """Queue the digests that are due, of versions that are at least ``settled`` old. Safe in several processes.

@@ -220,7 +220,8 @@ def leave_submit(_context: Any, request: Request) -> dict[str, Any]:
 def _leaving_account(request: Request) -> int:
     # Not the request's session: a caller with a wrong token must not wait for SQLite's write lock (C-OWN-13).
     with request.databases.readonly_session() as session:
-        account_id = request.find_service(LeaveTokens).account_of(query(request, "token") or "", session)
+        tokens = LeaveTokens(request.registry.settings["modhub.secret"])
+        account_id = tokens.account_of(query(request, "token") or "", session)
     if account_id is None:
         raise not_found()
     # The address is a secret.

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any, Final
 
-from modhub.base.service_registry import find_service
 from modhub.plugins.workers import raise_if_stopping
 from modhub_following.digests import DigestMaker
 
@@ -14,4 +13,4 @@ SETTLED: Final = timedelta(minutes=10)
 
 def queue_digests(registry: Any) -> None:
     """The worker that queues the digests that are due, each whole or not at all; one process at a time."""
-    find_service(registry, DigestMaker).run(settled=SETTLED, beat=lambda: raise_if_stopping(registry))
+    DigestMaker(registry).run(settled=SETTLED, beat=lambda: raise_if_stopping(registry))

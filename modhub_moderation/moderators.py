@@ -1,5 +1,6 @@
 """Who may decide: accounts that the operator names (``modhub-admin moderator``), and how they are recognised."""
 
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from pyramid.authorization import DENY_ALL, Allow
@@ -10,10 +11,8 @@ from zope.interface import implementer
 
 from modhub.base.errors import ApiError
 from modhub.base.identity import CredentialKind, Permission, principal_for_account
-from modhub.base.service_registry import find_service
 from modhub.content.text import N_
-from modhub.db import Databases
-from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.plugins.events import AccountDeleted
 from modhub.plugins.resources import IResource, ISite
 from modhub.ui.template_helpers import nav_link
@@ -46,28 +45,28 @@ class ModeratorStanding(NamedTuple):
     has_factor: bool = False
 
 
-class ModeratorReader:
-    """Looks up moderators, on each request, so that a removal works at once."""
+@cache
+def _statement(dialect: str) -> PreparedQuery:
+    factor = exists().where(Authenticator.account_id == Moderator.account_id)
+    return PreparedQuery(select(factor).where(Moderator.account_id == bindparam("id")), dialect)
 
-    def __init__(self, reader: RawQueryExecutor) -> None:
-        self._reader = reader
-        factor = exists().where(Authenticator.account_id == Moderator.account_id)
-        self._standing = reader.prepare(select(factor).where(Moderator.account_id == bindparam("id")))
 
-    def standing_of(self, account_id: int) -> ModeratorStanding:
-        """What the account is."""
-        rows = list(self._reader.rows(self._standing, id=account_id))
-        return ModeratorStanding(True, bool(rows[0][0])) if rows else ModeratorStanding()
+def _standing_of(reader: RawQueryExecutor, account_id: int) -> ModeratorStanding:
+    rows = reader.rows(_statement(reader.dialect), id=account_id)
+    return ModeratorStanding(True, bool(rows[0][0])) if rows else ModeratorStanding()
 
 
 def standing_of_visitor(request: Request) -> ModeratorStanding:
-    """That of the visitor, asked once a request; of nobody and of blocked accounts: none."""
+    """That of the visitor, asked at each request, so that a removal works at once; of nobody and of the blocked: none.
+
+    A request asks once.
+    """
     environ: dict[str, Any] = request.environ
     if _ASKED not in environ:
         caller = request.identify(CredentialKind.ACCOUNT)
         known = caller.account_id is not None and not caller.blocked and caller.key_scope is None
-        reader = request.find_service(ModeratorReader)
-        environ[_ASKED] = reader.standing_of(caller.account_id or 0) if known else ModeratorStanding()
+        reader = request.databases.raw_queries
+        environ[_ASKED] = _standing_of(reader, caller.account_id or 0) if known else ModeratorStanding()
     standing: ModeratorStanding = environ[_ASKED]
     return standing
 
@@ -131,9 +130,7 @@ def desk_link(_context: Any, request: Request) -> Any:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the reader, the pages' root, the link to it, the subscriber and the command."""
-    reader = ModeratorReader(find_service(config.registry, Databases).raw_queries)
-    config.add_service(ModeratorReader, reader)
+    """Register the pages' root, the link to it, the subscriber and the command."""
     config.add_child(ISite, "moderation", open_desk)
     config.add_robots_rule(MODERATION)
     config.add_panel("navigation", "moderation", desk_link, order=150)

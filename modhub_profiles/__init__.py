@@ -18,7 +18,7 @@ from modhub_profiles.resources import AuthorPicturesResource, LinksResource, Own
 
 
 def includeme(config: Configurator) -> None:
-    """Register the services, the subscribers, the addresses, the panels, the command and the views."""
+    """Register the service, the subscribers, the addresses, the panels, the command and the views."""
     config.include("modhub")
     config.add_feature(
         "modhub_profiles",
@@ -27,7 +27,6 @@ def includeme(config: Configurator) -> None:
         demo="modhub_profiles.sample_profiles.fill_demo_profiles",
     )
     reader = ProfileReader(find_service(config.registry, Databases).raw_queries)
-    config.add_service(ProfileReader, reader)
     config.add_service(IAuthorPictures, AuthorPictures(reader))
     config.add_subscriber(subscribers.delete_links_of_mods, ModsDeleted)
     config.add_subscriber(subscribers.delete_profile_of_account, AccountDeleted)

@@ -89,7 +89,7 @@ def _links_values(context: OwnLinksResource, request: Request, **more: Any) -> d
     if mod is None:
         raise OwnershipLost
     saved = query(request, "done") == "saved"
-    links = request.find_service(ProfileReader).links_of(mod_id)
+    links = ProfileReader(request.databases.raw_queries).links_of(mod_id)
     return form_values(mod_id, links, mod=mod, saved=saved, **more)
 
 
@@ -133,7 +133,7 @@ def profile_page(_context: Any, request: Request) -> dict[str, Any]:
 
 def _profile_values(request: Request, **more: Any) -> dict[str, Any]:
     account_id: int = request.authenticated_userid
-    profile = request.find_service(ProfileReader).profile_of(account_id)
+    profile = ProfileReader(request.databases.raw_queries).profile_of(account_id)
     with request.databases.readonly_session() as session:
         mods = request.find_service(IMods).get_mods_of_account(session, account_id)
     links = {f"link{number}": link for number, link in enumerate(profile.links, 1)}
@@ -215,7 +215,7 @@ def remove_picture_submit(_context: Any, request: Request) -> Redirect:
 @page(context=IProfile, name="picture", request_method="GET", permission=ProfilePermission.PROFILE)
 def own_picture(_context: Any, request: Request) -> Any:
     """``GET /Modhub/profile/picture``: the own picture, also while nobody else sees it."""
-    picture = request.find_service(ProfileReader).profile_of(request.authenticated_userid).picture
+    picture = ProfileReader(request.databases.raw_queries).profile_of(request.authenticated_userid).picture
     if picture is None:
         return Redirect(PROFILE)
     return file_response(request, request.store, picture.stored_file(private=True))

@@ -25,7 +25,7 @@ LINK_LABELS: Final = {
 
 def links_panel(context: Any, request: Request) -> Markup | None:
     """The links and the licence on the page of a mod, which only exists while everybody sees it, and in its preview."""
-    links = request.find_service(ProfileReader).links_of(context.id or 0)
+    links = ProfileReader(request.databases.raw_queries).links_of(context.id or 0)
     if not any(links):
         return None
     values = {"links": links, "labels": tuple(LINK_LABELS.items()), "host_of": host_of, "words_of": words_of}
@@ -36,7 +36,7 @@ def links_form_panel(context: Any, request: Request) -> Markup | None:
     """The form of links and licence, for the owner of a mod."""
     if not IOwnMod.providedBy(context) or context.id is None:
         return None
-    links = request.find_service(ProfileReader).links_of(context.id)
+    links = ProfileReader(request.databases.raw_queries).links_of(context.id)
     values = form_values(context.id, links)
     return Markup(render(f"{PARTS}workshop.jinja2", values, request=request))  # noqa: S704 - a template
 
@@ -56,7 +56,7 @@ def form_values(mod_id: int, links: ShownLinks, typed: dict[str, str] | None = N
 
 def author_panel(context: Any, request: Request) -> Markup | None:
     """The sentence and the links of an author, and the way to change them on one's own page."""
-    profile, ui = request.find_service(ProfileReader).profile_of(context.id or 0), PageHelpers(request)
+    profile, ui = ProfileReader(request.databases.raw_queries).profile_of(context.id or 0), PageHelpers(request)
     is_own = ui.account is not None and ui.account == context.id
     if not (profile.sentence or profile.links or is_own):
         return None

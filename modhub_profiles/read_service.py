@@ -1,12 +1,13 @@
 """Anonymous reads of links and profiles, one driver statement each. The caller checks whether they may be seen."""
 
+from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import bindparam, select
 
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros
-from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.web.downloads import A_DAY, REVALIDATE, StoredFile
 from modhub_profiles.models import AuthorProfile, ModLinks
 
@@ -52,17 +53,23 @@ class ShownProfile(NamedTuple):
     picture: Picture | None = None
 
 
+@cache
+def _statements(dialect: str) -> tuple[PreparedQuery, PreparedQuery]:
+    links = select(ModLinks.source, ModLinks.report, ModLinks.community, ModLinks.license)
+    links = links.where(ModLinks.mod_id == bindparam("id"))
+    file = (StoredBlob.key, StoredBlob.size, StoredBlob.sha256, AuthorProfile.pictured_at)
+    profile = select(AuthorProfile.sentence, AuthorProfile.links, *file)
+    profile = profile.outerjoin(StoredBlob, StoredBlob.id == AuthorProfile.picture_id)
+    profile = profile.where(AuthorProfile.account_id == bindparam("id"))
+    return PreparedQuery(links, dialect), PreparedQuery(profile, dialect)
+
+
 class ProfileReader:
-    """Reads links and profiles; one per application."""
+    """Reads links and profiles."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        links = select(ModLinks.source, ModLinks.report, ModLinks.community, ModLinks.license)
-        self._links = reader.prepare(links.where(ModLinks.mod_id == bindparam("id")))
-        file = (StoredBlob.key, StoredBlob.size, StoredBlob.sha256, AuthorProfile.pictured_at)
-        profile = select(AuthorProfile.sentence, AuthorProfile.links, *file)
-        profile = profile.outerjoin(StoredBlob, StoredBlob.id == AuthorProfile.picture_id)
-        self._profile = reader.prepare(profile.where(AuthorProfile.account_id == bindparam("id")))
+        self._links, self._profile = _statements(reader.dialect)
 
     def links_of(self, mod_id: int) -> ShownLinks:
         """The links of a mod."""

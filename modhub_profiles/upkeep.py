@@ -48,7 +48,7 @@ def describe_pictures(session: Session, blob_ids: Collection[int]) -> dict[int, 
 
 def run_profile(admin: Any, arguments: argparse.Namespace) -> int:
     """Show and clear a profile; 1 if the account has none."""
-    account, reader = arguments.account, admin.find_service(ProfileReader)
+    account, reader = arguments.account, ProfileReader(admin.databases.raw_queries)
     profile = reader.profile_of(account)
     if profile == ShownProfile():
         admin.say(f"Account {account} says nothing about itself.")

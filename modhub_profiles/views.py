@@ -36,7 +36,8 @@ def read_links_view(context: LinksResource, request: Request) -> Response:
     mods = request.find_service(IMods).get_mods(request.dbsession, [context.mod_id or 0])
     if not any(mod.published for mod in mods.values()):
         raise not_found()
-    return public_json(encode(links_document(request.find_service(ProfileReader).links_of(context.mod_id or 0))))
+    links = ProfileReader(request.databases.raw_queries).links_of(context.mod_id or 0)
+    return public_json(encode(links_document(links)))
 
 
 @api(
@@ -65,7 +66,7 @@ def change_links_view(context: LinksResource, request: Request) -> LinksDocument
 @page(context=IAuthorPicture, request_method="GET", permission=OPEN)
 def read_picture(context: AuthorPictureResource, request: Request) -> Response:
     """``GET /Modhub/by/{accountId}/picture/{name}``: there as long as the author's page is."""
-    picture = request.find_service(ProfileReader).profile_of(context.author.id or 0).picture
+    picture = ProfileReader(request.databases.raw_queries).profile_of(context.author.id or 0).picture
     if picture is None or picture.name != context.__name__ or not context.author.exists:
         raise not_found()
     return file_response(request, request.store, picture.stored_file(private=False))

@@ -2,38 +2,22 @@
 
 from pyramid.config import Configurator
 
-from modhub.base.service_registry import find_service
-from modhub.db import Databases
-from modhub.db.changes import ChangeReader
 from modhub.plugins.resources import ICatalogue, ISite
-from modhub.plugins.services import IPublicMods, ISigner, ISnapshots
+from modhub.plugins.services import ISigner, ISnapshots
 from modhub.ui.documentation import documentation_section
 from modhub_sync import limits
-from modhub_sync.read_service import SyncReader
 from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesResource, SnapshotResource
 from modhub_sync.settings import SYNC_SETTINGS
-from modhub_sync.snapshot_reader import SnapshotReader
-from modhub_sync.snapshots import SnapshotMaker, describe_snapshot_files
+from modhub_sync.snapshots import describe_snapshot_files
 from modhub_sync.worker import CHECK_SECONDS, Snapshots, make_snapshot
 
 
-def _register_services(config: Configurator) -> None:
-    registry = config.registry
-    databases, changes = find_service(registry, Databases), find_service(registry, ChangeReader)
-    mods = find_service(registry, IPublicMods)
-    config.add_service(SyncReader, SyncReader(mods, changes))
-    config.add_service(SnapshotMaker, SnapshotMaker(databases, changes, mods))
-    config.add_service(ISnapshots, Snapshots(registry))
-    key = registry.settings["modhub_sync.signing_key"]
-    config.add_service(SnapshotReader, SnapshotReader(databases.raw_queries, key))
-    config.add_service(ISigner, key)
-
-
 def includeme(config: Configurator) -> None:
-    """Register the services, the resources, body limits, the command and views."""
+    """Register the service, the resources, body limits, the command and views."""
     config.include("modhub")
     config.add_feature("modhub_sync", "Following the catalogue", settings=SYNC_SETTINGS, migrations="sync_")
-    _register_services(config)
+    config.add_service(ISnapshots, Snapshots(config.registry))
+    config.add_service(ISigner, config.registry.settings["modhub_sync.signing_key"])
     config.add_child(ICatalogue, "guid", GuidsResource)
     config.add_child(ICatalogue, "plan", PlanResource)
     config.add_child(ICatalogue, "snapshot", SnapshotResource)

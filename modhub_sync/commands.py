@@ -13,10 +13,10 @@ from modhub_sync.snapshots import SnapshotMaker
 def run_snapshot(admin: Any, arguments: argparse.Namespace) -> int:
     """Make a snapshot now, whatever the schedule says."""
     if arguments.dry_run:
-        serial, count = admin.find_service(SnapshotMaker).measure()
+        serial, count = SnapshotMaker(admin.registry).measure()
         admin.say(f"Would make a snapshot of {count} mods, up to serial {serial}. Nothing was changed.")
         return 0
-    serial, count = admin.find_service(SnapshotMaker).make(admin.store)
+    serial, count = SnapshotMaker(admin.registry).make(admin.store)
     with admin.writing() as (session, _):
         record(session, "snapshot made", "catalogue", serial=serial, mods=count)
     admin.say(f"Snapshot made: {count} mods, up to serial {serial}.")

@@ -29,7 +29,7 @@ from modhub_sync.response_schemas import (
 
 
 class SyncReader:
-    """Answers from the public copies; one per application. The number of statements is constant."""
+    """Answers from the public copies. The number of statements is constant."""
 
     def __init__(self, mods: IPublicMods, changes: ChangeReader) -> None:
         self._mods = mods

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from functools import cache
 from typing import Any, Final
 
 from msgspec.structs import asdict
@@ -10,7 +11,7 @@ from sqlalchemy import Select, bindparam, select
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, now, to_micros
 from modhub.db.changes import Generation, PublicChange
-from modhub.db.raw_queries import RawQueryExecutor, Row
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.web.downloads import REVALIDATE, StoredFile
 from modhub_sync.models import Snapshot
 from modhub_sync.response_schemas import SnapshotDocument
@@ -36,16 +37,20 @@ def _shown() -> Select[*tuple[Any, ...]]:
     return joined.where(~long_ago).order_by(Snapshot.id.desc()).limit(1)
 
 
+@cache
+def _statements(dialect: str) -> tuple[PreparedQuery, PreparedQuery]:
+    of_file = _shown().where(StoredBlob.sha256 == bindparam("sha256"))
+    return PreparedQuery(_shown(), dialect), PreparedQuery(of_file, dialect)
+
+
 class SnapshotReader:
-    """Reads the newest snapshot and its file; one per application."""
+    """Reads the newest snapshot and its file."""
 
-    def __init__(self, reader: RawQueryExecutor, key: SigningKey) -> None:
+    def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        self._key = key
-        self._newest = reader.prepare(_shown())
-        self._file = reader.prepare(_shown().where(StoredBlob.sha256 == bindparam("sha256")))
+        self._newest, self._file = _statements(reader.dialect)
 
-    def pointer(self) -> SnapshotDocument | None:
+    def pointer(self, key: SigningKey) -> SnapshotDocument | None:
         """The pointer to the newest snapshot, signed if there is a key; None before the first."""
         rows = self._rows(self._newest)
         if not rows:
@@ -54,7 +59,7 @@ class SnapshotReader:
         pointer = SnapshotDocument(serial, feed, f"/Modhub/snapshot/{sha256}", size, sha256, None)
         fields = asdict(pointer)
         del fields["signature"]
-        pointer.signature = self._key.sign(fields)
+        pointer.signature = key.sign(fields)
         return pointer
 
     def file(self, sha256: str) -> StoredFile | None:

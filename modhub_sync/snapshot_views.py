@@ -21,7 +21,8 @@ from modhub_sync.snapshot_reader import SnapshotReader
 @api(context=ISnapshot, request_method="GET", permission=OPEN, operation=operations.READ_SNAPSHOT)
 def read_pointer_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/snapshot``"""
-    pointer = request.find_service(SnapshotReader).pointer()
+    key = request.registry.settings["modhub_sync.signing_key"]
+    pointer = SnapshotReader(request.databases.raw_queries).pointer(key)
     if pointer is None:
         raise ApiError(404, "not_found", N_("There is no snapshot yet. Start with the changes since 0."))
     return public_json(encode(pointer))
@@ -39,7 +40,7 @@ def read_public_key_view(_context: Any, request: Request) -> Response:
 @page(context=ISnapshotFile, request_method="GET", permission=OPEN, operation=operations.DOWNLOAD_SNAPSHOT)
 def download_snapshot_view(context: SnapshotFileResource, request: Request) -> Response:
     """``GET /Modhub/snapshot/{sha256}``"""
-    file = request.find_service(SnapshotReader).file(context.__name__)
+    file = SnapshotReader(request.databases.raw_queries).file(context.__name__)
     if file is None:
         raise not_found()
     return file_response(request, request.store, file)

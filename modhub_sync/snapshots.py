@@ -6,7 +6,6 @@ out. A client that continues with the changes after the snapshot's serial has ev
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from gzip import GzipFile
 from tempfile import TemporaryFile
@@ -16,6 +15,7 @@ import transaction
 from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session, joinedload
 
+from modhub.base.service_registry import find_service
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.db import Databases, bulk, shared_now
@@ -38,13 +38,13 @@ class _Outdated(Exception):
     """Rolls back a snapshot that must not be stored any more."""
 
 
-@dataclass(frozen=True, slots=True)
 class SnapshotMaker:
     """Makes snapshots and deletes old ones; for the command and for the server's own schedule."""
 
-    databases: Databases
-    changes: ChangeReader
-    mods: IPublicMods
+    def __init__(self, registry: Any) -> None:
+        self.databases = find_service(registry, Databases)
+        self.changes = find_service(registry, ChangeReader)
+        self.mods = find_service(registry, IPublicMods)
 
     def make(self, store: BlobStore, beat: Beat = bool) -> tuple[int, int]:
         """Make a snapshot, delete those that it replaces, and return its serial and the number of its mods.

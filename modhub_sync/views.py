@@ -5,6 +5,7 @@ from typing import Any
 from pyramid.response import Response
 
 from modhub.base.errors import invalid, not_found
+from modhub.db.changes import ChangeReader
 from modhub.plugins.resources import ICatalogue
 from modhub.plugins.services import IPublicMods
 from modhub.web.large_responses import take_large_turn
@@ -24,8 +25,9 @@ _DIGITS = 18
 
 
 def sync_reader(request: Request) -> SyncReader:
-    """The read service of this feature."""
-    return request.find_service(SyncReader)
+    """The reader of this feature."""
+    find = request.find_service
+    return SyncReader(find(IPublicMods), find(ChangeReader))
 
 
 @api(context=IGuid, request_method="GET", permission=OPEN, response_cache=True, operation=operations.READ_MOD_BY_GUID)

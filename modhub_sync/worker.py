@@ -4,7 +4,7 @@ import logging
 from typing import Any, Final
 
 from modhub.base.errors import ApiError
-from modhub.base.service_registry import find_optional_service, find_service
+from modhub.base.service_registry import find_optional_service
 from modhub.blobs import BlobStore
 from modhub.plugins.workers import raise_if_stopping
 from modhub_sync.snapshots import SnapshotMaker
@@ -24,7 +24,7 @@ class Snapshots:
         store = find_optional_service(self._registry, BlobStore)
         if store is not None:
             try:
-                find_service(self._registry, SnapshotMaker).make_if_due(store, 0)
+                SnapshotMaker(self._registry).make_if_due(store, 0)
             except (ApiError, OSError) as error:
                 log.warning("the snapshot without the hidden mods waits: %s", error)
 
@@ -34,4 +34,4 @@ def make_snapshot(registry: Any) -> None:
     store = find_optional_service(registry, BlobStore)
     if store is not None:
         hours = registry.settings["modhub_sync.snapshot_hours"]
-        find_service(registry, SnapshotMaker).make_if_due(store, hours, lambda: raise_if_stopping(registry))
+        SnapshotMaker(registry).make_if_due(store, hours, lambda: raise_if_stopping(registry))

@@ -9,7 +9,6 @@ from sqlalchemy import or_
 from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
-from modhub.db import Databases
 from modhub.plugins.events import ModsDeleted
 from modhub.plugins.resources import IMod, IOwnMod
 from modhub.plugins.services import IMods
@@ -17,7 +16,6 @@ from modhub.ui.documentation import documentation_section
 from modhub_tags import pages, subscribers
 from modhub_tags.models import ModTag
 from modhub_tags.personal_data import collect_tags
-from modhub_tags.read_service import TagReader
 from modhub_tags.resources import OwnTagsResource, TagsResource
 from modhub_tags.services import find_wrong_tags
 from modhub_tags.settings import TAG_SETTINGS
@@ -29,13 +27,12 @@ def verify_tags(registry: Any, session: Session) -> Iterator[str]:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the service, the subscriber, the addresses, the panels, the filter, the command and the views."""
+    """Register the subscriber, the addresses, the panels, the filter, the command and the views."""
     config.include("modhub")
     config.add_feature(
         "modhub_tags", "Tags", settings=TAG_SETTINGS, migrations="tags_", demo="modhub_tags.demo.tag_samples"
     )
     registry = config.registry
-    config.add_service(TagReader, TagReader(find_service(registry, Databases).raw_queries))
     config.add_subscriber(subscribers.delete_tags_of_mods, ModsDeleted)
     config.add_child(IMod, "tags", TagsResource)
     config.add_child(IOwnMod, "tags", OwnTagsResource)

@@ -59,7 +59,7 @@ def _cleaned(title: str) -> str:
 
 def list_tags(admin: Any, *, as_json: bool) -> int:
     """Print one line per tag."""
-    tags = admin.find_service(TagReader).listed()
+    tags = TagReader(admin.databases.raw_queries).listed()
     for tag in tags:
         if as_json:
             admin.say_json({"name": tag.name, "titles": {"en": tag.en, "de": tag.de}})

@@ -30,14 +30,14 @@ TAGS_TEMPLATE: Final = "modhub_tags:templates/tags.jinja2"
 
 def filter_labels(request: Request) -> dict[str, str]:
     """The tags that the list can be filtered by, in the reader's language."""
-    return titles_in(request.find_service(TagReader).listed(), translations_for(request).language)
+    return titles_in(TagReader(request.databases.raw_queries).listed(), translations_for(request).language)
 
 
 def tags_panel(context: Any, request: Request) -> Markup | None:
     """The tags of a mod, each a link to the mods with it. The page has checked that the reader may see the mod."""
     if context.id is None:
         return None
-    tags = request.find_service(TagReader).of_mod(context.id)
+    tags = TagReader(request.databases.raw_queries).of_mod(context.id)
     if not tags:
         return None
     values = {"tags": titles_in(tags, translations_for(request).language)}
@@ -53,7 +53,7 @@ def choice_panel(context: Any, request: Request) -> Markup | None:
 
 
 def _form_values(request: Request, mod_id: int) -> dict[str, Any]:
-    reader, language = request.find_service(TagReader), translations_for(request).language
+    reader, language = TagReader(request.databases.raw_queries), translations_for(request).language
     return {
         "address": f"/Modhub/mine/{mod_id}",
         "offered": titles_in(reader.listed(), language),

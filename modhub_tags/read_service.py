@@ -1,12 +1,13 @@
 """Anonymous reads of tags, each in one statement."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import bindparam, select
 
 from modhub.content.folding import fold_search
-from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub_tags.models import ModTag, Tag
 
 
@@ -28,15 +29,19 @@ def titles_in(tags: Iterable[TagTitles], language: str) -> dict[str, str]:
     return {name: title for title, name in sorted(titled, key=lambda pair: (fold_search(pair[0]), pair[1]))}
 
 
+@cache
+def _statements(dialect: str) -> tuple[PreparedQuery, PreparedQuery]:
+    listed = select(Tag.name, Tag.title_en, Tag.title_de).order_by(Tag.name)
+    of_mod = listed.join(ModTag, ModTag.tag == Tag.name).where(ModTag.mod_id == bindparam("id"))
+    return PreparedQuery(listed, dialect), PreparedQuery(of_mod, dialect)
+
+
 class TagReader:
-    """Reads tags; one per application. Whether a mod may be seen is for the caller to check."""
+    """Reads tags. Whether a mod may be seen is for the caller to check."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        listed = select(Tag.name, Tag.title_en, Tag.title_de).order_by(Tag.name)
-        self._listed = reader.prepare(listed)
-        of_mod = listed.join(ModTag, ModTag.tag == Tag.name).where(ModTag.mod_id == bindparam("id"))
-        self._of_mod = reader.prepare(of_mod)
+        self._listed, self._of_mod = _statements(reader.dialect)
 
     def listed(self) -> list[TagTitles]:
         """The operator's list, by name."""

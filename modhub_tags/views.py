@@ -34,7 +34,8 @@ from modhub_tags.schemas import ListedTag, TagListDocument, TagsChange, TagsDocu
 )
 def list_tags_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/tags``: the operator's list."""
-    tags = [ListedTag(tag.name, TitlesDocument(tag.en, tag.de)) for tag in request.find_service(TagReader).listed()]
+    listed = TagReader(request.databases.raw_queries).listed()
+    tags = [ListedTag(tag.name, TitlesDocument(tag.en, tag.de)) for tag in listed]
     return public_json(encode(TagListDocument(tags)))
 
 
@@ -56,7 +57,8 @@ def read_tags_view(context: TagsResource, request: Request) -> Response:
     mod = context.find_mod(request.dbsession)
     if mod is None or not mod.published:
         raise not_found()
-    return public_json(encode(TagsDocument([tag.name for tag in request.find_service(TagReader).of_mod(mod.id)])))
+    tags = TagReader(request.databases.raw_queries).of_mod(mod.id)
+    return public_json(encode(TagsDocument([tag.name for tag in tags])))
 
 
 @api(

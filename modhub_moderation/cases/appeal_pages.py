@@ -94,7 +94,8 @@ def _linked(request: Request, secret: str) -> int:
     with request.databases.readonly_session() as session:
         decision = find_by_secret(session, secret)
         if decision is None:
-            number = request.find_service(BlockedAccounts).read_link(request, secret)
+            blocked = BlockedAccounts(request.registry.settings["modhub.secret"])
+            number = blocked.read_link(request, secret)
             decision = None if number is None else session.get(Decision, number)
     # Of a deleted account nobody reads anything.
     if decision is None or decision.appeal_hash is None:

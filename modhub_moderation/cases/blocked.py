@@ -57,6 +57,4 @@ class BlockedAccounts:
 
 def includeme(config: Configurator) -> None:
     """Register the service."""
-    service = BlockedAccounts(config.registry.settings["modhub.secret"])
-    config.add_service(IBlockedAccounts, service)
-    config.add_service(BlockedAccounts, service)
+    config.add_service(IBlockedAccounts, BlockedAccounts(config.registry.settings["modhub.secret"]))

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from modhub_downloads.counter import DownloadCounter
 from modhub_downloads.read_service import DownloadReader
 from modhub_downloads.worker import DownloadWriter
 from modhub_testing import TEST_ACCOUNTS, Site, Start
@@ -23,7 +22,8 @@ def counts(site: Site) -> Callable[..., dict[str, int]]:
 
     def read(mod: dict[str, int]) -> dict[str, int]:
         site.find_service(DownloadWriter).write_all()
-        assert len(site.find_service(DownloadCounter)) == 0
-        return {count.version: count.downloads for count in site.find_service(DownloadReader).versions(mod["id"])}
+        assert len(site.find_service(DownloadWriter).counter) == 0
+        counts = DownloadReader(site.databases.raw_queries).versions(mod["id"])
+        return {count.version: count.downloads for count in counts}
 
     return read

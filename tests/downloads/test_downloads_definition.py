@@ -154,7 +154,7 @@ def test_a_download_of_a_proxy_counts_as_ours(start: Start) -> None:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime], None]:
     def set_clock(moment: datetime) -> None:
-        for module in ("counter", "days", "worker", "pages"):
+        for module in ("days", "worker", "pages"):
             monkeypatch.setattr(f"modhub_downloads.{module}.now", lambda: moment)
 
     return set_clock
@@ -211,7 +211,7 @@ def test_salts_and_hashes_end_with_their_day(site: Site, clock: Callable[[dateti
 def test_what_arrives_after_its_day_was_closed_counts_today(site: Site, clock: Callable[[datetime], None]) -> None:
     # C-DL-2
     mod, today = published_mod(site), day_of(MIDNIGHT)
-    writer, counter = site.find_service(DownloadWriter), site.find_service(DownloadCounter)
+    writer, counter = site.find_service(DownloadWriter), site.find_service(DownloadWriter).counter
     clock(MIDNIGHT + timedelta(minutes=6))
     writer.run_night()
     for day in (today - 1, today, today + 1):
@@ -247,7 +247,7 @@ def test_an_error_loses_nothing_and_a_repetition_adds_nothing(
     mod = published_mod(site)
     for number in range(3):
         download(site, mod, f"192.0.2.{number}")
-    counter = site.find_service(DownloadCounter)
+    counter = site.find_service(DownloadWriter).counter
     with monkeypatch.context() as broken:
         # The commit succeeds, but the process does not learn it.
         broken.setattr(DownloadCounter, "remove", lost_connection)
@@ -261,7 +261,7 @@ def test_memory_is_bounded(start: Start, monkeypatch: pytest.MonkeyPatch) -> Non
     # C-DL-7
     monkeypatch.setattr("modhub_downloads.counter.WAITING_MOST", 3)
     site = start(FEATURES, fresh=True)
-    mod, counter = published_mod(site), site.find_service(DownloadCounter)
+    mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
     for number in (1, 2, 3, 3, 4, 5, 1):
         download(site, mod, f"192.0.2.{number}")
     assert len(counter) == 3

@@ -82,7 +82,7 @@ def test_a_worker_survives_a_database_that_fails(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     # C-DL-7
-    mod, counter = published_mod(site), site.find_service(DownloadCounter)
+    mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
     with monkeypatch.context() as broken:
         broken.setattr("modhub_downloads.worker.write_downloads", lambda *_: 1 / 0)
         for _ in range(3):
@@ -98,7 +98,7 @@ def test_a_worker_survives_a_database_that_fails(
 
 def test_a_worker_writes_when_it_stops(site: Site) -> None:
     # C-DL-7
-    mod, counter = published_mod(site), site.find_service(DownloadCounter)
+    mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
     workers = Workers()
     workers.start(site.registry, [find_worker(site.registry, "download counts")])
     counter.add(CountedDownload(day_of(datetime.now(UTC)), "192.0.2.1", mod["id"], "1"))
@@ -108,7 +108,7 @@ def test_a_worker_writes_when_it_stops(site: Site) -> None:
 
 def test_the_workers_of_a_process_write_nothing_twice(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-DL-7
-    mod, counter = published_mod(site), site.find_service(DownloadCounter)
+    mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
     writer, asked, may_write, batches = site.find_service(DownloadWriter), Semaphore(0), Event(), []
     first, write_downloads = DownloadCounter.first, worker.write_downloads
 
@@ -140,7 +140,7 @@ def test_the_workers_of_a_process_write_nothing_twice(site: Site, monkeypatch: p
 def test_what_was_lost_is_counted_and_a_mod_that_is_gone_is_not(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("modhub_downloads.counter.WAITING_MOST", 1)
     site = start(FEATURES, fresh=True)
-    counter, before = site.find_service(DownloadCounter), lost_downloads()
+    counter, before = site.find_service(DownloadWriter).counter, lost_downloads()
     for number in range(3):
         counter.add(CountedDownload(1, f"192.0.2.{number}", GONE, "1"))
     assert lost_downloads() == before + 2

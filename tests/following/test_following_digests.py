@@ -41,7 +41,7 @@ def follower(ada: Person, bob: Person) -> Person:
 
 
 def make(site: Site, **options: Any) -> list[tuple[int, int]]:
-    return [(digest.account_id, digest.versions) for digest in site.find_service(DigestMaker).run(**options)]
+    return [(digest.account_id, digest.versions) for digest in DigestMaker(site.registry).run(**options)]
 
 
 def let_pass(site: Site, **time: float) -> None:

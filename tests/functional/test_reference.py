@@ -219,7 +219,7 @@ class World:
         self.site.put("/Modhub/api/wiki/mods/manifest", FILES["manifest.md"], headers=AGENT)
         self.site.get(f"{path}/download")
         self.site.find_service(DownloadWriter).write_all()
-        self.site.find_service(SnapshotMaker).make(self.site.find_service(BlobStore))
+        SnapshotMaker(self.site.registry).make(self.site.find_service(BlobStore))
         return {
             "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21": mod["guid"],
             "7d5f2b1c-8a3e-4c9d-b6f0-1e2d3c4b5a69": excluded["guid"],

@@ -46,12 +46,12 @@ def run(site: Site) -> int:
 
 
 def make(site: Site) -> Any:
-    site.find_service(SnapshotMaker).make(admin.Admin(site.config).store)
+    SnapshotMaker(site.registry).make(admin.Admin(site.config).store)
     return site.get(POINTER, status=200).json
 
 
 def make_if_due(site: Site, hours: int = 0) -> bool:
-    return site.find_service(SnapshotMaker).make_if_due(admin.Admin(site.config).store, hours)
+    return SnapshotMaker(site.registry).make_if_due(admin.Admin(site.config).store, hours)
 
 
 def lines(site: Site, pointer: Any) -> list[Any]:
@@ -295,7 +295,7 @@ def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site: Site, m
     # C-SYNC-12
     mods = [published_mod(site, title=f"mod {number}") for number in range(6)]
     monkeypatch.setattr(limits, "SNAPSHOT_PAGE", 2)
-    maker, own = site.find_service(SnapshotMaker), site.as_account(OWNER)
+    maker, own = SnapshotMaker(site.registry), site.as_account(OWNER)
     pages = type(maker.mods).get_page
     acts = [lambda: own.put_json(mod_address(mods[5]), {"title": "changed"})]
 
