@@ -11,7 +11,7 @@ from modhub.db import Databases
 from modhub.plugins.events import ApplicationStarted, DatabaseRestored
 from modhub.plugins.moderation import IAccountBlocking
 from modhub.plugins.resources import IApi
-from modhub.plugins.services import IAccounts, IDemoAccounts, IMods, IProfiles, ProfileColumns
+from modhub.plugins.services import IAccounts, IMods, IProfiles
 from modhub.plugins.workers import RoundFailed, time_is_up
 from modhub_auth.account_blocking import AccountBlocking
 from modhub_auth.container import AuthServices, create_auth_services
@@ -19,7 +19,7 @@ from modhub_auth.mail.mail_check import find_mail_problems, folder_warning
 from modhub_auth.mail.sender import EXPIRY_SECONDS, SEND_SECONDS
 from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.personal_data import collect_account
-from modhub_auth.profiles import PROFILE_COLUMNS, AccountLocks, AccountProfiles, DemoAccounts
+from modhub_auth.profiles import AccountProfiles, Accounts
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import Auth
 from modhub_auth.restoring import end_sessions_and_hold_emails
@@ -62,10 +62,8 @@ def includeme(config: Configurator) -> None:
     config.add_child(IApi, "auth", Auth)
     config.add_credential(CredentialKind.ACCOUNT, IApi, BearerCredential())
     config.add_service(IProfiles, AccountProfiles(find_service(config.registry, Databases).raw_queries))
-    config.add_service(ProfileColumns, PROFILE_COLUMNS)
-    config.add_service(IAccounts, AccountLocks())
+    config.add_service(IAccounts, Accounts())
     config.add_service(IAccountBlocking, AccountBlocking(find_service(config.registry, IMods)))
-    config.add_service(IDemoAccounts, DemoAccounts())
     config.add_subscriber(warn_about_mail_folder, ApplicationStarted)
     config.add_worker("emails", send_emails, SEND_SECONDS)
     config.add_worker("old emails", delete_old_emails, EXPIRY_SECONDS)

@@ -1,7 +1,7 @@
 """The account services that the core uses: public profiles, locks, and owners of the demo data."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import bindparam, exists, select
 from sqlalchemy.orm import Session
@@ -14,11 +14,11 @@ from modhub.plugins.services import Profile, ProfileColumns
 from modhub_auth.models import Account, Login, LoginKind
 from modhub_auth.services import lock_account, share_account
 
-PROFILE_COLUMNS: Final = ProfileColumns(Account.id, Account.display_name, Account.folded_name)
-
 
 class AccountProfiles:
     """See :class:`modhub.plugins.services.IProfiles`."""
+
+    columns = ProfileColumns(Account.id, Account.display_name, Account.folded_name)
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
@@ -36,7 +36,7 @@ class AccountProfiles:
         return {row[0]: Profile(row[1], from_micros(row[2])) for row in rows}
 
 
-class AccountLocks:
+class Accounts:
     """See :class:`modhub.plugins.services.IAccounts`."""
 
     def lock(self, session: Session, account_id: int, *, exclusively: bool = False) -> bool:
@@ -51,11 +51,7 @@ class AccountLocks:
             raise account_blocked()
         return row is not None
 
-
-class DemoAccounts:
-    """See :class:`modhub.plugins.services.IDemoAccounts`. A demo account has no login."""
-
-    def account_for(self, session: Any, name: str) -> int:
+    def make_sample(self, session: Any, name: str) -> int:
         """The id of the account with this name and without a login, created if there is none."""
         has_login = exists().where(Login.account_id == Account.id)
         account = session.scalars(select(Account).where(Account.display_name == name, ~has_login)).first()

@@ -59,6 +59,8 @@ class CookieAccounts:
 class NumberedProfiles:
     """A profile for every account."""
 
+    columns = None
+
     def get_profiles(self, account_ids: Iterable[int]) -> dict[int, Profile]:
         """Return ``Person 7``, created at the beginning of 2026."""
         return {number: Profile(f"Person {number}", datetime(2026, 1, 1, tzinfo=UTC)) for number in account_ids}

@@ -19,7 +19,7 @@ from modhub.catalogue.samples import ABSENT, SAMPLE_AUTHORS, SAMPLE_FILES, SAMPL
 from modhub.catalogue.uploads import AssetUpload
 from modhub.content import limits
 from modhub.content.folding import fold_game
-from modhub.plugins.services import IDemoAccounts
+from modhub.plugins.services import IAccounts
 
 FIRST_ACCOUNT = 900_000_001
 """The first account number of the sample authors if no feature provides accounts."""
@@ -38,10 +38,10 @@ def fill_demo(admin: Any) -> None:
 
 
 def _owners(admin: Any, session: Session) -> dict[str, int]:
-    accounts = find_optional_service(admin.registry, IDemoAccounts)
+    accounts = find_optional_service(admin.registry, IAccounts)
     if accounts is None:
         return {name: FIRST_ACCOUNT + index for index, name in enumerate(SAMPLE_AUTHORS)}
-    return {name: accounts.account_for(session, name) for name in SAMPLE_AUTHORS}
+    return {name: accounts.make_sample(session, name) for name in SAMPLE_AUTHORS}
 
 
 def _fill_games(admin: Any) -> None:

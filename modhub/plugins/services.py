@@ -199,16 +199,9 @@ class Profile(NamedTuple):
     since: datetime
 
 
-class IProfiles(Protocol):
-    """The service for public profiles of accounts; absent if no feature provides accounts."""
-
-    def get_profiles(self, account_ids: set[int]) -> dict[int, Profile]:
-        """Those of at most 100 accounts that exist, in one statement."""
-
-
 @dataclass(frozen=True, slots=True)
 class ProfileColumns:
-    """The service for statements that find authors by name: columns of one table; absent if no feature has names there.
+    """Where the names of accounts are, for statements that find authors by name: columns of one table.
 
     ``folded`` is ``name`` as :func:`modhub.content.folding.fold_search` returns it, or NULL for accounts that are not
     found by name.
@@ -217,6 +210,16 @@ class ProfileColumns:
     id: Any
     name: Any
     folded: Any
+
+
+class IProfiles(Protocol):
+    """The service for public profiles of accounts; absent if no feature provides accounts."""
+
+    columns: ProfileColumns | None
+    """By which searches find authors; None if the names are in no table."""
+
+    def get_profiles(self, account_ids: set[int]) -> dict[int, Profile]:
+        """Those of at most 100 accounts that exist, in one statement."""
 
 
 class IAccounts(Protocol):
@@ -235,6 +238,9 @@ class IAccounts(Protocol):
         A view has asked before, but what it reads may take minutes to arrive. Call it before anything else is locked.
         """
 
+    def make_sample(self, session: Any, name: str) -> int:
+        """The id of the account of this name that owns samples, created if necessary; nobody can sign in to it."""
+
 
 class IAuthorPictures(Protocol):
     """The service that knows the pictures of authors; absent if no feature provides any."""
@@ -244,7 +250,7 @@ class IAuthorPictures(Protocol):
 
 
 class ISquarePictures(Protocol):
-    """The service that makes the picture of a person from what they sent, without keeping that."""
+    """The service that makes the picture of a person, or of a mod, from what they sent, without keeping that."""
 
     def make(self, image: BinaryIO) -> bytes:
         """A JPEG of 256×256 pixels: the middle of the image, enlarged if it is smaller.
@@ -254,12 +260,8 @@ class ISquarePictures(Protocol):
         says ``waits``.
         """
 
-
-class IDemoAccounts(Protocol):
-    """The service that provides owners for the samples of ``modhub-admin demo``."""
-
-    def account_for(self, session: Any, name: str) -> int:
-        """The id of the sample account of this name, created if necessary; nobody can sign in to it."""
+    def copy(self, image: BinaryIO) -> bytes:
+        """An image of a mod without its metadata; as `make`."""
 
 
 class ModSelection(NamedTuple):

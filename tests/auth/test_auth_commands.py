@@ -11,7 +11,7 @@ from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.db import now
 from modhub.plugins.events import DatabaseRestored
-from modhub.plugins.services import IDemoAccounts, IProfiles
+from modhub.plugins.services import IAccounts, IProfiles
 from modhub_auth.container import AuthServices
 from modhub_auth.models import HELD, Account, Login, OutgoingEmail
 
@@ -113,11 +113,11 @@ def test_people_have_names(app: Any, person: Person) -> None:
 
 def test_nobody_can_sign_in_to_a_sample(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", {**person, "displayName": "Sample"})
-    people = app.find_service(IDemoAccounts)
+    people = app.find_service(IAccounts)
     with app.databases.write_session.begin() as session:
-        first = people.account_for(session, "Sample")
-        assert people.account_for(session, "Sample") == first
-        assert people.account_for(session, "Other") != first
+        first = people.make_sample(session, "Sample")
+        assert people.make_sample(session, "Sample") == first
+        assert people.make_sample(session, "Other") != first
     with app.databases.readonly_session() as session:
         assert len(session.scalars(select(Account)).all()) == 3
 

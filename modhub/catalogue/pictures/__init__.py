@@ -14,9 +14,7 @@ from modhub.plugins.services import ISquarePictures
 
 def includeme(config: Configurator) -> None:
     """Declare the worker and the service, and let ``modhub-admin verify`` check the rows."""
-    squares = SquarePictures()
-    config.add_service(ISquarePictures, squares)
-    config.add_service(SquarePictures, squares)
+    config.add_service(ISquarePictures, SquarePictures())
     config.add_worker("pictures", make_all_pictures, PICTURE_SECONDS, long=True)
     config.add_check("pictures", lambda _registry, session: services.picture_damage(session), when=("verify",))
     config.include("modhub.catalogue.pictures.commands")

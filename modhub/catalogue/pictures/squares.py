@@ -34,7 +34,7 @@ _UNREADABLE: Final = N_("This image cannot be read.")
 
 
 class SquarePictures:
-    """See :class:`modhub.plugins.services.ISquarePictures`; the catalogue finds it by its class."""
+    """See :class:`modhub.plugins.services.ISquarePictures`."""
 
     def __init__(self, decoder: Decoder | None = None, wait: float = WAIT_SECONDS) -> None:
         self._decoder = decoder or Decoder(PROGRAM, SQUARE_SECONDS, "square")
@@ -48,7 +48,7 @@ class SquarePictures:
         return next(file.content for file in made.files if file.extension == _EXTENSION)
 
     def copy(self, image: BinaryIO) -> bytes:
-        """Return an image of a mod without its metadata, as :meth:`make` does."""
+        """Run the child that copies, as :meth:`make` does."""
         return self._in_turn(lambda: self._copier.copy(image))
 
     def _in_turn(self, run: Callable[[], _Made]) -> _Made:

@@ -13,10 +13,10 @@ from modhub.catalogue.owner_queries import read_own_image
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.truncation import is_line_truncated
 from modhub.catalogue.pages.views.workshop import form, workshop_done
-from modhub.catalogue.pictures.squares import SquarePictures
 from modhub.catalogue.resources import ImageResource, ModPermission, ModResource
 from modhub.content.limits import IMAGE
 from modhub.plugins.resources import IAsset, IMine, IOwnMod
+from modhub.plugins.services import ISquarePictures
 from modhub.web.downloads import file_response
 from modhub.web.request import Request
 from modhub.web.traversal import parse_id
@@ -47,7 +47,7 @@ def clean_image_page(context: ImageResource, request: Request) -> Response:
     with request.databases.readonly_session() as session:
         file = read_own_image(session, context.mod.id, context.id, owner)
     content = read_stored(request.store, file.key, file.size, file.sha256)
-    stripped = request.find_service(SquarePictures).copy(io.BytesIO(content))
+    stripped = request.find_service(ISquarePictures).copy(io.BytesIO(content))
     # Staged before the first statement: no lock may wait for a slow disk.
     blob = stage_upload(request, io.BytesIO(stripped), IMAGE)
     image = replace_image(request.dbsession, context.mod.id, context.id, owner, blob)
