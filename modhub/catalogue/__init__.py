@@ -5,7 +5,6 @@ from pyramid.config import Configurator
 from modhub.base.service_registry import find_service
 from modhub.catalogue import subscribers
 from modhub.catalogue.commands import GAMES_CHANGED
-from modhub.catalogue.file_digests import FileDigests
 from modhub.catalogue.file_names import describe_mod_files
 from modhub.catalogue.file_resources import FilesResource, GameIconsResource, PicturesResource
 from modhub.catalogue.mod_lookup import ModLookup
@@ -26,7 +25,6 @@ from modhub.db import Databases
 from modhub.db.changes import MOD, ChangeReader
 from modhub.plugins.declarations import Declarations
 from modhub.plugins.events import AccountDeleted
-from modhub.plugins.moderation import IFileDigests
 from modhub.plugins.resources import IApi, IMod, IOwnMod, ISite
 from modhub.plugins.services import IMods, IPublicMods
 from modhub.web.traversal import ANY
@@ -39,7 +37,6 @@ def includeme(config: Configurator) -> None:
     config.add_service(CatalogueReader, mods)
     config.add_service(IPublicMods, PublicLookup(databases.raw_queries, mods))
     config.add_service(IMods, ModLookup())
-    config.add_service(IFileDigests, FileDigests(declared.blob_names))
     config.add_service(ChangeReader, ChangeReader(databases.raw_queries, declared.change_kinds))
     declared.change_kinds.update((MOD, GAMES_CHANGED))
     declared.demos.append(("mods and games", "modhub.catalogue.demo.fill_demo"))

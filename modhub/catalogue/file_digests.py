@@ -1,4 +1,4 @@
-"""Where a file is, by its digest: the service :class:`modhub.plugins.moderation.IFileDigests`."""
+"""Where a file is, by its digest: :class:`modhub.plugins.moderation.IFileDigests`."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

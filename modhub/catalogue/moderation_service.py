@@ -13,7 +13,9 @@ from modhub.base.service_registry import find_service
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation
 from modhub.catalogue.evidence import keep_evidence
+from modhub.catalogue.file_digests import FileDigests
 from modhub.catalogue.models import Asset, AssetKind, KeptFile, Note, ReservedVersion
+from modhub.catalogue.pages.views.previews import ModPreviews
 from modhub.catalogue.services import erase_mods
 from modhub.db import bulk
 from modhub.plugins.declarations import Declarations, RemovablePart
@@ -23,9 +25,11 @@ from modhub.plugins.moderation import FileRecord, IModeration
 class Moderation:
     """See :class:`modhub.plugins.moderation.IModeration`."""
 
-    def __init__(self, parts: Mapping[str, RemovablePart]) -> None:
-        self.parts = parts
+    def __init__(self, declared: Declarations) -> None:
+        self.parts: Mapping[str, RemovablePart] = declared.removable_parts
         """What can be removed, by name."""
+        self.files = FileDigests(declared.blob_names)
+        self.previews = ModPreviews()
 
     def lock(self, session: Session, mod_ids: Collection[int]) -> list[int]:
         """Lock them and return the ids of those that exist."""
@@ -85,8 +89,7 @@ def _changelog_files(session: Session, mod_ids: Collection[int]) -> list[FileRec
 
 def includeme(config: Configurator) -> None:
     """Register the service, and the parts of a mod."""
-    parts = find_service(config.registry, Declarations).removable_parts
-    config.add_service(IModeration, Moderation(parts))
+    config.add_service(IModeration, Moderation(find_service(config.registry, Declarations)))
     config.include("modhub.catalogue.removable_parts")
     config.include("modhub.catalogue.evidence")
     config.include("modhub.catalogue.evidence_commands")

@@ -23,7 +23,7 @@ class FileUse(NamedTuple):
 
 
 class IFileDigests(Protocol):
-    """The service that knows where a file is, by its SHA-256 in lower case; of drafts and hidden mods too.
+    """Knows where a file is, by its SHA-256 in lower case; of drafts and hidden mods too.
 
     It is for those who judge mods: what it returns is not for everybody.
     """
@@ -54,11 +54,33 @@ class FileRecord(NamedTuple):
     """The number of ``/Modhub/file/{assetId}``; None for a file that is kept aside, and for an entry."""
 
 
+class IModPreviews(Protocol):
+    """Shows a mod to those who judge it, drafts and hidden ones too, as its owner's preview does.
+
+    The caller has asked whether they may; what it returns is for responses that no cache keeps. 404 for what is gone.
+    """
+
+    def show_page(self, request: Any, mod: ModSummary, address: str, back: str) -> Any:
+        """The response with the mod's page, whose path is ``{address}/preview``, without what features show on it.
+
+        Its images lead to ``{address}/images/{assetId}``; ``back`` is the path of the page before.
+        """
+
+    def find_image(self, session: Any, mod: ModSummary, asset_id: int | None) -> Any:
+        """An image of the mod, to be shown: a :class:`modhub.web.downloads.StoredFile`."""
+
+    def find_file(self, session: Any, mod: ModSummary, sha256: str) -> Any:
+        """The same for a file that the mod has, or that is kept aside of it, as an attachment."""
+
+
 class IModeration(Protocol):
     """The service for decisions about mods, in the transaction of the decision.
 
     What is done is in the audit trail, as done by the caller of the request. Mods that do not exist are left out.
     """
+
+    files: IFileDigests
+    previews: IModPreviews
 
     @property
     def parts(self) -> Mapping[str, RemovablePart]:
@@ -87,25 +109,6 @@ class IModeration(Protocol):
 
         Where else they are says :class:`IFileDigests`.
         """
-
-
-class IModPreviews(Protocol):
-    """The service that shows a mod to those who judge it, drafts and hidden ones too, as its owner's preview does.
-
-    The caller has asked whether they may; what it returns is for responses that no cache keeps. 404 for what is gone.
-    """
-
-    def show_page(self, request: Any, mod: ModSummary, address: str, back: str) -> Any:
-        """The response with the mod's page, whose path is ``{address}/preview``, without what features show on it.
-
-        Its images lead to ``{address}/images/{assetId}``; ``back`` is the path of the page before.
-        """
-
-    def find_image(self, session: Any, mod: ModSummary, asset_id: int | None) -> Any:
-        """An image of the mod, to be shown: a :class:`modhub.web.downloads.StoredFile`."""
-
-    def find_file(self, session: Any, mod: ModSummary, sha256: str) -> Any:
-        """The same for a file that the mod has, or that is kept aside of it, as an attachment."""
 
 
 class BlockOutcome(NamedTuple):

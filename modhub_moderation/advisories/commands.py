@@ -16,7 +16,7 @@ from modhub.plugins.commands import (
     end_rehearsal,
     is_rehearsal,
 )
-from modhub.plugins.moderation import IFileDigests
+from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import IMods
 from modhub_moderation.advisories import services
 from modhub_moderation.advisories.limits import ADVICE, ADVISORY_REASON, AdvisoryKind, clean_sha256
@@ -67,7 +67,7 @@ def _withdraw(session: Any, sha256: str, _arguments: argparse.Namespace) -> str:
 
 
 def _places(admin: Any, session: Any, sha256: str) -> list[str]:
-    mods, files = admin.find_service(IMods), admin.find_service(IFileDigests)
+    mods, files = admin.find_service(IMods), admin.find_service(IModeration).files
     lines = []
     for place in services.find_occurrences(session, mods, files, [sha256]).get(sha256, ()):
         mod = place.mod

@@ -11,7 +11,7 @@ from pyramid.response import Response
 
 from modhub.content.text import N_
 from modhub.plugins.declarations import SitemapEntries
-from modhub.plugins.moderation import IFileDigests
+from modhub.plugins.moderation import IModeration
 from modhub.plugins.resources import IMod
 from modhub.plugins.services import IMods
 from modhub.ui.atom import AtomEntry, atom_feed
@@ -95,7 +95,7 @@ def advised_notice(context: Any, request: Request) -> Markup | None:
         mod = request.find_service(IMods).get_mods(session, [context.id]).get(context.id)
         if mod is None or not mod.published:
             return None
-        files = request.find_service(IFileDigests).of_mods(session, [context.id])
+        files = request.find_service(IModeration).files.of_mods(session, [context.id])
         shown = [file for file in files if file.kind != "former" and not file.is_kept]
         standing = find_standing(session, {file.sha256 for file in shown})
     advised = [{"name": file.name, "advisory": standing[file.sha256]} for file in shown if file.sha256 in standing]

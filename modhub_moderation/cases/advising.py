@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.errors import invalid
 from modhub.base.service_registry import find_service
-from modhub.plugins.moderation import IFileDigests
+from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import IMods
 from modhub_moderation.advisories.limits import AdvisoryKind
 from modhub_moderation.advisories.services import (
@@ -27,7 +27,8 @@ def list_files(session: Session, registry: Any, case: Case) -> list[AdvisableFil
     """The files that the mod of the case has and had, with where else they are."""
     if case.subject_kind != SubjectKind.MOD.value:
         return []
-    return list_advisable(session, find_service(registry, IMods), find_service(registry, IFileDigests), case.subject_id)
+    mods, files = find_service(registry, IMods), find_service(registry, IModeration).files
+    return list_advisable(session, mods, files, case.subject_id)
 
 
 def check_advised(session: Session, registry: Any, case: Case, ruling: Ruling) -> None:

@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 from modhub.base.errors import not_found
-from modhub.plugins.moderation import IModPreviews
+from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import ModSummary
 from modhub.ui.xml_responses import Redirect
 from modhub.web.downloads import file_response
@@ -24,13 +24,14 @@ def case_mod_page(context: CaseModResource, request: Request) -> Any:
     mod, case = _mod_of(context, request), f"{CASES}/{context.__parent__.id}"
     if mod.published:
         return Redirect(f"/Modhub/{mod.id}")
-    return request.find_service(IModPreviews).show_page(request, mod, f"{case}/mod", case)
+    return request.find_service(IModeration).previews.show_page(request, mod, f"{case}/mod", case)
 
 
 @page(context=ICaseFile, request_method="GET", permission=ModerationPermission.DECIDE)
 def case_file_page(context: CaseFileResource, request: Request) -> Any:
     """``GET …/mod/images/{assetId}``, to be shown in the page, and ``GET …/mod/files/{sha256}``, to be saved."""
-    mod, previews, name = _mod_of(context.case_mod, request), request.find_service(IModPreviews), context.__name__
+    mod, name = _mod_of(context.case_mod, request), context.__name__
+    previews = request.find_service(IModeration).previews
     with request.databases.readonly_session() as session:
         if context.is_image:
             file = previews.find_image(session, mod, parse_id(name))

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.db import now
-from modhub.plugins.moderation import FileRecord, IAccountBlocking, IFileDigests, IModeration
+from modhub.plugins.moderation import FileRecord, IAccountBlocking, IModeration
 from modhub.plugins.services import IMods, IProfiles, ModSummary, Profile
 from modhub_moderation.cases.models import Appeal, Case, Decision, Notice, SubjectKind
 from modhub_moderation.cases.queue_models import FirstPublication, TitleShape
@@ -148,7 +148,7 @@ def _read_files(session: Session, registry: Any, mod_ids: Collection[int]) -> di
     shown = {mod_id: files[:FILES_SHOWN] for mod_id, files in records.items()}
     digests = {file.sha256 for files in shown.values() for file in files}
     holders: dict[str, set[int]] = defaultdict(set)
-    for use in find_service(registry, IFileDigests).find(session, digests):
+    for use in find_service(registry, IModeration).files.find(session, digests):
         holders[use.sha256].add(use.mod_id)
     return {
         mod_id: [ShownFile(file, sorted(holders[file.sha256] - {mod_id})) for file in files]

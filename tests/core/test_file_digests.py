@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from modhub.plugins.moderation import FileUse, IFileDigests
+from modhub.plugins.moderation import FileUse, IModeration
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, new_mod, published_mod, upload_asset
 
@@ -23,7 +23,7 @@ def test_a_mod_has_its_files_and_those_of_former_versions(site: Site) -> None:
         upload_asset(site, mod, "code", content, name="hud.zip", version=version)
     upload_asset(site, mod, "images", PICTURE, name="hud.png")
     with site.databases.readonly_session() as session:
-        digests = site.find_service(IFileDigests)
+        digests = site.find_service(IModeration).files
         files = digests.of_mods(session, [mod["id"], 999])
         assert digests.of_mods(session, []) == []
         assert {file.mod_id for file in digests.of_mods(session, [mod["id"], other["id"]])} == {mod["id"], other["id"]}
@@ -41,7 +41,7 @@ def test_a_file_is_found_in_every_mod_that_has_or_had_it(site: Site) -> None:
     hide_mod(site, hidden)
     upload_asset(site, replaced, "code", NEW, name="lib.zip", version="2")
     with site.databases.readonly_session() as session:
-        digests = site.find_service(IFileDigests)
+        digests = site.find_service(IModeration).files
         places = digests.find(session, [digest(OLD), digest(b"nowhere")])
         assert digests.find(session, []) == []
         assert digests.find_others(session, [digest(OLD)]) == {}

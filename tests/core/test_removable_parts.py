@@ -19,7 +19,7 @@ from modhub.catalogue.file_names import describe_mod_files
 from modhub.catalogue.models import Evidence, KeptFile, ReservedVersion
 from modhub.db import now
 from modhub.db.changes import ChangeReader
-from modhub.plugins.moderation import IFileDigests, IModeration
+from modhub.plugins.moderation import IModeration
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import (
     OWNER,
@@ -255,7 +255,7 @@ def test_what_was_removed_is_found_by_its_digest(site: Site, mod: Any) -> None:
     digest = remove(site, mod, "image", image)["sha256"]
     remove(site, mod, "changelog", "1")
     with site.databases.readonly_session() as session:
-        digests = site.find_service(IFileDigests)
+        digests = site.find_service(IModeration).files
         files = digests.of_mods(session, [mod["id"]])
         (kept,) = digests.find(session, [digest])
         shared = digests.find(session, [file.sha256 for file in digests.of_mods(session, [draft["id"]])])

@@ -10,7 +10,7 @@ import pytest
 from modhub.admin import program as admin
 from modhub.base.settings import StartRefused
 from modhub.db import now
-from modhub.plugins.moderation import IFileDigests, IModeration
+from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import IMods
 from modhub_moderation.advisories.services import find_occurrences, list_advisable
 from modhub_testing import Site, Start
@@ -104,7 +104,7 @@ def test_a_file_is_found_in_all_mods_and_elsewhere(start: Start) -> None:
     library = sha256(b"library").hexdigest()
     advise(site, library)
     with site.databases.readonly_session() as session:
-        services = site.find_service(IMods), site.find_service(IFileDigests)
+        services = site.find_service(IMods), site.find_service(IModeration).files
         places = find_occurrences(session, *services, [library, sha256(b"old").hexdigest(), DIGEST])
         files = list_advisable(session, *services, mod["id"])
     assert DIGEST not in places
@@ -177,7 +177,7 @@ def test_what_a_moderator_removed_is_in_no_warning(site: Site, owner: Site) -> N
         moderation.delete(session, [deleted["id"]], now() + timedelta(days=1))
     assert "advised" not in messages_on(site.get(page))
     with site.databases.readonly_session() as session:
-        services = site.find_service(IMods), site.find_service(IFileDigests)
+        services = site.find_service(IMods), site.find_service(IModeration).files
         places = find_occurrences(session, *services, [DIGEST])[DIGEST]
         (advised,) = [file for file in list_advisable(session, *services, mod["id"]) if file.advisory]
     gone = f"hud.zip of mod {deleted['id']}, which was deleted"

@@ -8,7 +8,7 @@ from pyramid.config import Configurator
 from modhub.base.service_registry import find_service
 from modhub.catalogue.pages.queries.front_mods import FrontReader
 from modhub.catalogue.pages.queries.page_queries import PageReader
-from modhub.catalogue.pages.views import author, everything, feeds, found, install, previews
+from modhub.catalogue.pages.views import author, everything, feeds, found, install
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.content import limits
 from modhub.plugins.services import IModCards
@@ -33,7 +33,6 @@ def includeme(config: Configurator) -> None:
     config.include(found)
     config.include(author)
     config.include(everything)
-    config.include(previews)
     config.add_panel("navigation", "workshop", _workshop_link, order=800)
     render_section = documentation_section("modhub.catalogue:templates/documentation.jinja2", limits=limits)
     config.add_panel("documentation", "mods", render_section, order=20)

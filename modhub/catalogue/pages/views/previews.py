@@ -3,7 +3,6 @@
 from typing import Any
 
 from msgspec.structs import replace
-from pyramid.config import Configurator
 from pyramid.renderers import render_to_response
 from pyramid.response import Response
 from sqlalchemy.orm import Session
@@ -15,7 +14,6 @@ from modhub.catalogue.pages.queries.page_queries import paginate_notes
 from modhub.catalogue.pages.views.browse import page_reader
 from modhub.catalogue.pages.views.mod import MOD_TEMPLATE, notes_page_number, page_values
 from modhub.catalogue.successors import read_successor
-from modhub.plugins.moderation import IModPreviews
 from modhub.plugins.services import ModSummary
 from modhub.web.downloads import StoredFile
 from modhub.web.request import Request
@@ -54,8 +52,3 @@ class ModPreviews:
     def find_file(self, session: Session, mod: ModSummary, sha256: str) -> StoredFile:
         """The first one with these bytes."""
         return read_judged_file(session, mod.id, sha256)
-
-
-def includeme(config: Configurator) -> None:
-    """Register the service."""
-    config.add_service(IModPreviews, ModPreviews())
