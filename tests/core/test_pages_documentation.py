@@ -6,7 +6,7 @@ import pytest
 from bleach._vendor import html5lib
 from markupsafe import Markup
 
-from modhub.catalogue.pages.queries.page_queries import PageReader
+from modhub.catalogue.pages.container import PageServices
 from modhub.content import limits
 from modhub.ui.documentation import read_sections
 from modhub_testing import Site, Start
@@ -50,7 +50,7 @@ def test_every_page_leads_to_it_and_it_costs_nothing(site: Site, monkeypatch: py
         assert page.select_one(f'.site-foot a[href="{PAGE}"]').text == "API"
         # RFC 8631
         assert page.find("link", rel="service-doc")["href"] == PAGE
-    monkeypatch.setattr(site.find_service(PageReader), "listing", None)
+    monkeypatch.setattr(site.find_service(PageServices).pages, "listing", None)
     assert site.get("/Modhub", status=500).html.select_one(f'.site-foot a[href="{PAGE}"]')
     site.get(f"{PAGE}/more", status=404)
     assert PAGE not in site.get("/robots.txt").text

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import update
 
 from modhub.catalogue.models import PublicMod
+from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.pages.queries.description_queries import description_words
-from modhub.catalogue.pages.queries.search_groups import GroupReader
 from modhub.catalogue.pages.queries.title_queries import rank_titles
 from modhub.db import now
 from modhub_auth.models import Account
@@ -117,7 +117,7 @@ def test_words_are_found_where_no_spaces_part_them(site: Site) -> None:
 
 def test_no_letter_makes_two_words_of_one(site: Site) -> None:
     # C-ERR-8
-    groups = site.find_service(GroupReader)
+    groups = site.find_service(PageServices).groups
     letters = [letter for letter in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(letter)[0] in "LNM"]
     for start in range(0, len(letters), 200):
         groups.groups(" ".join(f"a{letter}b" for letter in letters[start : start + 200]), has_hits=True)
@@ -191,7 +191,7 @@ def test_an_index_that_triggers_keep_follows_every_write(site: Site) -> None:
     document = site.get(mod_address(mod)).body.replace(b"before", b"after")
     with site.databases.write_session.begin() as session:
         session.execute(update(PublicMod).values(document=document))
-    groups = site.find_service(GroupReader).groups
+    groups = site.find_service(PageServices).groups.groups
     assert [len(groups(q, has_hits=True).descriptions) for q in ("before", "after")] == [0, 1]
     with site.databases.write_session.begin() as session:
         session.execute(update(PublicMod).values(score=5))
@@ -213,7 +213,7 @@ def test_titles_are_suggested_only_if_nothing_was_found(site: Site) -> None:
     # C-PAGE-67
     published_mod(site, title="Minimap")
     published_mod(site, title="Minimal chat")
-    assert site.find_service(GroupReader).groups("minimaps", has_hits=True).titles == []
+    assert site.find_service(PageServices).groups.groups("minimaps", has_hits=True).titles == []
     assert found(site, "minimap", "similar-titles") == []
     assert found(site, "minimaps", "similar-titles") == ["Minimap", "Minimal chat"]
     assert found(site, "mínimäps", "similar-titles") == ["Minimap", "Minimal chat"]

@@ -1,15 +1,13 @@
 """The pages of the catalogue: browse, mod pages, feeds, and the workshop."""
 
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 from pyramid.config import Configurator
 
-from modhub.base.service_registry import find_service
-from modhub.catalogue.pages.queries.front_mods import FrontReader
-from modhub.catalogue.pages.queries.page_queries import PageReader
-from modhub.catalogue.pages.views import author, everything, feeds, found, install
-from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.pages.container import register_page_services
+from modhub.catalogue.pages.views import author, everything, feeds, install
 from modhub.content import limits
 from modhub.plugins.services import IModCards
 from modhub.ui.documentation import documentation_section
@@ -24,13 +22,10 @@ def _workshop_link(_context: Any, request: Request) -> Markup | None:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the pages; included after the catalogue's services."""
-    pages = PageReader(find_service(config.registry, CatalogueReader))
-    config.add_service(PageReader, pages)
-    config.add_service(FrontReader, FrontReader(pages))
+    """Register the pages, and what they read with."""
+    config.action("modhub page services", partial(register_page_services, config.registry), order=1_000)
     config.add_service(IModCards, author.ModCards())
     config.include(feeds)
-    config.include(found)
     config.include(author)
     config.include(everything)
     config.add_panel("navigation", "workshop", _workshop_link, order=800)

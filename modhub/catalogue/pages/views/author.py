@@ -8,9 +8,9 @@ from pyramid.response import Response
 
 from modhub.base.errors import not_found
 from modhub.base.service_registry import find_optional_service, find_service
+from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.games import CuratedGames
-from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.queries.selections import changed_among_statement, changed_total_statement
 from modhub.catalogue.pages.views.browse import page_games, page_numbers, page_reader, render_cards
 from modhub.catalogue.pages.views.feeds import update_items, updates_feed
@@ -144,13 +144,13 @@ def _feed_title(profile: Profile) -> str:
 def authors_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """Return the authors of published mods of one part, which covers a fixed range of account ids."""
     first = part * sitemap.PART
-    authors = find_service(registry, PageReader).sitemap_of_authors(first, first + sitemap.PART)
+    authors = find_service(registry, PageServices).pages.sitemap_of_authors(first, first + sitemap.PART)
     return [(author_address(account_id), changed) for account_id, changed in authors]
 
 
 def parts_of_authors(registry: Any) -> int:
     """Return the number of parts up to the highest account id of an author of a published mod."""
-    return sitemap.parts_of(find_service(registry, PageReader).last_author())
+    return sitemap.parts_of(find_service(registry, PageServices).pages.last_author())
 
 
 def includeme(config: Configurator) -> None:

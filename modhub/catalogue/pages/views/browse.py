@@ -8,6 +8,7 @@ from urllib.parse import quote_plus
 
 from markupsafe import Markup
 
+from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.pages.presenters.card import render_card
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
@@ -15,7 +16,7 @@ from modhub.catalogue.pages.queries.card_queries import Listing
 from modhub.catalogue.pages.queries.front_mods import MODS_IN_ROW
 from modhub.catalogue.pages.queries.games import CuratedGame, CuratedGames
 from modhub.catalogue.pages.queries.page_queries import PageReader
-from modhub.catalogue.pages.queries.search_groups import GroupReader, SearchGroups
+from modhub.catalogue.pages.queries.search_groups import SearchGroups
 from modhub.catalogue.pages.views.front_head import is_front, read_front, render_head
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
@@ -54,7 +55,7 @@ OPTIONS = "modhub.catalogue:templates/options.jinja2"
 
 def page_reader(request: Request) -> PageReader:
     """Return the reader of the pages."""
-    return request.find_service(PageReader)
+    return request.find_service(PageServices).pages
 
 
 def page_games(request: Request) -> CuratedGames:
@@ -237,7 +238,7 @@ def search_groups(request: Request, params: ListParams, *, has_hits: bool) -> Se
     """What else a search finds, on its first page; None where a game restricts it, which authors are not for."""
     if not params.q or params.game or params.page > 1:
         return None
-    return request.find_service(GroupReader).groups(params.q, has_hits=has_hits)
+    return request.find_service(PageServices).groups.groups(params.q, has_hits=has_hits)
 
 
 def render_row(

@@ -5,10 +5,9 @@ from pyramid.response import Response
 
 from modhub.base.errors import ApiError, not_found
 from modhub.base.peers import peer_of_address
-from modhub.base.service_registry import find_service
-from modhub.catalogue.chain_archives import ArchiveReader, ArchiveTurns, ChainArchive
+from modhub.catalogue.chain_archives import ChainArchive
 from modhub.catalogue.download_events import notify_download
-from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.resources import ModResource
 from modhub.content.text import N_
 from modhub.plugins.resources import IMod
@@ -27,7 +26,7 @@ def everything_page(context: ModResource, request: Request) -> Response:
     404 for absent and unpublished mods (C-OWN-9); 409 if it cannot be made; 503 ``busy``.
     """
     try:
-        archive = request.find_service(ArchiveReader).archive(context.id)
+        archive = request.find_service(PageServices).archives.archive(context.id)
     except ApiError as error:
         # Its mods can still be downloaded one by one.
         error.back = f"/Modhub/{context.id}#install", N_("Back to the mod")
@@ -40,7 +39,7 @@ def everything_page(context: ModResource, request: Request) -> Response:
     if request.method == "HEAD" or is_known:
         return Response(headerlist=headers, app_iter=[])
     peer = peer_of_address(request.environ.get("REMOTE_ADDR") or "")
-    body = request.find_service(ArchiveTurns).open(peer, archive, request.store)
+    body = request.find_service(PageServices).archive_turns.open(peer, archive, request.store)
     response = Response(headerlist=headers, app_iter=file_body(request.environ, body))
     # One download: the required mods were not asked for (C-DL-1).
     notify_download(request, archive.root.code, response)
@@ -59,8 +58,6 @@ def _headers(archive: ChainArchive) -> list[tuple[str, str]]:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the services. The view is found by the scan of the pages."""
-    config.add_service(ArchiveReader, ArchiveReader(find_service(config.registry, CatalogueReader)))
-    config.add_service(ArchiveTurns, ArchiveTurns())
+    """The view is found by the scan of the pages."""
     config.add_cross_origin(f"/Modhub/[0-9]+/{ADDRESS}")
     config.add_robots_rule(f"/Modhub/*/{ADDRESS}")

@@ -11,10 +11,10 @@ from pyramid.response import Response
 
 from modhub.base.errors import not_found
 from modhub.base.service_registry import find_service
+from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.pages.presenters.card import render_feed_entry
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import find_authors
-from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.queries.statements import NOTES_PER_PAGE
 from modhub.catalogue.pages.queries.updates import FeedEntry, ModUpdate
 from modhub.catalogue.pages.views.browse import address_of, page_list_params, page_reader, query_of
@@ -209,13 +209,13 @@ def search_description(_context: Any, request: Request) -> Response:
 def mods_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """Return the published mods of one part, which covers a fixed range of ids."""
     first = part * sitemap.PART
-    mods = find_service(registry, PageReader).sitemap(first, first + sitemap.PART)
+    mods = find_service(registry, PageServices).pages.sitemap(first, first + sitemap.PART)
     return [(f"/Modhub/{mod_id}", changed) for mod_id, changed in mods]
 
 
 def parts_of_mods(registry: Any) -> int:
     """Return the number of parts up to the highest id of a published mod; higher ids are not revealed."""
-    return sitemap.parts_of(find_service(registry, PageReader).highest())
+    return sitemap.parts_of(find_service(registry, PageServices).pages.highest())
 
 
 def pages_in_sitemap(_registry: Any, part: int) -> SitemapEntries:

@@ -3,16 +3,12 @@
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from pyramid.config import Configurator
-
-from modhub.base.service_registry import find_optional_service, find_service
-from modhub.catalogue.pages.queries.search_groups import GroupReader
+from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.pages.views.browse import page_numbers, page_reader, render_cards
 from modhub.catalogue.public_views import list_params
-from modhub.catalogue.read_service import CatalogueReader, ListParams
+from modhub.catalogue.read_service import ListParams
 from modhub.content.text import N_
 from modhub.plugins.resources import ISite
-from modhub.plugins.services import ProfileColumns
 from modhub.ui.template_helpers import translations_for
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
@@ -23,7 +19,7 @@ FOUND_TEMPLATE: Final = "modhub.catalogue:templates/found.jinja2"
 @page(context=ISite, name="authors", request_method="GET", permission=OPEN, renderer=FOUND_TEMPLATE)
 def found_authors_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/authors``: the authors of published mods whose name has all words of ``q``, 20 a ``page``."""
-    params, groups = _params(request), request.find_service(GroupReader)
+    params, groups = _params(request), request.find_service(PageServices).groups
     authors = groups.authors(params.q, params.size, (params.page - 1) * params.size)
     values = _values(params, groups.authors_total(params.q), "authors")
     return values | {"heading": _say(request, N_("Authors")), "label": _say(request, N_("Name")), "authors": authors}
@@ -33,7 +29,7 @@ def found_authors_page(_context: Any, request: Request) -> dict[str, Any]:
 def described_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/descriptions``: the mods with all words of ``q`` in their description, 20 a ``page``."""
     params = _params(request)
-    listing = request.find_service(GroupReader).described(params)
+    listing = request.find_service(PageServices).groups.described(params)
     heading, label = N_("In descriptions"), N_("Words of a description")
     return _values(params, listing.total, "descriptions") | {
         "heading": _say(request, heading),
@@ -67,14 +63,3 @@ def _values(params: ListParams, total: int, name: str) -> dict[str, Any]:
         "authors": [],
         "cards": None,
     }
-
-
-def includeme(config: Configurator) -> None:
-    """Register the reader after all features, one of which may have the names of authors."""
-
-    def register() -> None:
-        registry = config.registry
-        accounts = find_optional_service(registry, ProfileColumns)
-        registry[GroupReader] = GroupReader(find_service(registry, CatalogueReader), accounts)
-
-    config.action("modhub search groups", register, order=1_000)

@@ -4,7 +4,8 @@ from typing import Final
 
 from markupsafe import Markup
 
-from modhub.catalogue.pages.queries.front_mods import Front, FrontReader
+from modhub.catalogue.pages.container import PageServices
+from modhub.catalogue.pages.queries.front_mods import Front
 from modhub.ui.preferences import shows_steps
 from modhub.ui.site_settings import FRONT_ASSET
 from modhub.ui.template_helpers import PageHelpers
@@ -23,7 +24,7 @@ def read_front(request: Request) -> Front:
     """Return what the front shows, which each request reads once."""
     environ = request.environ
     if _FRONT not in environ:
-        environ[_FRONT] = request.find_service(FrontReader).read()
+        environ[_FRONT] = request.find_service(PageServices).front.read()
     front: Front = environ[_FRONT]
     return front
 
