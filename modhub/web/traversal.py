@@ -11,6 +11,7 @@ then refused (C-OWN-13).
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -45,7 +46,7 @@ def parse_id(segment: str) -> int | None:
     return int(segment) if _ID.match(segment) else None
 
 
-class ChildFactories(dict[type, dict[str, Factory]]):
+class _Children(dict[type, dict[str, Factory]]):
     """The declared children of each resource class, by name.
 
     Computed once per class: walking the interfaces at each step of a traversal costs more than the step.
@@ -66,7 +67,7 @@ class ChildFactories(dict[type, dict[str, Factory]]):
         return children
 
 
-class ViewNames(dict[type, frozenset[str]]):
+class _ViewNames(dict[type, frozenset[str]]):
     """The names of the views of each resource class.
 
     Not asked name by name: ``registry.adapters`` remembers each name that it does not know, and callers send any.
@@ -83,6 +84,16 @@ class ViewNames(dict[type, frozenset[str]]):
             name for kind in kinds for name, _ in self._adapters.lookupAll(required, kind)
         )
         return names
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """What is at the addresses of an application."""
+
+    children: Mapping[type, dict[str, Factory]]
+    view_names: Mapping[type, frozenset[str]]
+    methods: dict[tuple[Any, str, Any], set[str]] = field(default_factory=dict)
+    """The methods of each (interface, view name, is_api); complete once all views are declared."""
 
 
 @implementer(IResource)
@@ -129,14 +140,14 @@ class Resource:
         factory = children.get(name)
         if factory is not None:
             return factory(self, name)
-        if name in self.request.find_service(ViewNames)[type(self)]:
+        if name in self.request.find_service(Addresses).view_names[type(self)]:
             raise KeyError(name)
         return self.get_member(name)
 
     @property
     def children(self) -> "Mapping[str, Factory]":
         """The children declared for this resource's interfaces, by name."""
-        return self.request.find_service(ChildFactories)[type(self)]
+        return self.request.find_service(Addresses).children[type(self)]
 
     def get_member(self, name: str) -> "Resource":
         """The member of a collection, by the child declared as :data:`ANY`; most resources have none."""
@@ -233,7 +244,7 @@ class Traverser:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the children and the traverser."""
-    config.add_service(ChildFactories, ChildFactories(find_service(config.registry, Declarations).children))
-    config.add_service(ViewNames, ViewNames(config.registry.adapters))
+    """Register the addresses and the traverser."""
+    children = _Children(find_service(config.registry, Declarations).children)
+    config.add_service(Addresses, Addresses(children, _ViewNames(config.registry.adapters)))
     config.add_traverser(Traverser)

@@ -18,6 +18,7 @@ from modhub.base.service_registry import find_service
 from modhub.plugins.security import provided_interfaces
 from modhub.web.payload import encode
 from modhub.web.request import Request
+from modhub.web.traversal import Addresses
 
 OPEN = NO_PERMISSION_REQUIRED
 ViewCallable = Callable[[Any, Request], Any]
@@ -107,13 +108,9 @@ class JsonRenderer:
         return encode(value)
 
 
-class AllowedMethods(dict[tuple[Any, str, Any], set[str]]):
-    """The methods of each (interface, view name, is_api); complete once all views are declared."""
-
-
 def allowed_methods(request: Request) -> list[str]:
     """The methods of the address of ``request``, sorted; empty if it has no view at all."""
-    table = request.find_service(AllowedMethods)
+    table = request.find_service(Addresses).methods
     method_sets = (
         table.get((interface, request.view_name, request.is_api), ())
         for interface in provided_interfaces(request.context)
@@ -132,12 +129,11 @@ def build_allowed_methods(config: Configurator) -> None:
         for method in (methods,) if isinstance(methods, str) else methods:
             implied = {"HEAD"} if method == "GET" else set()
             table.setdefault((view["context"], view["name"], view.get("is_api")), set()).update({method}, implied)
-    find_service(config.registry, AllowedMethods).update(table)
+    find_service(config.registry, Addresses).methods.update(table)
 
 
 def includeme(config: Configurator) -> None:
-    """Register the predicate, the derivers, the renderer, and the table of methods."""
-    config.add_service(AllowedMethods, AllowedMethods())
+    """Register the predicate, the derivers and the renderer."""
     config.add_view_predicate("is_api", ApiPredicate)
     config.add_view_deriver(reject_subpath_deriver, "exact", under=INGRESS, over="secured_view")
     config.add_view_deriver(require_existing_deriver, "existing", under="secured_view", over="rendered_view")
