@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from threading import Condition, Thread
 from time import monotonic
 from typing import Any, Final
@@ -64,15 +63,11 @@ class Stopping(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Turn:
-    """When ``run`` is called next: a round that returns False if it failed."""
+    """When the next round of a worker is due; ``pause`` is what it waits before that."""
 
-    run: Callable[[], bool]
-    every: float
+    worker: Worker
     pause: float
     due: float
-    long: bool = False
-    at_stop: bool = False
-    is_last: bool = False
 
 
 @dataclass(slots=True)
@@ -95,9 +90,10 @@ class Workers:
 
     def start(self, registry: Any, workers: list[Worker]) -> None:
         """Run the rounds of these workers until `stop`."""
-        self._plan(self._renew_leases, LEASE_SECONDS / 3)
-        for worker in workers:
-            self._plan(partial(self.run_round, registry, worker), worker.every, worker.long, worker.at_stop)
+        renewal = Worker("leases", self._renew_leases, LEASE_SECONDS / 3, long=False, alone=False, at_stop=False)
+        for worker in (renewal, *workers):
+            pause = min(worker.every, FIRST_SECONDS)
+            self._waiting.append(_Turn(worker, pause, monotonic() + pause))
         for number in range(THREADS):
             name = f"modhub worker {number + 1}"
             self._threads.append(Thread(target=self._work, args=(registry,), name=name, daemon=True))
@@ -112,14 +108,11 @@ class Workers:
         for thread in self._threads:
             thread.join(max(0.0, deadline - monotonic()))
 
-    def _plan(self, run: Callable[[], bool], every: float, long: bool = False, at_stop: bool = False) -> None:
-        pause = min(every, FIRST_SECONDS)
-        self._waiting.append(_Turn(run, every, pause, monotonic() + pause, long, at_stop))
-
     def _work(self, registry: Any) -> None:
         while turn := self._take_turn():
-            succeeded = turn.run()
-            self._end_turn(turn, succeeded)
+            is_last = self.is_stopping
+            succeeded = self.run_round(registry, turn.worker)
+            self._end_turn(turn, succeeded, is_last=is_last)
         # What still runs is taken by another process when it has expired.
         with suppress(SQLAlchemyError):
             release_leases(find_service(registry, Databases), self.holder, list(self._leases))
@@ -129,37 +122,34 @@ class Workers:
         with self._changed:
             while not self.is_stopping:
                 is_full = self._long_rounds == LONG_ROUNDS
-                free = [turn for turn in self._waiting if not (turn.long and is_full)]
+                free = [turn for turn in self._waiting if not (turn.worker.long and is_full)]
                 first = min(free, key=lambda turn: turn.due, default=None)
-                if first is not None and first.due <= monotonic():
-                    return self._begin_turn(first)
-                self._changed.wait(None if first is None else first.due - monotonic())
-            # A lease outlasts `STOP_SECONDS`: nobody renews it any more.
-            last = next((turn for turn in self._waiting if turn.at_stop), None)
-            return None if last is None else self._begin_turn(last)
+                wait = None if first is None else first.due - monotonic()
+                if wait is not None and wait <= 0:
+                    break
+                self._changed.wait(wait)
+            else:
+                # A lease outlasts `STOP_SECONDS`: nobody renews it any more.
+                first = next((turn for turn in self._waiting if turn.worker.at_stop), None)
+            if first is not None:
+                self._waiting.remove(first)
+                self._long_rounds += first.worker.long
+            return first
 
-    def _begin_turn(self, turn: _Turn) -> _Turn:
-        self._waiting.remove(turn)
-        self._long_rounds += turn.long
-        turn.is_last = self.is_stopping
-        return turn
-
-    def _end_turn(self, turn: _Turn, succeeded: bool) -> None:
-        longest = max(turn.every, LONGEST_FAILURE_PAUSE)
+    def _end_turn(self, turn: _Turn, succeeded: bool, *, is_last: bool) -> None:
+        every = turn.worker.every
         with self._changed:
-            self._long_rounds -= turn.long
-            turn.pause = turn.every if succeeded else min(2 * turn.pause, longest)
+            self._long_rounds -= turn.worker.long
+            turn.pause = every if succeeded else min(2 * turn.pause, max(every, LONGEST_FAILURE_PAUSE))
             turn.due = monotonic() + turn.pause
-            if not turn.is_last:
+            if not is_last:
                 self._waiting.append(turn)
             self._changed.notify_all()
 
-    def _renew_leases(self) -> bool:
+    def _renew_leases(self, _registry: Any) -> None:
+        """A round like the others. If it fails, the next one is in time, or a transaction finds its lease lost."""
         for lease in list(self._leases.values()):
-            # The next try is in time, or a transaction of the round finds the lease lost.
-            with suppress(SQLAlchemyError):
-                lease.take()
-        return True
+            lease.take()
 
     def run_round(self, registry: Any, worker: Worker) -> bool:
         """Run one round, unless another process has the lease of it; False if it failed."""

@@ -29,6 +29,7 @@ from modhub.plugins.workers import (
     RoundFailed,
     Stopping,
     Workers,
+    _Turn,
     find_worker_problems,
     is_stopping,
     time_is_up,
@@ -158,15 +159,12 @@ def test_the_first_of_several_failures_is_logged_and_each_is_counted(
 
 
 def test_the_pause_grows_while_rounds_fail(workers: Workers) -> None:
-    workers._plan(lambda: True, 2.0)
-    (turn,), pauses = workers._waiting, []
+    turn, pauses = _Turn(worker(print, 2.0), 2.0, 0.0), [2.0]
     for succeeded in [False] * 5 + [True, True]:
-        pauses.append(turn.pause)
-        workers._waiting.clear()
-        workers._end_turn(turn, succeeded)
-        assert workers._waiting == [turn]
+        workers._end_turn(turn, succeeded, is_last=False)
         assert turn.due == pytest.approx(time.monotonic() + turn.pause, abs=1)
-    assert [*pauses, turn.pause] == [2.0, 4.0, 8.0, 16.0, LONGEST_FAILURE_PAUSE, LONGEST_FAILURE_PAUSE, 2.0, 2.0]
+        pauses.append(turn.pause)
+    assert pauses == [2.0, 4.0, 8.0, 16.0, LONGEST_FAILURE_PAUSE, LONGEST_FAILURE_PAUSE, 2.0, 2.0]
 
 
 class Hanging:
