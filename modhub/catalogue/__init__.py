@@ -12,6 +12,7 @@ from modhub.catalogue.public_copies import public_copy_damage
 from modhub.catalogue.public_lookup import PublicLookup
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.resources import (
+    ApiAuthorsResource,
     AuthorsResource,
     CatalogueResource,
     ImagesResource,
@@ -25,7 +26,7 @@ from modhub.db import Databases
 from modhub.db.changes import MOD, ChangeReader
 from modhub.plugins.declarations import Declarations
 from modhub.plugins.events import AccountDeleted
-from modhub.plugins.resources import IApi, IMod, IOwnMod, ISite
+from modhub.plugins.resources import IApi, ICatalogue, IMod, IOwnMod, ISite
 from modhub.plugins.services import IMods, IPublicMods
 from modhub.web.traversal import ANY
 
@@ -41,6 +42,7 @@ def includeme(config: Configurator) -> None:
     declared.change_kinds.update((MOD, GAMES_CHANGED))
     declared.demos.append(("mods and games", "modhub.catalogue.demo.fill_demo"))
     config.add_child(IApi, "modhub", CatalogueResource)
+    config.add_child(ICatalogue, "authors", ApiAuthorsResource)
     config.add_child(IMod, "changelog", NotesResource)
     config.add_child(IMod, "images", ImagesResource)
     config.add_child(IMod, "vote", VotesResource)

@@ -17,7 +17,19 @@ from modhub.catalogue.queries import (
     votes_statement,
 )
 from modhub.catalogue.response_schemas import ModDocument
-from modhub.plugins.resources import IAsset, IAuthor, ICatalogue, IImages, IMine, IMod, INote, INotes, IOwnMod, IVotes
+from modhub.plugins.resources import (
+    IApiAuthor,
+    IAsset,
+    IAuthor,
+    ICatalogue,
+    IImages,
+    IMine,
+    IMod,
+    INote,
+    INotes,
+    IOwnMod,
+    IVotes,
+)
 from modhub.plugins.security import MACHINE_KEY_REALM
 from modhub.plugins.services import IProfiles, ModSelection, Profile
 from modhub.web.traversal import OwnedResource, Resource
@@ -90,6 +102,21 @@ class AuthorResource(Resource):
     def check_exists(self, session: Session) -> bool:
         """Whether the account has a published mod."""
         return session.scalar(published_by_statement(), _ids(owner=self.id)) is not None and self.profile is not None
+
+
+class ApiAuthorsResource(Resource):
+    """``/api/modhub/authors``"""
+
+    def get_member(self, name: str) -> "ApiAuthorResource":
+        """Return the author with this account id, whether or not there is one."""
+        return ApiAuthorResource(self, name)
+
+
+@implementer(IApiAuthor)
+class ApiAuthorResource(Resource):
+    """``/api/modhub/authors/{accountId}``: has no view of its own."""
+
+    segment = Parameter("accountId", "The number of the author's account.", int)
 
 
 class ModChild(Resource):

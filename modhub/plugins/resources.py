@@ -45,6 +45,12 @@ class IAuthor(IResource):
     id = Attribute("The account's id or None.")
 
 
+class IApiAuthor(IResource):
+    """``/api/modhub/authors/{accountId}``: for calls about an account; whether there is one, its children say."""
+
+    id = Attribute("The account's id or None.")
+
+
 class INotes(IResource):
     """``/api/modhub/{id}/changelog``"""
 

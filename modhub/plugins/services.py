@@ -1,6 +1,6 @@
 """The services of the core and of accounts, and the values that they return."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -324,6 +324,9 @@ class IModCards(Protocol):
 
         ``news`` gets the ids of the page's mods and returns those to mark: as new if True, else as updated.
         """
+
+    def get_cards(self, request: Any, mod_ids: Sequence[int]) -> list[Any]:
+        """The cards of those of at most 100 mods that are published, in this order."""
 
     def get_feed(self, request: Any, selection: ModSelection, head: FeedHead, size: int) -> Any:
         """The Atom feed of the newest versions of the selected mods, a public response."""

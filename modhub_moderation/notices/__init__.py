@@ -4,11 +4,10 @@ from pyramid.config import Configurator
 
 from modhub.plugins.events import AccountDeleted, ModPublished, ModsDeleted
 from modhub.plugins.moderation import IReportForms
-from modhub.plugins.resources import IAuthor, ICatalogue, IMod, ISite
+from modhub.plugins.resources import IApiAuthor, IAuthor, IMod, ISite
 from modhub.ui.documentation import documentation_section
 from modhub_moderation.notices import erasure, panels, quarantine
-from modhub_moderation.notices.interfaces import IApiAuthor
-from modhub_moderation.notices.resources import ApiAuthors, AuthorReports, ModReports, Receipts
+from modhub_moderation.notices.resources import AuthorReports, ModReports, Receipts
 from modhub_moderation.notices.schemas import MAX_NOTICE_BODY
 
 
@@ -16,7 +15,6 @@ def includeme(config: Configurator) -> None:
     """Register the addresses, the service, the panel, the worker, the subscribers and the views."""
     config.add_child(IMod, "reports", ModReports)
     config.add_child(IAuthor, "reports", AuthorReports)
-    config.add_child(ICatalogue, "authors", ApiAuthors)
     config.add_child(IApiAuthor, "reports", AuthorReports)
     config.add_child(ISite, "notices", Receipts)
     config.add_body_limit("POST", "/api/modhub/{id}/reports", MAX_NOTICE_BODY)

@@ -15,9 +15,5 @@ class IAuthorReports(IReports):
     """``/api/modhub/authors/{accountId}/reports`` and ``/Modhub/by/{accountId}/reports``"""
 
 
-class IApiAuthor(IResource):
-    """``/api/modhub/authors/{accountId}``"""
-
-
 class IReceipt(IResource):
     """``/Modhub/notices/{receipt}``"""

@@ -9,9 +9,8 @@ from zope.interface import implementer
 
 from modhub.base.errors import not_found
 from modhub.base.identity import CredentialKind, Permission
-from modhub.base.operations import Parameter
 from modhub.web.traversal import Resource
-from modhub_moderation.notices.interfaces import IApiAuthor, IAuthorReports, IModReports, IReceipt
+from modhub_moderation.notices.interfaces import IAuthorReports, IModReports, IReceipt
 from modhub_moderation.notices.subjects import Subject, find_reported_author, find_reported_mod
 
 
@@ -60,21 +59,6 @@ class AuthorReports(ReportsResource):
     def find_subject(self, session: Session) -> Subject | None:
         """The author with a page."""
         return find_reported_author(self.request, session, self.__parent__.id)
-
-
-class ApiAuthors(Resource):
-    """``/api/modhub/authors``"""
-
-    def get_member(self, name: str) -> "ApiAuthor":
-        """Return the author with this account id, whether or not there is one."""
-        return ApiAuthor(self, name)
-
-
-@implementer(IApiAuthor)
-class ApiAuthor(Resource):
-    """``/api/modhub/authors/{accountId}``"""
-
-    segment = Parameter("accountId", "The number of the author's account.", int)
 
 
 class Receipts(Resource):

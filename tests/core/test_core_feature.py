@@ -59,6 +59,19 @@ def test_it_plugs_in_by_its_ini_line(installed: None, start: Start) -> None:
         assert migrate.schema_differences(site.databases, package) == []
 
 
+def test_it_has_calls_of_an_author_and_cards_in_its_own_order(installed: None, start: Start) -> None:
+    site = start(BOTH)
+    mods = [published_mod(site) for _ in range(3)]
+    site.as_account(7).post_json(mod_address(mods[0], "remarks"), {"text": "own"}, status=201)
+    assert site.as_account(7).get("/api/modhub/authors/7/remarks").json == {"remarks": ["own"]}
+    refused = [site.as_account(8).get(f"/api/modhub/authors/{of}/remarks", status=401) for of in (7, 9, "x")]
+    assert len({answer.body for answer in refused}) == 1
+    new_mod(site)
+    page = site.get("/Modhub/by/7").html
+    shown = [card["href"] for card in page.select("#oldest .card a[href]") if card["href"].count("/") == 2]
+    assert list(dict.fromkeys(shown)) == [f"/Modhub/{mod['id']}" for mod in mods]
+
+
 def test_it_brings_a_language_with_three_plural_forms(installed: None, start: Start) -> None:
     polish = {"Accept-Language": "pl, en;q=0.5"}
     site = start(BOTH)

@@ -1,8 +1,9 @@
 """``/Modhub/by/{accountId}``: an author's published mods, and their feeds; the cards of mods for features."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
+from markupsafe import Markup
 from pyramid.config import Configurator
 from pyramid.response import Response
 
@@ -51,6 +52,12 @@ class ModCards:
         marks = news([card.mod.id for card in listing.cards]) if news is not None else {}
         cards = render_cards(request, listing.cards, page_games(request), with_changes=with_changes, marks=marks)
         return CardPage(cards, listing.total)
+
+    def get_cards(self, request: Request, mod_ids: Sequence[int]) -> list[Markup]:
+        """As many statements as of a page."""
+        listing = page_reader(request).selected(ModSelection(mods=mod_ids), ListParams(size=len(mod_ids)))
+        cards = sorted(listing.cards, key=lambda card: mod_ids.index(card.mod.id))
+        return render_cards(request, cards, page_games(request))
 
     def get_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
         """Two statements for the mods, one for the names of authors."""

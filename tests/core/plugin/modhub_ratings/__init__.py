@@ -16,8 +16,8 @@ from modhub.content.text import line
 from modhub.db import Base, Databases, Id
 from modhub.plugins.commands import AdminCommand
 from modhub.plugins.events import AccountDeleted, ModsDeleted
-from modhub.plugins.resources import IMod, IResource
-from modhub.plugins.services import IAccounts, IMods
+from modhub.plugins.resources import IApiAuthor, IMod, IResource
+from modhub.plugins.services import IAccounts, IModCards, IMods
 from modhub.web.payload import read_json
 from modhub.web.request import Request
 from modhub.web.traversal import OwnedResource, Resource, parse_id
@@ -134,6 +134,35 @@ def delete_remark(context: RemarkResource, request: Request) -> dict[str, bool]:
     return {"ok": True}
 
 
+class IRemarksOfAuthor(IResource):
+    """``/api/modhub/authors/{accountId}/remarks``"""
+
+
+@implementer(IRemarksOfAuthor)
+class RemarksOfAuthor(OwnedResource):
+    """What an account has said, for itself."""
+
+    owner_permissions = (RemarkPermission.WRITE,)
+
+    def find_owner(self, session: Session) -> int | None:
+        """The account itself."""
+        return self.__parent__.id
+
+
+@api(context=IRemarksOfAuthor, request_method="GET", permission=RemarkPermission.WRITE)
+def read_own_remarks(context: RemarksOfAuthor, request: Request) -> dict[str, list[str]]:
+    """All own remarks."""
+    own = select(Remark.text).where(Remark.account_id == request.authenticated_userid).order_by(Remark.id)
+    return {"remarks": list(request.dbsession.scalars(own))}
+
+
+def oldest_panel(context: Resource, request: Request) -> Markup:
+    """An author's mods, the oldest first."""
+    mods = request.find_service(IMods).get_mods_of_account(request.dbsession, context.id)
+    cards = request.find_service(IModCards).get_cards(request, sorted(mod.id for mod, _ in mods))
+    return Markup("<div id='oldest'>{}</div>").format(Markup("").join(cards))
+
+
 def remarks_panel(context: Resource, request: Request) -> Markup:
     """The newest remark on a mod's page; ``format`` of ``Markup`` escapes what it is given."""
     statement = select(Remark.text).where(Remark.mod_id == context.id).order_by(Remark.id.desc())
@@ -176,7 +205,9 @@ def includeme(config: Configurator) -> None:
     config.add_feature("modhub_ratings", "Remarks", settings=SETTINGS, migrations="ratings_")
     config.add_service(RemarkCounter, RemarkCounter(find_service(config.registry, Databases)))
     config.add_child(IMod, "remarks", RemarksResource)
+    config.add_child(IApiAuthor, "remarks", RemarksOfAuthor)
     config.add_panel("mod", "remarks", remarks_panel)
+    config.add_panel("author", "oldest", oldest_panel)
     config.add_subscriber(delete_remarks_of_mods, ModsDeleted)
     config.add_subscriber(delete_remarks_of_account, AccountDeleted)
     config.add_command(AdminCommand("remarks", "count the remarks", lambda parser: None, count_remarks))
