@@ -16,11 +16,11 @@ from modhub.plugins.events import (
 from modhub.plugins.resources import IAuthor, IMod, ISite
 from modhub.plugins.services import IModCards
 from modhub_following import panels, subscribers
+from modhub_following.digests import LOOK_SECONDS, queue_digests
 from modhub_following.interfaces import IFollowing
 from modhub_following.personal_data import collect_following
 from modhub_following.read_service import FollowReader
 from modhub_following.resources import AuthorFollow, FollowingResource, GameFollow, ModFollow
-from modhub_following.worker import LOOK_SECONDS, queue_digests
 
 
 def _add_subscribers(config: Configurator) -> None:

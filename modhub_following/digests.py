@@ -11,6 +11,7 @@ from modhub.base.service_registry import find_service
 from modhub.content.folding import fold_game
 from modhub.db import Databases, bulk, shared_now
 from modhub.plugins.services import IAccounts, IMods, IPublicMods
+from modhub.plugins.workers import raise_if_stopping
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import DIGEST
 from modhub_following.contacts import LeaveTokens, find_contact
@@ -22,6 +23,9 @@ PERIODS: Final = {Frequency.DAILY: timedelta(hours=23), Frequency.WEEKLY: timede
 """The least time between two digests: an hour less than it says, so that a timer at the same time of day fits."""
 RELEASE_BATCH: Final = 100
 READER_BATCH: Final = 200
+LOOK_SECONDS: Final = 60.0
+SETTLED: Final = timedelta(minutes=10)
+"""A digest has only versions that are this old: authors write what changed after they have uploaded."""
 
 
 class SentDigest(NamedTuple):
@@ -136,3 +140,8 @@ class DigestMaker:
         reader.sent_at = time
         session.flush()
         return SentDigest(account_id, reader.frequency, len(versions))
+
+
+def queue_digests(registry: Any) -> None:
+    """The worker that queues the digests that are due, each whole or not at all; one process at a time."""
+    DigestMaker(registry).run(settled=SETTLED, beat=lambda: raise_if_stopping(registry))

@@ -277,20 +277,6 @@ def test_one_process_makes_it(site: Site, start: Start, monkeypatch: pytest.Monk
     assert made == [1]
 
 
-def test_the_worker_survives_every_error(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(site.registry.settings, "modhub_sync.snapshot_hours", 1)
-    published_mod(site)
-
-    def fail(*_: object) -> None:
-        raise OSError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(SnapshotMaker, "_write", fail)
-        assert not run_worker(site.registry, "snapshots")
-    assert run_worker(site.registry, "snapshots")
-    assert len(lines(site, site.get(POINTER).json)) == 1
-
-
 def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-SYNC-12
     mods = [published_mod(site, title=f"mod {number}") for number in range(6)]
