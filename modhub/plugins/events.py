@@ -17,16 +17,6 @@ class ApplicationStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class ApplicationStopped:
-    """Our server has ended, and its process is about to: the place to end background work.
-
-    Threads can still be started. When ``atexit`` runs its functions they cannot, from Python 3.12 on.
-    """
-
-    registry: Any
-
-
-@dataclass(frozen=True, slots=True)
 class AccountDeleted:
     """An account is being deleted, in the transaction of ``session``; delete what it owned (C-ACC-18)."""
 

@@ -22,7 +22,7 @@ from modhub.base.system_faults import is_system_fault
 from modhub.blobs.operator_reasons import failure_sentence
 from modhub.db import Databases, database_errors, is_transient
 from modhub.plugins.declarations import Declarations, Worker
-from modhub.plugins.events import ApplicationStarted, ApplicationStopped
+from modhub.plugins.events import ApplicationStarted
 from modhub.plugins.leases import LEASE_SECONDS, HeldLease, LeaseLost, expired_seconds, release_leases
 
 log = logging.getLogger(__name__)
@@ -223,10 +223,6 @@ def _start(event: ApplicationStarted) -> None:
     find_service(event.registry, Workers).start(event.registry, find_service(event.registry, Declarations).workers)
 
 
-def _stop(event: ApplicationStopped) -> None:
-    find_service(event.registry, Workers).stop()
-
-
 def find_worker_problems(admin: Any) -> Iterator[str]:
     """Workers that only one process may run, and that none has run for minutes."""
     if admin.databases.has_no_file:
@@ -241,4 +237,3 @@ def includeme(config: Configurator) -> None:
     """Register the workers of this process, and their start."""
     config.add_service(Workers, Workers())
     config.add_subscriber(_start, ApplicationStarted)
-    config.add_subscriber(_stop, ApplicationStopped)

@@ -16,8 +16,9 @@ from typing import Any
 
 from modhub.base.ini_file import refuse_unreadable
 from modhub.base.optional_calls import hide_process
+from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import StartRefused
-from modhub.plugins.events import ApplicationStopped
+from modhub.plugins.workers import Workers
 from modhub.server.loop import Server
 from modhub.server.settings import Settings
 
@@ -71,14 +72,15 @@ def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: A
 
     ``settings`` are waitress's and those of `modhub.server.settings.Settings`. Raises
     `StartRefused` for what the operator must fix: an address that is not available, a setting
-    that is unknown or invalid. At the end it fires `ApplicationStopped`.
+    that is unknown or invalid. At the end it stops the application's workers.
     """
     try:
         return _serve(app, settings)
     finally:
         registry = getattr(app, "registry", None)
-        if registry is not None:
-            registry.notify(ApplicationStopped(registry))
+        workers = None if registry is None else find_optional_service(registry, Workers)
+        if workers is not None:
+            workers.stop()
 
 
 def _serve(app: Any, settings: Mapping[str, Any]) -> int:

@@ -10,7 +10,7 @@ from modhub.admin import program as admin
 from modhub.admin.start_checks import is_guessable, is_public
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.plugins.events import ApplicationStopped
+from modhub.plugins.workers import Workers
 from modhub_testing import TEST_SECRET, Start
 
 SHORT = "k3y-of-the-agent"
@@ -28,7 +28,7 @@ def warned(new_database: Any, caplog: pytest.LogCaptureFixture) -> Any:
         base = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_builds"}
         app = modhub.main({}, **(base | overrides))
         # Its workers would go on without their database, in the logs of other tests.
-        app.registry.notify(ApplicationStopped(app.registry))
+        find_service(app.registry, Workers).stop()
         find_service(app.registry, Databases).dispose()
         assert {record.levelno for record in caplog.records if record.name == "modhub"} <= {logging.WARNING}
         assert SHORT not in caplog.text
