@@ -124,11 +124,10 @@ test: test-tools ## run the tests on SQLite, and those marked postgres on Postgr
 test-quick: test-tools ## run the fast tests: only SQLite, no processes, nothing slow
 	@$(BIN)/python $(PYTEST) $(QUICK) $(PYTEST_ARGS)
 
-lint: test-tools ## run ruff and mypy, check names, that the mutants apply, and the budgets of weight
+lint: test-tools ## run ruff and mypy, and check that the mutants apply, and the budgets of weight
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
-	@$(BIN)/python tools/lint_names.py
 	@$(BIN)/python tools/mutant_table.py
 	@$(BIN)/python tools/weigh.py >/dev/null
 
