@@ -35,7 +35,7 @@ def includeme(config: Configurator) -> None:
     config.add_robots_rule("/Modhub/mine")
     # Users who are signed in on pages have a cookie.
     for kind, limit in (("code", limits.CODE), ("css", limits.CSS), ("images", limits.IMAGES)):
-        config.add_body_limit("POST", f"/Modhub/mine/{{id}}/{kind}", limit + OVERHEAD, credential="Cookie")
+        config.add_body_limit("POST", f"/Modhub/mine/{{id}}/{kind}", limit + OVERHEAD, credential="Cookie", waits=True)
     for address in ("new", "{id}", "{id}/changelog/{noteId}", "{id}/what-changed"):
         config.add_body_limit("POST", f"/Modhub/mine/{address}", LONG_FIELDS)
     config.scan("modhub.catalogue.pages")
