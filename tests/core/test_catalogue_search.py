@@ -241,15 +241,15 @@ def test_postgresql_reads_its_index_of_trigrams_only_for_words_that_have_one(
     insert_mods(site, [{"title": f"c++ 4-x a_b abcde {number}"} for number in range(3)])
     executor, plans = site.find_service(CatalogueReader).reader, list[str]()
 
-    def explain(connection: Any, statement: str, parameters: dict[str, Any]) -> Any:
+    def explain(connection: Any, statement: str, parameters: dict[str, Any], **how: Any) -> Any:
         with connection.cursor() as cursor:
             cursor.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
             cursor.execute(f"EXPLAIN {statement}", parameters, prepare=True)
             plans.append(str(cursor.fetchall()))
-        return fetch(connection, statement, parameters)
+        return run(connection, statement, parameters, **how)
 
-    fetch = executor._fetch
-    monkeypatch.setattr(executor, "_fetch", explain)
+    run = executor._run
+    monkeypatch.setattr(executor, "_run", explain)
     assert ask(site, q=q)["total"] == 3
     assert any("trigram" in plan for plan in plans) is uses_index
 

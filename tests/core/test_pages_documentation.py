@@ -33,8 +33,8 @@ def test_a_call_that_is_not_described_is_found(start: Start, monkeypatch: pytest
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
     site = start("modhub_testing.accounts modhub_ratings")
     undescribed = for_programs(site, calls(site)) - described(site.get(PAGE).html)
-    remarks = "/api/modhub/{}/remarks"
-    assert undescribed == {("GET", remarks), ("POST", remarks), ("DELETE", f"{remarks}/{{}}")}
+    remarks, of_author = "/api/modhub/{}/remarks", "/api/modhub/authors/{}/remarks"
+    assert undescribed == {("GET", remarks), ("POST", remarks), ("DELETE", f"{remarks}/{{}}"), ("GET", of_author)}
 
 
 def test_every_page_leads_to_it_and_it_costs_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ def test_every_page_leads_to_it_and_it_costs_nothing(site: Site, monkeypatch: py
         # RFC 8631
         assert page.find("link", rel="service-doc")["href"] == PAGE
     monkeypatch.setattr(site.find_service(PageServices).pages, "listing", None)
-    assert site.get("/Modhub", status=500).html.select_one(f'.site-foot a[href="{PAGE}"]')
+    assert site.get("/Modhub?page=1", status=500).html.select_one(f'.site-foot a[href="{PAGE}"]')
     site.get(f"{PAGE}/more", status=404)
     assert PAGE not in site.get("/robots.txt").text
 

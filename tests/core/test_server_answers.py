@@ -3,6 +3,7 @@ import logging
 import socket
 import tempfile
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -196,6 +197,10 @@ def test_a_full_temporary_folder_cuts_no_answer_and_keeps_no_processor_busy(serv
     with RawClient(service, buffer=4096) as client:
         for _ in range(2 if path == "/large" else 1):  # a response without a length is the last one
             client.send(get(path))
+            deadline = time.monotonic() + 20
+            while sum(channel.total_outbufs_len for channel in service.channels) < 200_000:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
             wait_until_checked(service)
             (waiting,) = [channel for channel in service.channels if channel.total_outbufs_len]
             assert waiting.total_outbufs_len == sum(map(len, waiting.outbufs)) > 200_000
