@@ -141,7 +141,7 @@ def find_proxy_problems(admin: Any) -> Iterator[str]:
     yield from base_url_warnings(admin.registry.settings)
     trusted, headers = server.get("trusted_proxy", "").strip(), server.get("trusted_proxy_headers", "").lower().split()
     is_forgotten = bool(server) and base_url.startswith("https:") and not trusted
-    if is_forgotten or (trusted and not {"x-forwarded-for", "forwarded"} & {*headers}):
+    if is_forgotten or (trusted and "x-forwarded-for" not in headers):
         yield (
             "everybody counts as one caller: in [server:main], set trusted_proxy to the address of the proxy, and "
             "trusted_proxy_headers = x-forwarded-for x-forwarded-proto x-forwarded-host"
