@@ -249,6 +249,9 @@ class Channel(HTTPChannel):
 
     def service(self) -> None:
         """Run the request, unless it had to wait for a thread and its caller has left meanwhile (T-D22)."""
+        if not self.requests[0].is_large and self.server.task_dispatcher.is_known_large(self.requests[0]):
+            self.server.add_task(self)  # known since it was queued
+            return
         if monotonic() - self.queued_at > UNHURRIED_SECONDS and self.check_client_disconnected():
             with self.requests_lock:
                 for request in self.requests:
@@ -274,6 +277,7 @@ class Channel(HTTPChannel):
         """The application wants the thread of large responses."""
         request = self.requests[0]
         if not request.is_large:
+            self.server.task_dispatcher.note_large(request)
             request.run_again()
             self.queued_at = monotonic()
             with self.requests_lock:

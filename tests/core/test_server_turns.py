@@ -23,10 +23,12 @@ class App:
         self.go = threading.Event()
         self.began = threading.Semaphore(0)
         self.done: list[str] = []
+        self.asked: list[str] = []
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
         path = environ["PATH_INFO"]
         if path.startswith("/large") and environ[IS_LARGE_TURN] is False:
+            self.asked.append(path)
             start_response("102 Processing", [])
             return []
         if path.startswith(("/held", "/large")):
@@ -104,6 +106,16 @@ def test_large_responses_share_one_thread_and_hold_nothing_small_up(app: App) ->
             assert json.loads(client.answer().body) == [f"/large/{number}", "question" if number % 2 else "", True]
             assert client.ask(get("/")).status == 200
             client.__exit__()
+
+
+def test_an_address_that_was_large_has_the_thread_for_these_at_once(app: App) -> None:
+    # T-D20
+    app.go.set()
+    with running(app) as service, RawClient(service) as client:
+        for _ in range(3):
+            assert json.loads(client.ask(get("/large/1?a=b")).body) == ["/large/1", "", True]
+            assert json.loads(client.ask(post("/large/2", "x")).body) == ["/large/2", "x", True]
+        assert app.asked == ["/large/1", "/large/2", "/large/2", "/large/2"]
 
 
 def test_at_the_limit_of_a_peer_the_connection_that_waits_longest_makes_room(app: App) -> None:
