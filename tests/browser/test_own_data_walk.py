@@ -27,7 +27,7 @@ def limited(serve_with: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             yield service
 
 
-@pytest.mark.parametrize(("width", "language", "used"), [(360, "de", "1 von 1"), (1280, "en", "1 of 1")])
+@pytest.mark.parametrize(("width", "language", "used"), [(360, "de", "17 Bytes von 10 MB"), (1280, "en", "17 bytes of 10 MB")])
 def test_a_person_downloads_their_data(  # noqa: PLR0917 - fixtures
     browser: Browser, limited: Any, look: Look, tmp_path: Path, width: int, language: str, used: str
 ) -> None:
@@ -54,6 +54,7 @@ def test_a_person_downloads_their_data(  # noqa: PLR0917 - fixtures
     page.locator('input[name="password"]').fill(PASSWORD)
     page.locator('main button[type="submit"]').click()
     expect(page.locator("[data-message=quota] dd").first).to_have_text(used)
+    expect(page.locator("[data-message=new_account]")).to_be_visible()
     see("quota")
     page.goto("/Modhub/mine/new")
     see("new")
