@@ -206,7 +206,7 @@ def test_a_backup_of_an_object_store_is_restored_into_another(
     object_store: ObjectStore, prefix: str, start: Start, template_databases: TemplateDatabases, tmp_path: Path
 ) -> None:
     # C-RUN-16, C-RUN-17
-    site = start(**stored_there(object_store, prefix))
+    site = start(fresh=True, **stored_there(object_store, prefix))
     mod = new_mod(site)
     upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
     url = template_databases.new(site.databases.dialect, None, tmp_path / "restored.sqlite")
