@@ -27,7 +27,9 @@ def limited(serve_with: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             yield service
 
 
-@pytest.mark.parametrize(("width", "language", "used"), [(360, "de", "17 Bytes von 10 MB"), (1280, "en", "17 bytes of 10 MB")])
+@pytest.mark.parametrize(
+    ("width", "language", "used"), [(360, "de", "17 Bytes von 10 MB"), (1280, "en", "17 bytes of 10 MB")]
+)
 def test_a_person_downloads_their_data(  # noqa: PLR0917 - fixtures
     browser: Browser, limited: Any, look: Look, tmp_path: Path, width: int, language: str, used: str
 ) -> None:
