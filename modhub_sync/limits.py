@@ -19,8 +19,6 @@ CHANGES_MOST: Final = 1000
 """Changes in one answer: unless the caller says otherwise, and at most."""
 NOTES: Final = 5
 """Changelog entries of a changed mod."""
-LARGE_PLAN: Final = 100
-"""A plan about more mods is made in the thread of large responses."""
 PATH_SHOWN: Final = 16
 """GUIDs of a path; of a longer one the first and last half of this are shown."""
 CONFLICTS: Final = 100

@@ -8,7 +8,7 @@ from modhub.base.errors import invalid, not_found
 from modhub.db.changes import ChangeReader
 from modhub.plugins.resources import ICatalogue
 from modhub.plugins.services import IPublicMods
-from modhub.web.large_responses import take_large_turn
+from modhub.web.large_responses import MANY_MODS, take_large_turn
 from modhub.web.payload import encode, query, read_json
 from modhub.web.request import Request
 from modhub.web.responses import composed_answer, composed_json, public_json
@@ -78,7 +78,7 @@ def plan_view(_context: Any, request: Request) -> PlanDocument:
     request.answers_anybody = True
     question = read_json(request, PlanRequest, limits.PLAN_QUESTION)
     to_install, installed = question.wanted(), question.installed()
-    if len(to_install) + len(installed) > limits.LARGE_PLAN:
+    if len(to_install) + len(installed) > MANY_MODS:
         take_large_turn(request.environ)
     return sync_reader(request).plan(to_install, installed, has_reasons=question.because is not False)
 

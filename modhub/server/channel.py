@@ -10,7 +10,6 @@ from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.utilities import Error
 
 from modhub.base.errors import ApiError
-from modhub.base.peers import peer_of_address
 from modhub.base.repeated_lines import log_alarm
 from modhub.server.request import Request
 from modhub.server.tasks import AppTask, ProtocolErrorTask
@@ -70,8 +69,7 @@ class Channel(HTTPChannel):
         """When a byte last arrived or left."""
         super().__init__(server, sock, addr, adj, map=map)
         self.sendbuf_len = min(self.sendbuf_len, READ_BYTES)
-        is_trusted = addr[1] is None or adj.trusted_proxy in {"*", addr[0]}
-        self.peer = None if is_trusted else peer_of_address(addr[0])
+        self.peer = adj.find_peer(addr)
 
     @property
     def busy(self) -> bool:

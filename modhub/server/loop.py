@@ -14,7 +14,6 @@ from waitress.server import TcpWSGIServer, UnixWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
 from modhub.base.metrics import LIMITS_HIT
-from modhub.base.peers import peer_of_address
 from modhub.base.repeated_lines import log_sometimes
 from modhub.server.channel import Channel
 from modhub.server.settings import WAIT_THREADS, Settings, find_body_rules, raise_file_limit
@@ -123,8 +122,7 @@ class _Listener:
 
         False if none waits. A trusted proxy and a unix socket have no limit of their own.
         """
-        is_limited = bool(address) and self.adj.trusted_proxy not in {"*", address[0]}
-        peer = peer_of_address(address[0]) if is_limited else None
+        peer = self.adj.find_peer(address)
         everybody = list(self.active_channels.values())
         own = [channel for channel in everybody if peer is not None and channel.peer == peer]
         for channels, limit in ((own, self.adj.connections_per_peer), (everybody, self.adj.connection_limit)):

@@ -15,6 +15,7 @@ from waitress.adjustments import Adjustments
 from modhub.base.body_rules import DEFAULT_LIMIT, BodyRule, IBodyRules
 from modhub.base.metrics import LIMITS_HIT
 from modhub.base.optional_calls import optional_call
+from modhub.base.peers import peer_of_address
 from modhub.base.repeated_lines import log_sometimes
 
 MAX_FILES: Final = 65536
@@ -104,6 +105,12 @@ class Settings(Adjustments):
         self.rules: Any = None
         self.body_bytes = 0
         self._lock = Lock()
+
+    def find_peer(self, address: Any) -> str | None:
+        """Who a connection from ``address`` counts for; None for a trusted proxy and a unix socket: no limit."""
+        if not address or address[1] is None or self.trusted_proxy in {"*", address[0]}:
+            return None
+        return peer_of_address(address[0])
 
     def find_rule(self, method: str, path: str) -> BodyRule:
         """The application's rule for this request, else the default one."""

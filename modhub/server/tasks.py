@@ -6,13 +6,14 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any, Final
 
 from waitress.buffers import ReadOnlyFileBasedBuffer
+from waitress.proxy_headers import PROXY_HEADERS
 from waitress.task import ErrorTask, WSGITask
 
 from modhub.base.body_rules import IS_LARGE_TURN, NOT_FORWARDED
 from modhub.base.metrics import LIMITS_HIT
 
 JOINED_BYTES: Final = 65536
-_FORWARDING: Final = frozenset({"FORWARDED", "VIA", "X_REAL_IP", "X_CLIENT_IP", "TRUE_CLIENT_IP", "CF_CONNECTING_IP"})
+_FORWARDING: Final = PROXY_HEADERS | {"VIA", "X_REAL_IP", "X_CLIENT_IP", "TRUE_CLIENT_IP", "CF_CONNECTING_IP"}
 ERRORS: Final = {
     400: ("bad_request", "The request is malformed."),
     408: ("request_timeout", "The request came too slowly."),
@@ -73,9 +74,7 @@ class AppTask(WSGITask):
         environ["wsgi.file_wrapper"] = SentFile
         environ["wsgi.input"].seek(0)
         environ["webob.is_body_seekable"] = True  # else pyramid_retry copies it
-        environ[NOT_FORWARDED] = not any(
-            name.startswith("X_FORWARDED") or name in _FORWARDING for name in request.headers
-        )
+        environ[NOT_FORWARDED] = _FORWARDING.isdisjoint(request.headers)
         if "HTTP_X_FORWARDED_FOR" in environ and adj.trusted_proxy in {"*", environ["REMOTE_ADDR"]}:
             entries = environ["HTTP_X_FORWARDED_FOR"].rsplit(",", adj.trusted_proxy_count)[-adj.trusted_proxy_count :]
             environ["HTTP_X_FORWARDED_FOR"] = ",".join(map(caller_address, entries))

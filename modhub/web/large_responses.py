@@ -26,6 +26,8 @@ from modhub.web.compression import LEVEL
 
 LARGE: Final = MB
 """A larger body is made in its turn, and written to a file."""
+MANY_MODS: Final = 100
+"""A page or a plan about more mods is made in its turn, too."""
 UNREAD_BYTES: Final = 256 * MB
 """Limit of all large bodies that wait for their readers, in bytes."""
 UNREAD_BYTES_PER_PEER: Final = 64 * MB

@@ -33,15 +33,13 @@ from modhub.ui.formatting import parse_timestamp
 from modhub.ui.site_settings import contact_about
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
-from modhub.web.large_responses import take_large_turn
+from modhub.web.large_responses import MANY_MODS, take_large_turn
 from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 MOD_TEMPLATE: Final = "modhub.catalogue:templates/mod.jinja2"
 MOD_FRAGMENTS: Final = "modhub.catalogue:templates/mod_"
-LONG_CHAIN: Final = 100
-"""A page with a longer chain is made in the thread of large responses."""
 _VALUES: Final = {"1": 1, "0": 0, "-1": -1}
 _HEADING = re.compile(r"<(/?)h([234])>")
 
@@ -138,7 +136,7 @@ def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
     shown = page_reader(request).detail(context.id, notes_page_number(request))
     if shown is None:
         raise not_found()
-    if len(shown.relations.chain) + shown.relations.chain_hidden > LONG_CHAIN:
+    if len(shown.relations.chain) + shown.relations.chain_hidden > MANY_MODS:
         take_large_turn(request.environ)
     context.shown = shown.mod.mod
     author, owner = find_authors(request, [shown.mod, *shown.related.users]).get(shown.mod.owner), shown.mod.owner
