@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from modhub.base.errors import account_blocked
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db import Id, from_micros, now
-from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.plugins.services import Profile, ProfileColumns
 from modhub_auth.models import Account, Login, LoginKind
 from modhub_auth.services import lock_account, share_account
@@ -25,7 +25,7 @@ class AccountProfiles:
         # Unused parameters are 0, which is no account's id. Without a type they would be INTEGER on PostgreSQL, which
         # refuses the larger numbers that addresses may have.
         id_parameters: list[Any] = [bindparam(f"id{index}", 0, type_=Id) for index in range(PAGE_SIZE_MOST)]
-        self._profiles = reader.prepare(
+        self._profiles = PreparedQuery(
             select(Account.id, Account.display_name, Account.created_at).where(Account.id.in_(id_parameters))
         )
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, exists, func, select
 
 from modhub.db import from_micros, now, to_micros
-from modhub.db.raw_queries import RawQueryExecutor, Row
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub_auth.models import (
     Account,
     Authenticator,
@@ -123,14 +123,14 @@ class AccountReader:
         self.reader = reader
         logins = select(*_LOGIN_COLUMNS).join(Account, Account.id == Login.account_id)
         by_id = logins.where(Login.id == bindparam("id"))
-        self._claimed_login = reader.prepare(by_id.add_columns(Login.random_id))
+        self._claimed_login = PreparedQuery(by_id.add_columns(Login.random_id))
         made_with = select(Login.subject, Login.verified).join(Account, Account.id == Login.account_id)
         same_kind = (Login.account_id == bindparam("account"), Login.kind == Account.kind)
-        self._original_login = reader.prepare(made_with.where(*same_kind).order_by(Login.id).limit(1))
+        self._original_login = PreparedQuery(made_with.where(*same_kind).order_by(Login.id).limit(1))
         same_secret = PageSession.secret_hash == bindparam("secret_hash")
         is_alive = (PageSession.created_at > bindparam("oldest"), PageSession.used_at > bindparam("idle"))
         session_columns = (PageSession.id, PageSession.proved_at, PageSession.created_at, PageSession.used_at)
-        self._page_session = reader.prepare(
+        self._page_session = PreparedQuery(
             logins.add_columns(*session_columns)
             .join(PageSession, PageSession.login_id == Login.id)
             .where(same_secret, *is_alive)
@@ -142,39 +142,38 @@ class AccountReader:
         )
         password_logins = select(*sign_in_columns).join(Account, Account.id == Login.account_id)
         password_logins = password_logins.where(Login.kind == LoginKind.PASSWORD.value, Login.platform == "")
-        self._password_by_address = reader.prepare(password_logins.where(Login.subject == bindparam("subject")))
-        self._password_by_account = reader.prepare(password_logins.where(Login.account_id == bindparam("account")))
+        self._password_by_address = PreparedQuery(password_logins.where(Login.subject == bindparam("subject")))
+        self._password_by_account = PreparedQuery(password_logins.where(Login.account_id == bindparam("account")))
 
         login_methods = select(Login.id, Login.kind, Login.platform, Login.subject, Login.verified)
         login_methods = login_methods.where(Login.account_id == bindparam("account"), Login.kind != LoginKind.KEY.value)
-        self._login_methods = reader.prepare(login_methods.order_by(Login.id))
+        self._login_methods = PreparedQuery(login_methods.order_by(Login.id))
         client_sessions = select(ClientSession.id, ClientSession.label, ClientSession.used_at).where(
             ClientSession.account_id == bindparam("account")
         )
         client_sessions = client_sessions.where(ClientSession.expires_at > bindparam("now")).order_by(
             ClientSession.used_at.desc(), ClientSession.id
         )
-        self._client_sessions = reader.prepare(client_sessions)
+        self._client_sessions = PreparedQuery(client_sessions)
         page_sessions = select(PageSession.id, PageSession.label, PageSession.used_at)
         page_sessions = page_sessions.where(PageSession.account_id == bindparam("account"), *is_alive)
-        self._page_sessions = reader.prepare(page_sessions.order_by(PageSession.used_at.desc(), PageSession.id))
+        self._page_sessions = PreparedQuery(page_sessions.order_by(PageSession.used_at.desc(), PageSession.id))
         authenticator = select(Authenticator.account_id).where(Authenticator.account_id == bindparam("account"))
-        self._authenticator = reader.prepare(authenticator)
+        self._authenticator = PreparedQuery(authenticator)
         recovery_codes = select(func.count()).select_from(RecoveryCode)
-        self._recovery_codes = reader.prepare(recovery_codes.where(RecoveryCode.account_id == bindparam("account")))
+        self._recovery_codes = PreparedQuery(recovery_codes.where(RecoveryCode.account_id == bindparam("account")))
         self._prepare_keys()
 
     def _prepare_keys(self) -> None:
-        prepare = self.reader.prepare
         columns = (Login.id, Login.account_id, Account.display_name, _BLOCKED)
         keys = select(*columns, PublisherKey.mod_id, PublisherKey.expires_at)
         keys = keys.join(PublisherKey, PublisherKey.login_id == Login.id).join(Account, Account.id == Login.account_id)
-        self._key_by_hash = prepare(keys.where(PublisherKey.key_hash == bindparam("key_hash")))
-        self._key_by_login = prepare(keys.where(Login.id == bindparam("id")))
+        self._key_by_hash = PreparedQuery(keys.where(PublisherKey.key_hash == bindparam("key_hash")))
+        self._key_by_login = PreparedQuery(keys.where(Login.id == bindparam("id")))
         shown = (Login.id, Login.subject, PublisherKey.mod_id)
         listed = select(*shown, PublisherKey.created_at, PublisherKey.used_at, PublisherKey.expires_at)
         listed = listed.join(PublisherKey, PublisherKey.login_id == Login.id)
-        self._keys = prepare(listed.where(Login.account_id == bindparam("account")).order_by(Login.id))
+        self._keys = PreparedQuery(listed.where(Login.account_id == bindparam("account")).order_by(Login.id))
 
     def overview(self, account_id: int) -> AccountOverview:
         """The account's logins and its sessions that have not ended."""

@@ -2,16 +2,14 @@
 
 from pyramid.config import Configurator
 
-from modhub.base.service_registry import find_service
 from modhub.base.settings import Setting
 from modhub.content import limits as core_limits
 from modhub.content.operator_texts import operator_text
-from modhub.db import Databases
 from modhub.plugins.resources import ICatalogue, ISite
 from modhub.ui.documentation import documentation_section
 from modhub_builds import limits
 from modhub_builds.interfaces import IBuilds
-from modhub_builds.read_service import BuildReader, describe_build_files
+from modhub_builds.read_service import describe_build_files
 from modhub_builds.resources import APP_SCOPE, AppPageResource, BuildsResource, SectionsResource
 from modhub_builds.services import BUILDS_CHANGED, CHANGELOG_CHANGED
 
@@ -33,8 +31,6 @@ def includeme(config: Configurator) -> None:
         change_kinds=(BUILDS_CHANGED, CHANGELOG_CHANGED),
         demo="modhub_builds.commands.fill_demo_builds",
     )
-    raw_queries = find_service(config.registry, Databases).raw_queries
-    config.add_service(BuildReader, BuildReader(raw_queries))
     config.add_scope(APP_SCOPE, "publish app builds and the app changelog", default=True)
     config.add_child(ICatalogue, "app", BuildsResource)
     config.add_child(ISite, "app", BuildsResource)

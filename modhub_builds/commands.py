@@ -54,7 +54,8 @@ def run_build(admin: Any, arguments: argparse.Namespace) -> int:
 
 def list_builds(admin: Any, *, as_json: bool) -> int:
     """Print one line per build."""
-    stored = [build for releases in admin.find_service(BuildReader).listing().releases.values() for build in releases]
+    releases = BuildReader(admin.databases.raw_queries).listing().releases
+    stored = [build for of_os in releases.values() for build in of_os]
     for release in stored:
         if as_json:
             admin.say_json(_build_document(release))

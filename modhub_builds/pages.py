@@ -11,7 +11,7 @@ from pyramid.response import Response
 
 from modhub.base.service_registry import find_service
 from modhub.content.text import N_
-from modhub.db import iso
+from modhub.db import Databases, iso
 from modhub.plugins.declarations import SitemapEntries
 from modhub.ui.atom import AtomEntry, AtomFile, atom_feed
 from modhub.ui.json_feed import plain_json_feed
@@ -149,7 +149,7 @@ def app_feed_entry(release: Release) -> AtomEntry:
 
 def app_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """The one page, last changed by the newest build."""
-    by_os = find_service(registry, BuildReader).listing().releases
+    by_os = BuildReader(find_service(registry, Databases).raw_queries).listing().releases
     newest = max((of_os[0] for of_os in by_os.values()), key=lambda release: release.id, default=None)
     return [(APP_TEMPLATE, iso(newest.uploaded_at) if newest else None)] if part == 0 else []
 

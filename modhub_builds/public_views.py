@@ -17,7 +17,7 @@ from modhub_builds.resources import BuildResource, PlatformResource
 
 def build_reader(request: Request) -> BuildReader:
     """The read service of app builds."""
-    return request.find_service(BuildReader)
+    return BuildReader(request.databases.raw_queries)
 
 
 @api(context=IBuilds, request_method="GET", permission=OPEN, response_cache=True, operation=operations.LIST_BUILDS)

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Final
 
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from modhub.blobs.models import StoredBlob
@@ -58,13 +58,19 @@ class Release:
         )
 
 
-def _releases() -> Select[*tuple[Any, ...]]:
-    columns = (Build.id, Build.os, Build.version, Build.name, Build.content_type, Build.uploaded_at)
-    return (
-        select(*columns, StoredBlob.key, StoredBlob.size, StoredBlob.sha256)
-        .join(StoredBlob, StoredBlob.id == Build.blob_id)
-        .order_by(Build.id.desc())
-    )
+_RELEASES: Final = (
+    select(Build.id, Build.os, Build.version, Build.name, Build.content_type, Build.uploaded_at)
+    .add_columns(StoredBlob.key, StoredBlob.size, StoredBlob.sha256)
+    .join(StoredBlob, StoredBlob.id == Build.blob_id)
+    .order_by(Build.id.desc())
+)
+_OF_OS: Final = _RELEASES.where(Build.os == bindparam("os"))
+_ALL: Final = PreparedQuery(_RELEASES)
+_NEWEST: Final = PreparedQuery(_OF_OS.limit(1))
+_BY_ID: Final = PreparedQuery(_OF_OS.where(Build.id == bindparam("id")))
+_SECTIONS: Final = PreparedQuery(
+    select(ChangelogSection.text).where(ChangelogSection.hidden_at.is_(None)).order_by(ChangelogSection.id.desc())
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,39 +87,29 @@ class AppListing:
 
 
 class BuildReader:
-    """The read service of app builds; one instance per application."""
+    """The read service of app builds; made where it is used."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self.reader = reader
-        of_os = _releases().where(Build.os == bindparam("os"))
-        self._all: PreparedQuery = reader.prepare(_releases())
-        self._newest: PreparedQuery = reader.prepare(of_os.limit(1))
-        self._by_id: PreparedQuery = reader.prepare(of_os.where(Build.id == bindparam("id")))
-        visible = (
-            select(ChangelogSection.text)
-            .where(ChangelogSection.hidden_at.is_(None))
-            .order_by(ChangelogSection.id.desc())
-        )
-        self._sections: PreparedQuery = reader.prepare(visible)
 
     def newest(self, os: str) -> Release | None:
         """The newest build of this operating system."""
-        return self._first(self.reader.rows(self._newest, os=os)) if is_platform(os) else None
+        return self._first(self.reader.rows(_NEWEST, os=os)) if is_platform(os) else None
 
     def build(self, os: str, build_id: int | None) -> Release | None:
         """The build with this id, if it is of this operating system."""
         if build_id is None or not is_platform(os):
             return None
-        return self._first(self.reader.rows(self._by_id, os=os, id=build_id))
+        return self._first(self.reader.rows(_BY_ID, os=os, id=build_id))
 
     def listing(self) -> AppListing:
         """All that readers see; two statements."""
         by_os: dict[str, list[Release]] = {}
-        for row in self.reader.rows(self._all):
+        for row in self.reader.rows(_ALL):
             release = _release(row)
             by_os.setdefault(release.os, []).append(release)
         releases = {os: tuple(by_os[os]) for os in sorted(by_os, key=rank)}
-        sections = tuple(row[0] for row in self.reader.rows(self._sections))
+        sections = tuple(row[0] for row in self.reader.rows(_SECTIONS))
         builds = [_platform(of_os) for of_os in releases.values()]
         return AppListing(releases, sections, encode(BuildsDocument(builds, BREAK.join(sections))))
 

@@ -1,7 +1,6 @@
 """Anonymous reads of counts."""
 
-from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy import bindparam, func, select
 
@@ -17,16 +16,20 @@ class VersionCount(NamedTuple):
     recent: int
 
 
-@cache
-def _statements(dialect: str) -> tuple[PreparedQuery, PreparedQuery]:
-    of_mod = DailyDownloads.mod_id == bindparam("id")
-    number, day = func.sum(DailyDownloads.downloads), DailyDownloads.day
-    recent = func.sum(DailyDownloads.downloads).filter(day >= bindparam("since"))
-    versions = select(DailyDownloads.version, number, func.coalesce(recent, 0)).where(of_mod)
-    newest_first = (func.min(day).desc(), DailyDownloads.version.desc())
-    versions = versions.group_by(DailyDownloads.version).order_by(*newest_first)
-    days = select(day, number).where(of_mod, day >= bindparam("since")).group_by(day)
-    return PreparedQuery(versions, dialect), PreparedQuery(days, dialect)
+_NUMBER: Final = func.sum(DailyDownloads.downloads)
+_RECENT: Final = func.coalesce(_NUMBER.filter(DailyDownloads.day >= bindparam("since")), 0)
+_OF_MOD: Final = DailyDownloads.mod_id == bindparam("id")
+_VERSIONS: Final = PreparedQuery(
+    select(DailyDownloads.version, _NUMBER, _RECENT)
+    .where(_OF_MOD)
+    .group_by(DailyDownloads.version)
+    .order_by(func.min(DailyDownloads.day).desc(), DailyDownloads.version.desc())
+)
+_DAYS: Final = PreparedQuery(
+    select(DailyDownloads.day, _NUMBER)
+    .where(_OF_MOD, DailyDownloads.day >= bindparam("since"))
+    .group_by(DailyDownloads.day)
+)
 
 
 class DownloadReader:
@@ -34,13 +37,12 @@ class DownloadReader:
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        self._versions, self._days = _statements(reader.dialect)
 
     def versions(self, mod_id: int, since: int = 0) -> list[VersionCount]:
         """The counts of all versions that were ever downloaded, the newest first."""
-        rows = self._reader.rows(self._versions, id=mod_id, since=since)
+        rows = self._reader.rows(_VERSIONS, id=mod_id, since=since)
         return [VersionCount(version, int(number), int(recent)) for version, number, recent in rows]
 
     def days(self, mod_id: int, since: int) -> dict[int, int]:
         """The downloads of each day from ``since`` on; days without one are absent."""
-        return {day: int(number) for day, number in self._reader.rows(self._days, id=mod_id, since=since)}
+        return {day: int(number) for day, number in self._reader.rows(_DAYS, id=mod_id, since=since)}

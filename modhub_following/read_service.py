@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sqlalchemy import BigInteger, bindparam, case, cast, select
 
-from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.plugins.services import ChangeWatch, IModCards
 from modhub.web.payload import encode
 from modhub_auth.models import Account
@@ -24,11 +24,11 @@ class FollowReader:
         self._reader = reader
         account: Any = bindparam("account")
         watch = ChangeWatch(*(_watched(kind, account) for kind in (TargetKind.MOD, TargetKind.AUTHOR, TargetKind.GAME)))
-        self._unread = reader.prepare(cards.count_changed(watch, account, UNREAD_MOST + 1))
-        self._changed = reader.prepare(cards.find_changed(watch, account, reader.dialect))
+        self._unread = PreparedQuery(cards.count_changed(watch, account, UNREAD_MOST + 1))
+        self._changed = PreparedQuery(cards.find_changed(watch, account, reader.dialect))
         owner = select(Reader.account_id).join(Account, Account.id == Reader.account_id)
         owner = owner.where(Reader.feed_hash == bindparam("digest"), Account.blocked_at.is_(None))
-        self._feed_owner = reader.prepare(owner)
+        self._feed_owner = PreparedQuery(owner)
 
     def count_unread(self, account_id: int) -> int:
         """How many mods that the account follows have changed since it saw them, without its own.

@@ -1,6 +1,5 @@
 """Who may decide: accounts that the operator names (``modhub-admin moderator``), and how they are recognised."""
 
-from functools import cache
 from typing import Any, Final, NamedTuple
 
 from pyramid.authorization import DENY_ALL, Allow
@@ -45,14 +44,12 @@ class ModeratorStanding(NamedTuple):
     has_factor: bool = False
 
 
-@cache
-def _statement(dialect: str) -> PreparedQuery:
-    factor = exists().where(Authenticator.account_id == Moderator.account_id)
-    return PreparedQuery(select(factor).where(Moderator.account_id == bindparam("id")), dialect)
+_HAS_FACTOR: Final = exists().where(Authenticator.account_id == Moderator.account_id)
+_STANDING: Final = PreparedQuery(select(_HAS_FACTOR).where(Moderator.account_id == bindparam("id")))
 
 
 def _standing_of(reader: RawQueryExecutor, account_id: int) -> ModeratorStanding:
-    rows = reader.rows(_statement(reader.dialect), id=account_id)
+    rows = reader.rows(_STANDING, id=account_id)
     return ModeratorStanding(True, bool(rows[0][0])) if rows else ModeratorStanding()
 
 

@@ -1,7 +1,6 @@
 """Anonymous reads of links and profiles, one driver statement each. The caller checks whether they may be seen."""
 
-from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy import bindparam, select
 
@@ -53,15 +52,17 @@ class ShownProfile(NamedTuple):
     picture: Picture | None = None
 
 
-@cache
-def _statements(dialect: str) -> tuple[PreparedQuery, PreparedQuery]:
-    links = select(ModLinks.source, ModLinks.report, ModLinks.community, ModLinks.license)
-    links = links.where(ModLinks.mod_id == bindparam("id"))
-    file = (StoredBlob.key, StoredBlob.size, StoredBlob.sha256, AuthorProfile.pictured_at)
-    profile = select(AuthorProfile.sentence, AuthorProfile.links, *file)
-    profile = profile.outerjoin(StoredBlob, StoredBlob.id == AuthorProfile.picture_id)
-    profile = profile.where(AuthorProfile.account_id == bindparam("id"))
-    return PreparedQuery(links, dialect), PreparedQuery(profile, dialect)
+_LINKS: Final = PreparedQuery(
+    select(ModLinks.source, ModLinks.report, ModLinks.community, ModLinks.license).where(
+        ModLinks.mod_id == bindparam("id")
+    )
+)
+_PICTURE: Final = (StoredBlob.key, StoredBlob.size, StoredBlob.sha256, AuthorProfile.pictured_at)
+_PROFILE: Final = PreparedQuery(
+    select(AuthorProfile.sentence, AuthorProfile.links, *_PICTURE)
+    .outerjoin(StoredBlob, StoredBlob.id == AuthorProfile.picture_id)
+    .where(AuthorProfile.account_id == bindparam("id"))
+)
 
 
 class ProfileReader:
@@ -69,16 +70,15 @@ class ProfileReader:
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        self._links, self._profile = _statements(reader.dialect)
 
     def links_of(self, mod_id: int) -> ShownLinks:
         """The links of a mod."""
-        rows = self._reader.rows(self._links, id=mod_id)
+        rows = self._reader.rows(_LINKS, id=mod_id)
         return ShownLinks(*rows[0]) if rows else ShownLinks()
 
     def profile_of(self, account_id: int) -> ShownProfile:
         """What an account says about itself."""
-        rows = self._reader.rows(self._profile, id=account_id)
+        rows = self._reader.rows(_PROFILE, id=account_id)
         if not rows:
             return ShownProfile()
         sentence, links, *file = rows[0]

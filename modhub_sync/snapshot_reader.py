@@ -2,11 +2,10 @@
 
 import re
 from datetime import timedelta
-from functools import cache
 from typing import Any, Final
 
 from msgspec.structs import asdict
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import bindparam, select
 
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, now, to_micros
@@ -31,16 +30,18 @@ _COLUMNS: Final = (
 )
 
 
-def _shown() -> Select[*tuple[Any, ...]]:
-    joined = select(*_COLUMNS).join(StoredBlob, StoredBlob.id == Snapshot.blob_id)
-    long_ago = HAS_LOST_MODS.where(PublicChange.at <= bindparam("deleted_before", type_=PublicChange.serial.type))
-    return joined.where(~long_ago).order_by(Snapshot.id.desc()).limit(1)
-
-
-@cache
-def _statements(dialect: str) -> tuple[PreparedQuery, PreparedQuery]:
-    of_file = _shown().where(StoredBlob.sha256 == bindparam("sha256"))
-    return PreparedQuery(_shown(), dialect), PreparedQuery(of_file, dialect)
+_LOST_LONG_AGO: Final = HAS_LOST_MODS.where(
+    PublicChange.at <= bindparam("deleted_before", type_=PublicChange.serial.type)
+)
+_SHOWN: Final = (
+    select(*_COLUMNS)
+    .join(StoredBlob, StoredBlob.id == Snapshot.blob_id)
+    .where(~_LOST_LONG_AGO)
+    .order_by(Snapshot.id.desc())
+    .limit(1)
+)
+_NEWEST: Final = PreparedQuery(_SHOWN)
+_FILE: Final = PreparedQuery(_SHOWN.where(StoredBlob.sha256 == bindparam("sha256")))
 
 
 class SnapshotReader:
@@ -48,11 +49,10 @@ class SnapshotReader:
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        self._newest, self._file = _statements(reader.dialect)
 
     def pointer(self, key: SigningKey) -> SnapshotDocument | None:
         """The pointer to the newest snapshot, signed if there is a key; None before the first."""
-        rows = self._rows(self._newest)
+        rows = self._rows(_NEWEST)
         if not rows:
             return None
         serial, _, size, sha256, _, feed = rows[0]
@@ -64,7 +64,7 @@ class SnapshotReader:
 
     def file(self, sha256: str) -> StoredFile | None:
         """The file with this SHA-256; None if there is no such snapshot, or no longer."""
-        rows = self._rows(self._file, sha256=sha256) if _SHA256.fullmatch(sha256) else []
+        rows = self._rows(_FILE, sha256=sha256) if _SHA256.fullmatch(sha256) else []
         if not rows:
             return None
         serial, key, size, sha256, made_at, _ = rows[0]
@@ -80,5 +80,5 @@ class SnapshotReader:
             cache_control=REVALIDATE,
         )
 
-    def _rows(self, statement: Any, **values: Any) -> list[Row]:
+    def _rows(self, statement: PreparedQuery, **values: Any) -> list[Row]:
         return self._reader.rows(statement, **values, deleted_before=to_micros(now() - DELETED_FOR))

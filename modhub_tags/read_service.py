@@ -1,8 +1,7 @@
 """Anonymous reads of tags, each in one statement."""
 
 from collections.abc import Iterable
-from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy import bindparam, select
 
@@ -29,11 +28,9 @@ def titles_in(tags: Iterable[TagTitles], language: str) -> dict[str, str]:
     return {name: title for title, name in sorted(titled, key=lambda pair: (fold_search(pair[0]), pair[1]))}
 
 
-@cache
-def _statements(dialect: str) -> tuple[PreparedQuery, PreparedQuery]:
-    listed = select(Tag.name, Tag.title_en, Tag.title_de).order_by(Tag.name)
-    of_mod = listed.join(ModTag, ModTag.tag == Tag.name).where(ModTag.mod_id == bindparam("id"))
-    return PreparedQuery(listed, dialect), PreparedQuery(of_mod, dialect)
+_TAGS: Final = select(Tag.name, Tag.title_en, Tag.title_de).order_by(Tag.name)
+_LISTED: Final = PreparedQuery(_TAGS)
+_OF_MOD: Final = PreparedQuery(_TAGS.join(ModTag, ModTag.tag == Tag.name).where(ModTag.mod_id == bindparam("id")))
 
 
 class TagReader:
@@ -41,12 +38,11 @@ class TagReader:
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        self._listed, self._of_mod = _statements(reader.dialect)
 
     def listed(self) -> list[TagTitles]:
         """The operator's list, by name."""
-        return [TagTitles(*row) for row in self._reader.rows(self._listed)]
+        return [TagTitles(*row) for row in self._reader.rows(_LISTED)]
 
     def of_mod(self, mod_id: int) -> list[TagTitles]:
         """The tags of a mod, by name."""
-        return [TagTitles(*row) for row in self._reader.rows(self._of_mod, id=mod_id)]
+        return [TagTitles(*row) for row in self._reader.rows(_OF_MOD, id=mod_id)]

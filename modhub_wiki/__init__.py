@@ -2,14 +2,11 @@
 
 from pyramid.config import Configurator
 
-from modhub.base.service_registry import find_service
 from modhub.content import limits as core_limits
-from modhub.db import Databases
 from modhub.plugins.resources import ICatalogue, ISite
 from modhub.ui.documentation import documentation_section
 from modhub_wiki import limits
 from modhub_wiki.interfaces import ISiteApi
-from modhub_wiki.read_service import WikiReader
 from modhub_wiki.resources import (
     PATTERN,
     SCOPE,
@@ -24,7 +21,6 @@ def includeme(config: Configurator) -> None:
     """Mount the wiki at its three addresses; register its scope, body limits, pages and feed."""
     config.include("modhub")
     config.add_feature("modhub_wiki", "Developer wiki", migrations="wiki_", demo="modhub_wiki.demo.fill_demo_wiki")
-    config.add_service(WikiReader, WikiReader(find_service(config.registry, Databases).raw_queries))
     config.add_scope(SCOPE, "publish and delete pages of the developer wiki")
     config.add_child(ISite, "api", SiteApiResource)
     config.add_child(ISiteApi, "wiki", WikiResource)

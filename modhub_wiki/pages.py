@@ -14,6 +14,7 @@ from modhub.base.errors import not_found
 from modhub.base.service_registry import find_service
 from modhub.content import limits, text
 from modhub.content.markup import summarize
+from modhub.db import Databases
 from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.resources import ISite
 from modhub.ui import sitemap
@@ -142,14 +143,14 @@ def show_history(context: WikiPageResource, request: Request) -> dict[str, Any]:
 
 def wiki_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """The wiki's root and its pages, under their canonical addresses."""
-    pages = find_service(registry, WikiReader).pages()
+    pages = WikiReader(find_service(registry, Databases).raw_queries).pages()
     entries = {ROOT: None} | {_address(document.path): document.updated_at for document in pages}
     return list(entries.items())[part * sitemap.PART : (part + 1) * sitemap.PART]
 
 
 def parts_in_sitemap(registry: Any) -> int:
     """How many sitemaps there are. The wiki's root is one more entry, unless the index page has it."""
-    return sitemap.parts_of(len(find_service(registry, WikiReader).pages()) + 1)
+    return sitemap.parts_of(len(WikiReader(find_service(registry, Databases).raw_queries).pages()) + 1)
 
 
 def wiki_navigation(_context: Any, request: Request) -> Markup:

@@ -21,7 +21,7 @@ CONTRACT: Final = (files("modhub_wiki") / "contract.md").read_bytes()
 
 def wiki_reader(request: Request) -> WikiReader:
     """The read service of the wiki."""
-    return request.find_service(WikiReader)
+    return WikiReader(request.databases.raw_queries)
 
 
 def _markdown_response(body: bytes) -> Response:

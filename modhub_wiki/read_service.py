@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from functools import cache
+from typing import Final
 
 from msgspec.json import decode
-from sqlalchemy import Select, bindparam, select
-from sqlalchemy.sql.expression import ColumnElement
+from sqlalchemy import bindparam, select
 
 from modhub.content.folding import fold_search, like_patterns, search_words
 from modhub.db import from_micros, iso
@@ -15,7 +15,6 @@ from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub_wiki.models import Page, PageSearchText, Revision
 from modhub_wiki.response_schemas import PageDocument, TocEntry, page_url
 
-WikiSelect = Select[*tuple[Any, ...]]
 FEED_ENTRIES_SHOWN: Final = 50
 """Changes in the feed, at most."""
 
@@ -24,6 +23,35 @@ MAX_HITS: Final = 25
 
 _EXCERPT: Final = 160
 _NOT_DELETED: Final = Page.deleted_at.is_(None)
+_BY_PATH: Final = Page.path == bindparam("path")
+_CHANGES: Final = (
+    select(Page.path, Revision.title, Revision.number, Revision.created_at, Revision.author)
+    .join(Page, Page.id == Revision.page_id)
+    .where(_NOT_DELETED)
+)
+_REVISIONS: Final = (
+    select(Page.path, Revision.title, Revision.number, Page.revision, Revision.created_at, Revision.author)
+    .add_columns(Revision.html, Revision.contents)
+    .join(Page, Page.id == Revision.page_id)
+    .where(_NOT_DELETED, _BY_PATH)
+)
+_PAGES: Final = PreparedQuery(select(Page.path, Page.title, Page.revision, Page.updated_at).where(_NOT_DELETED))
+_SOURCE: Final = PreparedQuery(
+    select(Revision.text)
+    .join(Page, Page.id == Revision.page_id)
+    .where(_NOT_DELETED, _BY_PATH, Revision.number == Page.revision)
+)
+_NEWEST: Final = PreparedQuery(_REVISIONS.where(Revision.number == Page.revision))
+_NUMBERED: Final = PreparedQuery(_REVISIONS.where(Revision.number == bindparam("number")))
+_HISTORY: Final = PreparedQuery(_CHANGES.where(_BY_PATH).order_by(Revision.number.desc()))
+_RECENT: Final = PreparedQuery(
+    _CHANGES.order_by(Revision.created_at.desc(), Revision.id.desc()).limit(FEED_ENTRIES_SHOWN)
+)
+_LINES: Final = PreparedQuery(
+    select(Page.path, PageSearchText.plain, PageSearchText.folded)
+    .join(Page, Page.id == PageSearchText.page_id)
+    .where(Page.path.in_([bindparam(f"path{at}") for at in range(MAX_HITS)]))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,34 +102,19 @@ class Hits:
 
 
 class WikiReader:
-    """The read service of the wiki; one instance per application."""
+    """The read service of the wiki; made where it is used."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self.reader = reader
-        pages = select(Page.path, Page.title, Page.revision, Page.updated_at).where(_NOT_DELETED)
-        self._pages = reader.prepare(pages)
-        source = select(Revision.text).join(Page, Page.id == Revision.page_id).where(_NOT_DELETED)
-        self._source = reader.prepare(source.where(_by_path(), Revision.number == Page.revision))
-        self._newest = reader.prepare(_revision_query().where(Revision.number == Page.revision))
-        self._numbered = reader.prepare(_revision_query().where(Revision.number == bindparam("number")))
-        self._history = reader.prepare(_change_query().where(_by_path()).order_by(Revision.number.desc()))
-        self._recent = reader.prepare(
-            _change_query().order_by(Revision.created_at.desc(), Revision.id.desc()).limit(FEED_ENTRIES_SHOWN)
-        )
-        lines = select(Page.path, PageSearchText.plain, PageSearchText.folded).join(
-            Page, Page.id == PageSearchText.page_id
-        )
-        self._lines = reader.prepare(lines.where(Page.path.in_([bindparam(f"path{at}") for at in range(MAX_HITS)])))
-        self._searches: dict[int, PreparedQuery] = {}
 
     def pages(self) -> list[PageDocument]:
         """All pages, by path."""
-        rows = sorted(self.reader.rows(self._pages), key=lambda row: row[0])
+        rows = sorted(self.reader.rows(_PAGES), key=lambda row: row[0])
         return [PageDocument(path, title, page_url(path), number, _iso(at)) for path, title, number, at in rows]
 
     def source(self, path: str | None) -> str | None:
         """The Markdown of a page; None if there is no such page."""
-        rows = self.reader.rows(self._source, path=path) if path else []
+        rows = self.reader.rows(_SOURCE, path=path) if path else []
         return str(rows[0][0]) if rows else None
 
     def page(self, path: str | None, number: int | None = None) -> WikiPageView | None:
@@ -109,9 +122,9 @@ class WikiReader:
         if not path:
             return None
         if number is None:
-            rows = self.reader.rows(self._newest, path=path)
+            rows = self.reader.rows(_NEWEST, path=path)
         else:
-            rows = self.reader.rows(self._numbered, path=path, number=number)
+            rows = self.reader.rows(_NUMBERED, path=path, number=number)
         if not rows:
             return None
         stored_path, title, revision, newest, at, author, html, contents = rows[0]
@@ -120,11 +133,11 @@ class WikiReader:
 
     def history(self, path: str | None) -> list[Change]:
         """The revisions of a page, newest first; empty if there is no such page."""
-        return [_change_of(row) for row in self.reader.rows(self._history, path=path)] if path else []
+        return [_change_of(row) for row in self.reader.rows(_HISTORY, path=path)] if path else []
 
     def recent(self) -> list[Change]:
         """The newest changes."""
-        return [_change_of(row) for row in self.reader.rows(self._recent)]
+        return [_change_of(row) for row in self.reader.rows(_RECENT)]
 
     def search(self, query: str) -> Hits:
         """Pages that contain every word of ``query`` (as C-LIST-5); those with all of them in the title first."""
@@ -132,7 +145,7 @@ class WikiReader:
         if not words:
             return Hits([], 0)
         values = {f"word{at}": pattern for at, pattern in enumerate(like_patterns(words))}
-        rows = self.reader.rows(self._search_query(len(values)), **values)
+        rows = self.reader.rows(_search_query(len(values)), **values)
         ranked = sorted(rows, key=lambda row: (not _all_in(words, fold_search(row[1])), row[0]))
         first = ranked[:MAX_HITS]
         lines = self._matching_lines([row[0] for row in first], words[0])
@@ -141,18 +154,17 @@ class WikiReader:
     def _matching_lines(self, paths: list[str], word: str) -> dict[str, str]:
         """The first line with ``word`` in each of these pages, in one statement."""
         values = {f"path{at}": paths[at] if at < len(paths) else "" for at in range(MAX_HITS)}
-        rows = self.reader.rows(self._lines, **values) if paths else []
+        rows = self.reader.rows(_LINES, **values) if paths else []
         return {path: _matching_line(plain, folded, word) for path, plain, folded in rows}
 
-    def _search_query(self, word_count: int) -> PreparedQuery:
-        statement = self._searches.get(word_count)
-        if statement is None:
-            pages = select(Page.path, Page.title).join(PageSearchText, PageSearchText.page_id == Page.id)
-            matching = pages.where(_NOT_DELETED)
-            for at in range(word_count):
-                matching = matching.where(PageSearchText.folded.like(bindparam(f"word{at}"), escape="\\"))
-            statement = self._searches[word_count] = self.reader.prepare(matching)
-        return statement
+
+@cache
+def _search_query(word_count: int) -> PreparedQuery:
+    pages = select(Page.path, Page.title).join(PageSearchText, PageSearchText.page_id == Page.id)
+    matching = pages.where(_NOT_DELETED)
+    for at in range(word_count):
+        matching = matching.where(PageSearchText.folded.like(bindparam(f"word{at}"), escape="\\"))
+    return PreparedQuery(matching)
 
 
 def _matching_line(plain: str, folded: str, word: str) -> str:
@@ -164,21 +176,6 @@ def _matching_line(plain: str, folded: str, word: str) -> str:
         at = start
     line = plain.split("\n")[folded.count("\n", 0, at)]
     return _excerpt(line, at - folded.rfind("\n", 0, at) - 1)
-
-
-def _by_path() -> ColumnElement[bool]:
-    return Page.path == bindparam("path")
-
-
-def _revision_query() -> WikiSelect:
-    columns = (Page.path, Revision.title, Revision.number, Page.revision, Revision.created_at, Revision.author)
-    revisions = select(*columns, Revision.html, Revision.contents).join(Page, Page.id == Revision.page_id)
-    return revisions.where(_NOT_DELETED, _by_path())
-
-
-def _change_query() -> WikiSelect:
-    columns = (Page.path, Revision.title, Revision.number, Revision.created_at, Revision.author)
-    return select(*columns).join(Page, Page.id == Revision.page_id).where(_NOT_DELETED)
 
 
 def _change_of(row: Row) -> Change:

@@ -17,6 +17,7 @@ from modhub.catalogue.read_service import CatalogueReader, ModFile, mod_file_of
 from modhub.content.limits import MB
 from modhub.content.portable_names import portable_name
 from modhub.content.text import N_
+from modhub.db.raw_queries import PreparedQuery
 from modhub.web.downloads import StoredFile
 from modhub.web.payload import encode
 from modhub.web.zip_files import FileOpener, ZipBody, ZipMember, zip_size
@@ -109,7 +110,7 @@ class ArchiveReader:
     def __init__(self, catalogue: CatalogueReader) -> None:
         self._catalogue = catalogue
         reader = catalogue.reader
-        self._code = reader.prepare(stored_code_statement(reader.dialect))
+        self._code = PreparedQuery(stored_code_statement(reader.dialect))
 
     def archive(self, mod_id: int | None) -> ChainArchive | None:
         """Return the archive of a mod; None if it is not published.

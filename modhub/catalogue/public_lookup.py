@@ -14,7 +14,7 @@ from modhub.catalogue.models import AssetKind
 from modhub.catalogue.queries import note_of
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.response_schemas import code_digest
-from modhub.db.raw_queries import RawQueryExecutor, Row
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.plugins.services import PublicFile, PublicNote, RelatedMod, StoredDocument
 from modhub.web.payload import encode
 from modhub.web.responses import MAX_COMPOSITIONS
@@ -49,12 +49,12 @@ class PublicLookup:
     def __init__(self, executor: RawQueryExecutor, mods: CatalogueReader) -> None:
         self._executor = executor
         self._mods = mods
-        dialect, prepare = executor.dialect, executor.prepare
-        self._id = prepare(lookup_queries.id_statement())
-        self._documents = prepare(lookup_queries.few_documents_statement(dialect))
-        self._files = prepare(lookup_queries.files_statement(dialect))
-        self._notes = prepare(lookup_queries.newest_notes_statement(dialect))
-        self._serials = prepare(lookup_queries.serials_statement())
+        dialect = executor.dialect
+        self._id = PreparedQuery(lookup_queries.id_statement())
+        self._documents = PreparedQuery(lookup_queries.few_documents_statement(dialect))
+        self._files = PreparedQuery(lookup_queries.files_statement(dialect))
+        self._notes = PreparedQuery(lookup_queries.newest_notes_statement(dialect))
+        self._serials = PreparedQuery(lookup_queries.serials_statement())
 
     def read(self, guid: str) -> ComposedBody | None:
         """One statement more than any other read of the mod: its id."""

@@ -89,16 +89,16 @@ class CatalogueReader:
         self.declared = declared
         self._prepared = lru_cache(MAX_LISTS)(self._prepare)
         self.stored = DocumentReader(reader)
-        self._asset = reader.prepare(queries.asset_statement())
-        self._code = reader.prepare(queries.code_statement())
-        self._icon = reader.prepare(queries.icon_statement())
-        self._picture = reader.prepare(queries.picture_statement())
-        self._successor = reader.prepare(successor_statement())
-        self._captions = reader.prepare(queries.captions_statement())
-        self._games = reader.prepare(queries.games_statement())
-        self._note_states = reader.prepare(queries.note_states_statement())
-        self._notes = reader.prepare(queries.notes_statement())
-        self._votes = reader.prepare(queries.votes_statement())
+        self._asset = PreparedQuery(queries.asset_statement())
+        self._code = PreparedQuery(queries.code_statement())
+        self._icon = PreparedQuery(queries.icon_statement())
+        self._picture = PreparedQuery(queries.picture_statement())
+        self._successor = PreparedQuery(successor_statement())
+        self._captions = PreparedQuery(queries.captions_statement())
+        self._games = PreparedQuery(queries.games_statement())
+        self._note_states = PreparedQuery(queries.note_states_statement())
+        self._notes = PreparedQuery(queries.notes_statement())
+        self._votes = PreparedQuery(queries.votes_statement())
 
     def find(self, params: ListParams) -> ResultPage:
         """Return one page of published mods."""
@@ -182,7 +182,7 @@ class CatalogueReader:
         return variant, values | chosen | ({"game": game} if game else {})
 
     def _prepare(self, build: ListStatement, variant: ListVariant) -> PreparedQuery:
-        return self.reader.prepare(build(variant))
+        return PreparedQuery(build(variant))
 
     def mod(self, mod_id: int | None) -> ComposedBody | None:
         """Return the body of ``GET /api/modhub/{id}``; None if it is not published."""

@@ -23,11 +23,11 @@ class DocumentReader:
 
     def __init__(self, executor: RawQueryExecutor) -> None:
         self._executor = executor
-        dialect, prepare = executor.dialect, executor.prepare
-        self._measured = prepare(document_queries.measured_statement(dialect))
-        self._chain = prepare(document_queries.chain_statement(dialect))
-        self._chains = prepare(document_queries.chains_statement(dialect))
-        self._documents = prepare(document_queries.documents_statement(dialect))
+        dialect = executor.dialect
+        self._measured = PreparedQuery(document_queries.measured_statement(dialect))
+        self._chain = PreparedQuery(document_queries.chain_statement(dialect))
+        self._chains = PreparedQuery(document_queries.chains_statement(dialect))
+        self._documents = PreparedQuery(document_queries.documents_statement(dialect))
 
     def measure(self, guids: Collection[str]) -> dict[str, StoredDocument]:
         """Return what is stored of these mods, by GUID; one statement."""

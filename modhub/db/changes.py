@@ -21,7 +21,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from modhub.content.limits import CHANGE_KIND
 from modhub.db import Base, Id, Timestamp, bulk, from_micros, now
-from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.db.unit_of_work import PendingChange, unit_of_work
 
 MOD: Final = "mod"
@@ -157,7 +157,7 @@ class ChangeReader:
     def __init__(self, reader: RawQueryExecutor, kinds: Collection[str]) -> None:
         self._reader = reader
         self._kinds = kinds
-        self._generation = reader.prepare(select(Generation.serial, Generation.feed))
+        self._generation = PreparedQuery(select(Generation.serial, Generation.feed))
 
     def generation(self) -> tuple[int, str]:
         """Return (serial, feed): equal as long as everybody sees the same. One short statement.
@@ -178,7 +178,7 @@ class ChangeReader:
         page = select(PublicChange).where(PublicChange.serial > bindparam("since"), declared)
         entries = page.order_by(PublicChange.serial).limit(bindparam("size")).subquery()
         joined = select(Generation.serial, Generation.feed, *entries.c).outerjoin_from(Generation, entries, true())
-        return self._reader.prepare(joined.order_by(entries.c.serial))
+        return PreparedQuery(joined.order_by(entries.c.serial))
 
     def page(self, since: int, size: int) -> ChangePage:
         """Return up to ``size`` changes of declared kinds after the serial ``since``, in one statement."""

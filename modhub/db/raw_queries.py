@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
@@ -22,18 +21,21 @@ _DIALECTS: Final[dict[str, Any]] = {
 class PreparedQuery:
     """A ``select()`` compiled once for the driver; parameters are by name, values as the driver returns them.
 
-    It is compiled on first use: compiling dozens of them is a fifth of the start, and a command runs only a few.
+    It is compiled when a database first needs it: compiling dozens of them is a fifth of the start, and a command runs
+    only a few. So it can stand at the top of a module.
     """
 
-    def __init__(self, select: "Select[*tuple[Any, ...]]", dialect: str) -> None:
+    def __init__(self, select: "Select[*tuple[Any, ...]]") -> None:
         self._select = select
-        self._dialect = dialect
+        self._compiled: dict[str, tuple[str, dict[str, Any]]] = {}
 
-    @cached_property
-    def compiled(self) -> tuple[str, dict[str, Any]]:
+    def compile(self, dialect: str) -> tuple[str, dict[str, Any]]:
         """(the SQL, the values bound in the statement itself)."""
-        compiled = self._select.compile(dialect=_DIALECTS[self._dialect], compile_kwargs={"render_postcompile": True})
-        return str(compiled), {name: value for name, value in compiled.params.items() if value is not None}
+        if dialect not in self._compiled:
+            compiled = self._select.compile(dialect=_DIALECTS[dialect], compile_kwargs={"render_postcompile": True})
+            values = {name: value for name, value in compiled.params.items() if value is not None}
+            self._compiled[dialect] = str(compiled), values
+        return self._compiled[dialect]
 
 
 class RawQueryExecutor:
@@ -65,16 +67,12 @@ class RawQueryExecutor:
         """The number of idle connections."""
         return len(self._idle)
 
-    def prepare(self, select: "Select[*tuple[Any, ...]]") -> PreparedQuery:
-        """Prepare ``select`` for this database."""
-        return PreparedQuery(select, self.dialect)
-
     def rows(self, statement: PreparedQuery, **parameters: Any) -> list[Row]:
         """All rows. PoolTimeout if no connection is free for too long.
 
         An idle connection that has been lost (the database was restarted) is replaced by a new one, once.
         """
-        sql, bound_values = statement.compiled
+        sql, bound_values = statement.compile(self.dialect)
         values = {**bound_values, **parameters}
         try:
             self._slots.get(timeout=self._pool_timeout)

@@ -6,11 +6,14 @@ from typing import Final
 
 from sqlalchemy import select
 
-from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.storage_address.models import THE_ROW, StoredAddress
 
 STALE_SECONDS: Final = 2.0
 """Maximum age of a cached address; every process must follow a change within 5 seconds (C-ADDR-3)."""
+
+
+_ADDRESS: Final = PreparedQuery(select(StoredAddress.base_url).where(THE_ROW))
 
 
 class CurrentAddress:
@@ -19,7 +22,6 @@ class CurrentAddress:
     def __init__(self, queries: RawQueryExecutor, clock: Callable[[], float] = time.monotonic) -> None:
         self._queries = queries
         self._clock = clock
-        self._statement = queries.prepare(select(StoredAddress.base_url).where(THE_ROW))
         self._cached: tuple[float, str | None] | None = None
 
     def current(self) -> str | None:
@@ -27,7 +29,7 @@ class CurrentAddress:
         read_at = self._clock()
         cached = self._cached
         if cached is None or read_at - cached[0] >= STALE_SECONDS:
-            rows = self._queries.rows(self._statement)
+            rows = self._queries.rows(_ADDRESS)
             # The time before the query, so that the cached address is never older than it seems.
             cached = self._cached = (read_at, rows[0][0] if rows else None)
         return cached[1]

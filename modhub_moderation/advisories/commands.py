@@ -81,7 +81,7 @@ def _places(admin: Any, session: Any, sha256: str) -> list[str]:
 
 def list_advisories(admin: Any, *, as_json: bool) -> int:
     """Print one line per advisory."""
-    advisories = admin.find_service(AdvisoryReader).all()
+    advisories = AdvisoryReader(admin.databases.raw_queries).all()
     for advisory in advisories:
         if as_json:
             admin.say_json(to_builtins(advisory))

@@ -44,7 +44,7 @@ _FEED_TITLE: Final = "Advisories about files"
 )
 def advisories_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/advisories``: those that were made or withdrawn last."""
-    reader = request.find_service(AdvisoryReader)
+    reader = AdvisoryReader(request.databases.raw_queries)
     return {
         "advisories": reader.newest(),
         "total": reader.count(),
@@ -70,7 +70,7 @@ def advisories_json_feed(_context: Any, request: Request) -> Response:
 
 def newest_advisory_entries(request: Request) -> list[AtomEntry]:
     """The newest advisories as entries of a feed."""
-    return [advisory_feed_entry(advisory) for advisory in request.find_service(AdvisoryReader).newest()]
+    return [advisory_feed_entry(advisory) for advisory in AdvisoryReader(request.databases.raw_queries).newest()]
 
 
 def advisory_feed_entry(advisory: AdvisoryDocument) -> AtomEntry:
@@ -88,7 +88,7 @@ def advisory_feed_entry(advisory: AdvisoryDocument) -> AtomEntry:
 
 def advised_notice(context: Any, request: Request) -> Markup | None:
     """The warning on the page of a published mod that has a file with an advisory."""
-    reader = request.find_service(AdvisoryReader)
+    reader = AdvisoryReader(request.databases.raw_queries)
     if not IMod.providedBy(context) or not context.id or not reader.has_standing():
         return None
     with request.databases.readonly_session() as session:

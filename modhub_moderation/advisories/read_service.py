@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import bindparam, func, select
 
 from modhub.db import from_micros, iso
-from modhub.db.raw_queries import RawQueryExecutor, Row
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.plugins.services import ISigner
 from modhub.web.payload import encode
 from modhub_moderation.advisories.limits import NEWEST_ADVISORIES
@@ -20,41 +20,42 @@ _COLUMNS: Final = (
     Advisory.since,
     Advisory.withdrawn_at,
 )
+_BY_DIGEST: Final = select(*_COLUMNS).order_by(Advisory.sha256)
+_ALL: Final = PreparedQuery(_BY_DIGEST)
+_WITH_PREFIX: Final = PreparedQuery(_BY_DIGEST.where(Advisory.prefix == bindparam("prefix")))
+_NEWEST: Final = PreparedQuery(
+    select(*_COLUMNS).order_by(Advisory.changed_at.desc(), Advisory.sha256).limit(NEWEST_ADVISORIES)
+)
+_COUNT: Final = PreparedQuery(select(func.count()).select_from(Advisory))
+_STANDING: Final = PreparedQuery(select(Advisory.sha256).where(Advisory.withdrawn_at.is_(None)).limit(1))
 
 
 class AdvisoryReader:
-    """Reads advisories; one per application. All are public."""
+    """Reads advisories; made where it is used. All are public."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        by_digest = select(*_COLUMNS).order_by(Advisory.sha256)
-        newest = select(*_COLUMNS).order_by(Advisory.changed_at.desc(), Advisory.sha256).limit(NEWEST_ADVISORIES)
-        self._all = reader.prepare(by_digest)
-        self._with_prefix = reader.prepare(by_digest.where(Advisory.prefix == bindparam("prefix")))
-        self._newest = reader.prepare(newest)
-        self._count = reader.prepare(select(func.count()).select_from(Advisory))
-        self._standing = reader.prepare(select(Advisory.sha256).where(Advisory.withdrawn_at.is_(None)).limit(1))
 
     def with_prefix(self, prefix: str) -> list[AdvisoryDocument]:
         """Those of the digests that begin so, in lower case; by digest."""
-        return [_document(row) for row in self._reader.rows(self._with_prefix, prefix=prefix)]
+        return [_document(row) for row in self._reader.rows(_WITH_PREFIX, prefix=prefix)]
 
     def all(self) -> list[AdvisoryDocument]:
         """All, by digest."""
-        return [_document(row) for row in self._reader.rows(self._all)]
+        return [_document(row) for row in self._reader.rows(_ALL)]
 
     def newest(self) -> list[AdvisoryDocument]:
         """Those that were made or withdrawn last, newest first."""
-        return [_document(row) for row in self._reader.rows(self._newest)]
+        return [_document(row) for row in self._reader.rows(_NEWEST)]
 
     def count(self) -> int:
         """How many there are, withdrawn ones included."""
-        count: int = self._reader.rows(self._count)[0][0]
+        count: int = self._reader.rows(_COUNT)[0][0]
         return count
 
     def has_standing(self) -> bool:
         """Whether any is not withdrawn."""
-        return bool(self._reader.rows(self._standing))
+        return bool(self._reader.rows(_STANDING))
 
     def export(self, signer: ISigner | None) -> bytes:
         """All as canonical JSON, with the signature of the rest (C-ADV-4)."""

@@ -36,7 +36,7 @@ def find_advisories_view(context: AdvisoryPrefixResource, request: Request) -> R
     prefix = clean_prefix(context.__name__)
     if prefix is None:
         raise not_found()
-    return public_json(encode(AdvisoriesDocument(request.find_service(AdvisoryReader).with_prefix(prefix))))
+    return public_json(encode(AdvisoriesDocument(AdvisoryReader(request.databases.raw_queries).with_prefix(prefix))))
 
 
 @api(
@@ -54,4 +54,4 @@ def find_advisories_view(context: AdvisoryPrefixResource, request: Request) -> R
 def export_advisories_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/advisories``"""
     signer = find_optional_service(request.registry, ISigner)
-    return public_json(request.find_service(AdvisoryReader).export(signer))
+    return public_json(AdvisoryReader(request.databases.raw_queries).export(signer))

@@ -249,9 +249,6 @@ def test_the_database_is_not_asked_each_time(storage):
     times = []
 
     class Counting:
-        def prepare(self, select):
-            return storage.databases.raw_queries.prepare(select)
-
         def rows(self, statement):
             times.append(clock[0])
             return storage.databases.raw_queries.rows(statement)

@@ -112,7 +112,7 @@ def test_the_fingerprint_is_of_key_and_secret(start: Start) -> None:
     for secret in (TEST_SECRET, TEST_SECRET, "another secret of more than 32 characters"):
         site = start("modhub_wiki", ApiPrivateKeys="wiki-key Modhub:wiki", modhub__secret=secret)
         site.put("/Modhub/api/wiki/a", b"# A", headers=KEY, status=201)
-        authors.append(site.find_service(WikiReader).recent()[0].author)
+        authors.append(WikiReader(site.databases.raw_queries).recent()[0].author)
     assert authors[0] == authors[1] != authors[2]
 
 

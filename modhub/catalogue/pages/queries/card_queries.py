@@ -61,7 +61,7 @@ class CardReader:
         """What features declare is complete with the configuration, so the statements of cards are made later."""
         self.catalogue = catalogue
         self.reader = reader = catalogue.reader
-        self._selected_total = reader.prepare(selections.selected_total_statement(reader.dialect))
+        self._selected_total = PreparedQuery(selections.selected_total_statement(reader.dialect))
 
     @cached_property
     def _figures(self) -> tuple[ModColumn, ...]:
@@ -82,17 +82,17 @@ class CardReader:
 
     @cached_property
     def _selected_cards(self) -> PreparedQuery:
-        return self.reader.prepare(selections.selected_page_statement(self.reader.dialect, self.card_columns))
+        return PreparedQuery(selections.selected_page_statement(self.reader.dialect, self.card_columns))
 
     @cached_property
     def _author_totals(self) -> PreparedQuery:
-        return self.reader.prepare(author_queries.author_totals_statement(self._figures))
+        return PreparedQuery(author_queries.author_totals_statement(self._figures))
 
     @cached_property
     def _users(self) -> PreparedQuery:
         guid: Any = bindparam("guid")
         picks, total = [statements.users_ids(guid)], statements.users_total(guid)
-        return self.reader.prepare(statements.placed_statement(picks, total, *self.card_columns))
+        return PreparedQuery(statements.placed_statement(picks, total, *self.card_columns))
 
     def cards_of(self, rows: Iterable[Row]) -> list[ModPresenter]:
         """Return the cards in rows of `card_columns`."""

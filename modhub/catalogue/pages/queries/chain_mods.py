@@ -10,7 +10,7 @@ from modhub.catalogue.document_queries import chains_statement
 from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument
-from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.web.payload import encode
 
 CHAIN_SHOWN: Final = 100
@@ -50,7 +50,7 @@ class ChainPartReader:
 
     def __init__(self, executor: RawQueryExecutor) -> None:
         self._executor = executor
-        self._required = executor.prepare(chains_statement(executor.dialect, _columns))
+        self._required = PreparedQuery(chains_statement(executor.dialect, _columns))
 
     def read(self, mod: ModDocument) -> ChainPart:
         """Return what to install for a mod, published or not; one statement, none if it requires nothing."""

@@ -66,7 +66,7 @@ class FrontReader:
     def __init__(self, pages: PageReader) -> None:
         """What features declare is complete with the configuration, so the statement of cards is made later."""
         self._pages = pages
-        self._tiles = pages.reader.prepare(game_tiles_statement())
+        self._tiles = PreparedQuery(game_tiles_statement())
 
     @cached_property
     def _cards(self) -> PreparedQuery:
@@ -78,7 +78,7 @@ class FrontReader:
             statements.listed_ids(ListParams().size),
         )
         total = total_statement().scalar_subquery()
-        return self._pages.reader.prepare(statements.placed_statement(picks, total, *self._pages.card_columns))
+        return PreparedQuery(statements.placed_statement(picks, total, *self._pages.card_columns))
 
     def read(self) -> Front:
         """Return the front; two statements."""

@@ -94,15 +94,15 @@ class PageReader(CardReader):
         reader = self.reader
         self._games = CuratedGames(())
         self._chains = ChainPartReader(reader)
-        self._changes = reader.prepare(statements.changes_statement())
-        self._named = reader.prepare(few_documents_statement(reader.dialect))
-        self._sitemap = reader.prepare(statements.sitemap_statement())
-        self._highest = reader.prepare(statements.highest_statement())
-        self._authors = reader.prepare(statements.authors_statement())
-        self._last_author = reader.prepare(statements.last_author_statement())
-        self._deletions = reader.prepare(statements.deletions_statement())
+        self._changes = PreparedQuery(statements.changes_statement())
+        self._named = PreparedQuery(few_documents_statement(reader.dialect))
+        self._sitemap = PreparedQuery(statements.sitemap_statement())
+        self._highest = PreparedQuery(statements.highest_statement())
+        self._authors = PreparedQuery(statements.authors_statement())
+        self._last_author = PreparedQuery(statements.last_author_statement())
+        self._deletions = PreparedQuery(statements.deletions_statement())
         updates = selections.selected_page_statement(reader.dialect, statements.UPDATE_COLUMNS)
-        self._selected_updates = reader.prepare(updates)
+        self._selected_updates = PreparedQuery(updates)
 
     def updates(self, params: ListParams) -> list[ModUpdate]:
         """Return the newest versions of one page of published mods."""
@@ -135,7 +135,7 @@ class PageReader(CardReader):
 
     @cached_property
     def _mod_page(self) -> PreparedQuery:
-        return self.reader.prepare(statements.mod_page_statement(self.reader.dialect, self.card_columns))
+        return PreparedQuery(statements.mod_page_statement(self.reader.dialect, self.card_columns))
 
     def detail(self, mod_id: int | None, notes_page: int) -> ModPage | None:
         """Return everything that a mod's page shows; None if the mod is not published. At most two statements.

@@ -13,6 +13,7 @@ from modhub.catalogue.read_service import CatalogueReader, ListParams
 from modhub.content.folding import like_pattern, search_words
 from modhub.content.limits import DESCRIPTION
 from modhub.content.markup import to_text
+from modhub.db.raw_queries import PreparedQuery
 from modhub.plugins.services import ProfileColumns
 from modhub.web.payload import encode
 
@@ -56,16 +57,16 @@ class GroupReader:
 
     def __init__(self, catalogue: CatalogueReader, accounts: ProfileColumns | None) -> None:
         self._reader = reader = catalogue.reader
-        dialect, prepare = reader.dialect, reader.prepare
+        dialect = reader.dialect
         self._titles = SimilarTitles(reader)
-        self._by_id = prepare(description_queries.listed_documents_statement(dialect))
-        self._untold = prepare(description_queries.untold_statement(dialect))
-        self._described = prepare(description_queries.described_page_statement(dialect, statements.CARD_COLUMNS))
-        self._described_total = prepare(description_queries.described_total_statement(dialect))
+        self._by_id = PreparedQuery(description_queries.listed_documents_statement(dialect))
+        self._untold = PreparedQuery(description_queries.untold_statement(dialect))
+        self._described = PreparedQuery(description_queries.described_page_statement(dialect, statements.CARD_COLUMNS))
+        self._described_total = PreparedQuery(description_queries.described_total_statement(dialect))
         self._has_names = accounts is not None
         if accounts is not None:
-            self._authors = prepare(author_queries.found_authors_statement(accounts, dialect))
-            self._authors_total = prepare(author_queries.found_authors_total_statement(accounts, dialect))
+            self._authors = PreparedQuery(author_queries.found_authors_statement(accounts, dialect))
+            self._authors_total = PreparedQuery(author_queries.found_authors_total_statement(accounts, dialect))
 
     def groups(self, q: str, *, has_hits: bool) -> SearchGroups:
         """Return all groups for a search; similar titles only if it has no hits."""

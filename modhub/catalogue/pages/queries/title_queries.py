@@ -14,7 +14,7 @@ from modhub.catalogue.models import PublicText
 from modhub.catalogue.queries import AnySelect
 from modhub.catalogue.search_values import MAX_INDEXED, TRIGRAM
 from modhub.content.folding import like_pattern
-from modhub.db.raw_queries import RawQueryExecutor, Row
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 
 MAX_CANDIDATES: Final = 1000
 MAX_TYPED: Final = 8
@@ -29,10 +29,10 @@ class SimilarTitles:
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        self._indexed = reader.prepare(indexed_candidates_statement())
-        self._with_any = reader.prepare(any_candidates_statement())
+        self._indexed = PreparedQuery(indexed_candidates_statement())
+        self._with_any = PreparedQuery(any_candidates_statement())
         self._but_one = {
-            count: reader.prepare(but_one_candidates_statement(count)) for count in range(2, MAX_INDEXED + 1)
+            count: PreparedQuery(but_one_candidates_statement(count)) for count in range(2, MAX_INDEXED + 1)
         }
 
     def find(self, words: list[str], most: int) -> list[int]:
