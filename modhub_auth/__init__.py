@@ -4,10 +4,12 @@ import logging
 from typing import Any
 
 from pyramid.config import Configurator
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
 
 from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
-from modhub.db import Databases
+from modhub.db import Databases, bulk, now
 from modhub.plugins.events import ApplicationStarted, DatabaseRestored
 from modhub.plugins.moderation import IAccountBlocking
 from modhub.plugins.resources import IApi
@@ -15,16 +17,17 @@ from modhub.plugins.services import IAccounts, IMods, IProfiles
 from modhub.plugins.workers import RoundFailed, time_is_up
 from modhub_auth.account_blocking import AccountBlocking
 from modhub_auth.container import AuthServices, create_auth_services
-from modhub_auth.mail.mail_check import find_mail_problems, folder_warning
+from modhub_auth.mail.commands import find_mail_problems, folder_warning
+from modhub_auth.mail.outbox import Outbox
 from modhub_auth.mail.sender import EXPIRY_SECONDS, SEND_SECONDS
 from modhub_auth.mail.transports import DeliveryUnavailable
+from modhub_auth.models import HELD, ClientSession, OutgoingEmail, PageSession, ResetRequest
 from modhub_auth.personal_data import collect_account
 from modhub_auth.profiles import AccountProfiles, Accounts
-from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import Auth
-from modhub_auth.restoring import end_sessions_and_hold_emails
+from modhub_auth.schemas import MAX_ACCOUNT_BODY
 from modhub_auth.settings import ACCOUNT_SETTINGS, MAIL_SETTINGS
-from modhub_auth.signin.bearer import BearerCredential
+from modhub_auth.signin.authentication import BearerCredential
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +57,40 @@ def check_passwords(registry: Any, _session: Any) -> tuple[()]:
     return ()
 
 
+def end_sessions_and_hold_emails(event: DatabaseRestored) -> None:
+    """After a restore nobody is signed in, and no email leaves by itself.
+
+    A session may have been ended since the backup, and an email may have been sent.
+    """
+    session = event.session
+    ended = sum(bulk.execute_bulk(session, delete(kind)) for kind in (ClientSession, PageSession))
+    # They would become emails. Who still waits asks again.
+    session.execute(delete(ResetRequest))
+    new_base_url = event.registry.settings["modhub.base_url"]
+    if event.previous_base_url != new_base_url:
+        _move_links(session, find_service(event.registry, AuthServices).outbox, event.previous_base_url, new_base_url)
+    waiting = update(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None))
+    held = bulk.execute_bulk(session, waiting.values(finished_at=now(), problem=HELD))
+    event.notes.append(f"All sessions are ended ({ended}): everybody signs in again.")
+    if held:
+        event.notes.append(f"{held} waiting emails are held: letters list shows them, letters retry sends them.")
+
+
+def _move_links(session: Session, outbox: Outbox, old: str, new: str) -> None:
+    """Make the links of emails that can still be sent lead to this installation."""
+    columns = select(OutgoingEmail.id, OutgoingEmail.sealed, OutgoingEmail.message_id).limit(bulk.BATCH)
+    unsent = columns.where(OutgoingEmail.sealed.is_not(None)).order_by(OutgoingEmail.id)
+    last = 0
+    while batch := session.execute(unsent.where(OutgoingEmail.id > last)).all():
+        for email_id, sealed, message_id in batch:
+            moved = outbox.with_base_url(sealed or "", message_id, old, new)
+            if moved is not None:
+                bulk.execute_bulk(
+                    session, update(OutgoingEmail).where(OutgoingEmail.id == email_id).values(sealed=moved)
+                )
+        last = batch[-1].id
+
+
 def includeme(config: Configurator) -> None:
     """Register the resources, credentials, services, settings and migrations of accounts."""
     config.include("modhub")
@@ -68,11 +105,10 @@ def includeme(config: Configurator) -> None:
     config.add_worker("emails", send_emails, SEND_SECONDS)
     config.add_worker("old emails", delete_old_emails, EXPIRY_SECONDS)
     config.add_subscriber(end_sessions_and_hold_emails, DatabaseRestored)
-    config.include("modhub_auth.author_names")
+    config.include("modhub_auth.profiles")
     config.add_personal_data("account", collect_account)
     config.include("modhub_auth.commands")
     config.include("modhub_auth.mail.commands")
-    config.include("modhub_auth.mail.alarms")
     config.add_check("passwords", check_passwords, when=("ready",))
     config.add_check("mail", find_mail_problems, when=("doctor",))
     config.include("modhub_auth.pages")

@@ -11,19 +11,17 @@ from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.ui.i18n import Catalogs
 from modhub.web.request import Request
-from modhub_auth import expiry
-from modhub_auth.encryption import SecretBox
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import EMAIL_ENCRYPTION, Outbox
 from modhub_auth.mail.sender import MailSender
 from modhub_auth.mail.transports import transport_from_settings
-from modhub_auth.platform.openid import Steam
 from modhub_auth.rate_limits import RateLimiter
 from modhub_auth.read_service import AccountReader
-from modhub_auth.signin import recovery
-from modhub_auth.signin.access_tokens import AccessTokens
+from modhub_auth.signin import page_sessions, recovery
+from modhub_auth.signin.openid import Steam
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_auth.signin.totp import AuthenticatorProposals
+from modhub_auth.tokens import AccessTokens, SecretBox
 
 
 @dataclass(slots=True)
@@ -52,7 +50,7 @@ def delete_expired(rate_limiter: RateLimiter, session: Session) -> None:
     """Delete expired attempts, links and sessions."""
     rate_limiter.purge(session)
     link_tokens.delete_expired_links(session)
-    expiry.delete_expired_sessions(session)
+    page_sessions.delete_expired_sessions(session)
 
 
 def create_auth_services(registry: Any) -> AuthServices:

@@ -7,10 +7,10 @@ from pyramid.config import Configurator
 from modhub.ui.documentation import PLACE, documentation_section
 from modhub_auth.mail.link_tokens import LINK_LIFETIMES, RESET_LINK
 from modhub_auth.models import MAX_CLIENT_LABEL, MAX_DISPLAY_NAME
-from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
+from modhub_auth.schemas import MAX_ACCOUNT_BODY
 from modhub_auth.signin import passwords
-from modhub_auth.signin.access_tokens import ACCESS_SECONDS, REFRESH_LIFE
 from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
+from modhub_auth.tokens import ACCESS_SECONDS, REFRESH_LIFE
 
 
 def includeme(config: Configurator) -> None:

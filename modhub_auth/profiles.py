@@ -1,18 +1,21 @@
-"""The account services that the core uses: public profiles, locks, and owners of the demo data."""
+"""Names of accounts: what others see, and what moderators can remove."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from pyramid.config import Configurator
 from sqlalchemy import bindparam, exists, select
 from sqlalchemy.orm import Session
 
+from modhub.audit import record
 from modhub.base.errors import account_blocked
 from modhub.content.limits import PAGE_SIZE_MOST
+from modhub.content.text import N_
 from modhub.db import Id, from_micros, now
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.plugins.services import Profile, ProfileColumns
 from modhub_auth.models import Account, Login, LoginKind
-from modhub_auth.services import lock_account, share_account
+from modhub_auth.services import default_name, lock_account, share_account
 
 
 class AccountProfiles:
@@ -60,3 +63,34 @@ class Accounts:
             session.add(account)
             session.flush()
         return int(account.id)
+
+
+def remove_name(session: Session, account_id: int, _key: str) -> dict[str, Any] | None:
+    """Give the account the name of those that chose none (C-ACC-6)."""
+    account = lock_account(session, account_id)
+    if account is None or account.display_name == default_name(account):
+        return None
+    kept = {"name": account.display_name}
+    _rename(session, account, default_name(account), "name removed by a moderator")
+    return kept
+
+
+def restore_name(session: Session, account_id: int, _key: str, kept: Mapping[str, Any]) -> bool:
+    """Give it back its name; False if it has got another one."""
+    account = lock_account(session, account_id)
+    if account is None or account.display_name not in {default_name(account), kept["name"]}:
+        return False
+    if account.display_name != kept["name"]:
+        _rename(session, account, kept["name"], "name restored by a moderator")
+    return True
+
+
+def _rename(session: Session, account: Account, name: str, action: str) -> None:
+    account.display_name = name
+    record(session, action, "account", account.id)
+    session.flush()
+
+
+def includeme(config: Configurator) -> None:
+    """Declare the part."""
+    config.add_removable_part("author_name", N_("Name of the account"), remove_name, restore_name, target="account")

@@ -22,7 +22,7 @@ from modhub_auth.container import AuthServices
 from modhub_auth.models import KEY_PLATFORM, Login, LoginKind, PublisherKey
 from modhub_auth.rate_limits import rate_counter
 from modhub_auth.services import CHALLENGE, blocked_account_error
-from modhub_auth.signin.access_tokens import ACCESS_SECONDS, token_digest
+from modhub_auth.tokens import ACCESS_SECONDS, token_digest
 
 MAX_LABEL: Final = 60
 """Code points of a key's label."""

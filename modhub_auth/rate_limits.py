@@ -23,8 +23,8 @@ from modhub.base.errors import ApiError, busy
 from modhub.base.metrics import LIMITS_HIT
 from modhub.base.security_log import log_event
 from modhub.db import Databases, bulk, now
-from modhub_auth.clock_skew import CLOCK_SKEW
 from modhub_auth.models import Attempt
+from modhub_auth.tokens import CLOCK_SKEW
 
 SLOT_WAIT_SECONDS: Final = 5.0
 SLOT_POLL_SECONDS: Final = 0.05

@@ -18,8 +18,8 @@ from modhub_auth.models import (
     PublisherKey,
     RecoveryCode,
 )
-from modhub_auth.signin.access_tokens import LoginClaim
 from modhub_auth.signin.page_sessions import SESSION_IDLE, SESSION_LIFETIME
+from modhub_auth.tokens import LoginClaim
 
 
 @dataclass(frozen=True, slots=True)

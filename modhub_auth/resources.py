@@ -1,11 +1,35 @@
-"""The resources of accounts, with their ACLs."""
+"""The resources of accounts with their ACLs, and what another feature may provide to them."""
+
+from typing import Any, Protocol
 
 from pyramid.authorization import Allow, Authenticated
 from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission
+from modhub.plugins.resources import IResource
 from modhub.web.traversal import Resource
-from modhub_auth.interfaces import IAccount, IAuth, ILoginPlatform
+
+
+class IBlockedAccounts(Protocol):
+    """The service that knows why accounts are blocked, for the person who cannot sign in; absent without such."""
+
+    def find_reasons(self, request: Any, account_id: int) -> str | None:
+        """The path of a page with the reasons, for this browser alone; None if there is nothing to show.
+
+        The caller has just shown that the account is theirs: by the password, or a platform, and the code.
+        """
+
+
+class IAccount(IResource):
+    """``/Modhub/account``"""
+
+
+class ILoginPlatform(IResource):
+    """``/Modhub/account/platform/{provider}``"""
+
+
+class IAuth(IResource):
+    """``/api/auth``"""
 
 
 class AccountPermission(Permission):

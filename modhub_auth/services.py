@@ -5,9 +5,9 @@ session survives a concurrent reset or deletion. No password is hashed here.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import ARRAY, BigInteger, Row, bindparam, delete, func, select, true, update
+from sqlalchemy import ARRAY, BigInteger, Row, bindparam, delete, func, select, true, union, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -16,9 +16,21 @@ from modhub.base.errors import ApiError, account_blocked, conflict
 from modhub.base.security_log import log_event
 from modhub.content.text import N_
 from modhub.db import bulk, now
-from modhub_auth.models import Account, ClientSession, Login, LoginKind
-from modhub_auth.signin.access_tokens import REFRESH_LIFE, new_refresh_token, token_digest
+from modhub.plugins.events import AccountDeleted
+from modhub_auth.mail.sender import FAREWELL
+from modhub_auth.models import (
+    Account,
+    ClientSession,
+    Link,
+    Login,
+    LoginKind,
+    OutgoingEmail,
+    PageSession,
+    ResetRequest,
+)
 from modhub_auth.signin.totp import has_authenticator
+from modhub_auth.signin.totp import remove_authenticator as remove_factor
+from modhub_auth.tokens import REFRESH_LIFE, new_refresh_token, token_digest
 
 MAX_TURNS: Final = bulk.BATCH
 """Accounts that are locked in their turn; each takes room in the table of locks of PostgreSQL. Of more, only rows."""
@@ -233,3 +245,30 @@ def refresh_session(session: Session, token: str, label: str) -> SignedIn:
 def revoke_session(session: Session, token: str) -> None:
     """Delete the client with this refresh token; an unknown token changes nothing."""
     session.execute(delete(ClientSession).where(ClientSession.refresh_hash == token_digest(token)))
+
+
+def delete_account(session: Session, registry: Any, account: Account) -> None:
+    """Delete an account whose row is locked. Other features subscribe to the event and delete their data."""
+    account_id = account.id
+    # First: its own personal part is erased with the others of the account.
+    record(session, "account deleted", "account", account_id)
+    registry.notify(AccountDeleted(account_id, session, registry))
+    remove_factor(session, account_id)
+    _forget_emails(session, account_id)
+    for model in (ClientSession, PageSession, Link, Login):
+        session.execute(delete(model).where(model.account_id == account_id))
+    session.delete(account)
+    session.flush()
+
+
+def _forget_emails(session: Session, account_id: int) -> None:
+    """Delete the emails to the account's addresses, but not the one that tells of the deletion: it is still to be sent.
+
+    Sending that one forgets its address (:mod:`modhub_auth.mail.sender`), as does the one to an earlier address.
+    """
+    own = select(Login.subject).where(Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value)
+    typed = select(Link.address).where(Link.account_id == account_id, Link.address.is_not(None))
+    addresses = session.scalars(union(own, typed)).all()
+    is_unsent_farewell = (OutgoingEmail.kind == FAREWELL) & OutgoingEmail.finished_at.is_(None)
+    session.execute(delete(OutgoingEmail).where(OutgoingEmail.recipient.in_(addresses), ~is_unsent_farewell))
+    session.execute(delete(ResetRequest).where(ResetRequest.address.in_(addresses)))

@@ -1,41 +1,158 @@
 """The account API (C-ACC-1). Passwords are hashed before the transaction begins."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from pyramid.response import Response
 
 from modhub.base.errors import ApiError
 from modhub.base.identity import CredentialKind
+from modhub.base.operations import Operation, Refusal, body_over
 from modhub.db import Databases, now
 from modhub.plugins.services import IMods
 from modhub.ui.template_helpers import translations_for
 from modhub.web.request import Request
 from modhub.web.views import OPEN, api
-from modhub_auth import email_addresses, operations, publisher_keys, services
+from modhub_auth import email_addresses, publisher_keys, services
 from modhub_auth.container import auth_services
-from modhub_auth.interfaces import IAuth
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.read_service import LoginRecord
-from modhub_auth.request_schemas import Exchange, Forgot, Refresh, Registration, SignIn, SignOut, read_account_body
-from modhub_auth.resources import AccountPermission
-from modhub_auth.response_schemas import (
+from modhub_auth.resources import AccountPermission, IAuth
+from modhub_auth.schemas import (
+    MAX_ACCOUNT_BODY,
     AccountDocument,
+    Exchange,
+    Forgot,
     KeySessionDocument,
+    Refresh,
+    Registration,
+    SecondFactorDocument,
     SessionDocument,
+    SignIn,
+    SignOut,
     account_document,
+    read_account_body,
     session_document,
 )
 from modhub_auth.services import SignedIn
 from modhub_auth.signin import recovery, registration
 from modhub_auth.signin.authentication import Credentials, authenticate
 
+TOO_MANY: Final = Refusal(
+    429, "too_many_attempts", "Too many attempts of this caller or for this account; see [rates](#rates)."
+)
+BLOCKED: Final = Refusal(403, "account_blocked", "The operator has blocked the account.")
+TOO_LARGE: Final = body_over(MAX_ACCOUNT_BODY)
+
+
+REGISTER: Final = Operation(
+    id="register",
+    about="Create an account.",
+    takes=Registration,
+    returns=SessionDocument,
+    status=201,
+    refusals=(
+        Refusal(400, "invalid_input", "No address, or a password that is too short or too long."),
+        Refusal(
+            400,
+            "common_password",
+            "The password is one of the first that attackers try; the operator says whether these are refused.",
+        ),
+        Refusal(403, "registration_closed", "Registration is closed."),
+        Refusal(409, "address_taken", "The address has an account."),
+        TOO_LARGE,
+        TOO_MANY,
+    ),
+    clauses=("C-ACC-1", "C-ACC-2", "C-ACC-3", "C-ACC-4", "C-ACC-5", "C-ACC-6", "C-ACC-21", "C-LIM-8"),
+)
+LOGIN: Final = Operation(
+    id="login",
+    about="Sign in with address and password.",
+    takes=SignIn,
+    returns=SessionDocument,
+    refusals=(
+        Refusal(400, "invalid_input", "A field is missing or not a string."),
+        Refusal(401, "invalid_credentials", "Unknown address or wrong password: one answer for both."),
+        Refusal(
+            401,
+            "second_factor_required",
+            "The password was right; the code is missing, wrong or already used.",
+            SecondFactorDocument,
+        ),
+        Refusal(
+            403,
+            "account_blocked",
+            "Password and code were right, but the operator has blocked the account. Its refresh "
+            "tokens no longer work; an access token still reads the account, until it expires.",
+        ),
+        Refusal(
+            403,
+            "email_not_confirmed",
+            "Password and code were right, but this service wants the address confirmed first.",
+        ),
+        TOO_LARGE,
+        TOO_MANY,
+        Refusal(503, "busy", "Too many are signing in at this moment; try again after `Retry-After`."),
+    ),
+    clauses=("C-ACC-1", "C-ACC-7", "C-ACC-8", "C-ACC-9", "C-ACC-10", "C-ACC-11", "C-ACC-12", "C-LIM-1", "C-LIM-3"),
+)
+EXCHANGE_PUBLISHER_KEY: Final = Operation(
+    id="exchange_publisher_key",
+    about="A session for a publisher key, which ends with its access token.",
+    takes=Exchange,
+    returns=KeySessionDocument,
+    refusals=(
+        Refusal(400, "invalid_input", "No `key`."),
+        Refusal(401, "invalid_key", "Unknown, revoked or expired, or for a mod that was deleted."),
+        BLOCKED,
+        TOO_LARGE,
+        TOO_MANY,
+    ),
+    clauses=("C-TOK-5", "C-TOK-6", "C-TOK-7"),
+)
+READ_ACCOUNT: Final = Operation(
+    id="read_account",
+    about="The account of the token.",
+    returns=AccountDocument,
+    blocked_too=True,
+    clauses=("C-ACC-13", "C-ACC-20"),
+)
+REFRESH_SESSION: Final = Operation(
+    id="refresh_session",
+    about="New tokens for a refresh token, which is used up.",
+    takes=Refresh,
+    returns=SessionDocument,
+    refusals=(
+        Refusal(400, "invalid_input", "No `refreshToken`."),
+        Refusal(401, "invalid_refresh_token", "Used, expired, signed out or unknown."),
+        TOO_LARGE,
+    ),
+    clauses=("C-ACC-1", "C-ACC-14", "C-ACC-15", "C-TOK-1", "C-TOK-3"),
+)
+LOGOUT: Final = Operation(
+    id="logout",
+    about="End a session. Always succeeds.",
+    takes=SignOut,
+    takes_anything=True,
+    status=204,
+    clauses=("C-ACC-16",),
+)
+REQUEST_PASSWORD_RESET: Final = Operation(
+    id="request_password_reset",
+    about="Send an email with a link to a new password, if the account exists.",
+    takes=Forgot,
+    takes_anything=True,
+    status=204,
+    refusals=(TOO_MANY,),
+    clauses=("C-ACC-16", "C-LIM-8", "C-LIM-9"),
+)
+
 
 def _session(request: Request, signed_in: SignedIn) -> SessionDocument:
     return session_document(signed_in, auth_services(request).access_tokens, now())
 
 
-@api(context=IAuth, name="register", request_method="POST", permission=OPEN, operation=operations.REGISTER)
+@api(context=IAuth, name="register", request_method="POST", permission=OPEN, operation=REGISTER)
 def register_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/register``"""
     auth = auth_services(request)
@@ -52,7 +169,7 @@ def register_view(_context: Any, request: Request) -> SessionDocument:
     return _session(request, services.issue_tokens(request.dbsession, account, login, body.clean_client()))
 
 
-@api(context=IAuth, name="login", request_method="POST", permission=OPEN, operation=operations.LOGIN)
+@api(context=IAuth, name="login", request_method="POST", permission=OPEN, operation=LOGIN)
 def login_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/login``"""
     body = read_account_body(request, SignIn)
@@ -61,9 +178,7 @@ def login_view(_context: Any, request: Request) -> SessionDocument:
     return _session(request, services.sign_in(request.dbsession, checked_login, body.clean_client()))
 
 
-@api(
-    context=IAuth, name="exchange", request_method="POST", permission=OPEN, operation=operations.EXCHANGE_PUBLISHER_KEY
-)
+@api(context=IAuth, name="exchange", request_method="POST", permission=OPEN, operation=EXCHANGE_PUBLISHER_KEY)
 def exchange_view(_context: Any, request: Request) -> KeySessionDocument:
     """``POST /api/auth/exchange``"""
     key, auth = read_account_body(request, Exchange).key, auth_services(request)
@@ -79,23 +194,21 @@ def _mod_exists(request: Request, mod_id: int) -> bool:
         return bool(request.find_service(IMods).get_mods(session, [mod_id]))
 
 
-@api(
-    context=IAuth, name="me", request_method="GET", permission=AccountPermission.READ, operation=operations.READ_ACCOUNT
-)
+@api(context=IAuth, name="me", request_method="GET", permission=AccountPermission.READ, operation=READ_ACCOUNT)
 def me_view(_context: Any, request: Request) -> AccountDocument:
     """``GET /api/auth/me``"""
     login: LoginRecord = request.identify(CredentialKind.ACCOUNT).details
     return account_document(login, auth_services(request).account_reader)
 
 
-@api(context=IAuth, name="refresh", request_method="POST", permission=OPEN, operation=operations.REFRESH_SESSION)
+@api(context=IAuth, name="refresh", request_method="POST", permission=OPEN, operation=REFRESH_SESSION)
 def refresh_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/refresh``"""
     body = read_account_body(request, Refresh)
     return _session(request, services.refresh_session(request.dbsession, body.refresh_token, body.clean_client()))
 
 
-@api(context=IAuth, name="logout", request_method="POST", permission=OPEN, operation=operations.LOGOUT)
+@api(context=IAuth, name="logout", request_method="POST", permission=OPEN, operation=LOGOUT)
 def logout_view(_context: Any, request: Request) -> Response:
     """``POST /api/auth/logout``: always 204, even without a valid body (C-MAIL-4)."""
     try:
@@ -106,7 +219,7 @@ def logout_view(_context: Any, request: Request) -> Response:
     return Response(status=204)
 
 
-@api(context=IAuth, name="forgot", request_method="POST", permission=OPEN, operation=operations.REQUEST_PASSWORD_RESET)
+@api(context=IAuth, name="forgot", request_method="POST", permission=OPEN, operation=REQUEST_PASSWORD_RESET)
 def forgot_view(_context: Any, request: Request) -> Response:
     """``POST /api/auth/forgot``: always 204, whatever the body and whether or not the account exists (C-MAIL-4)."""
     auth, limit = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from modhub.web.traversal import parse_id
 from modhub_auth.models import Account, Login, LoginKind
-from modhub_auth.signin.access_tokens import derive_key
+from modhub_auth.tokens import derive_key
 from modhub_following.models import Reader
 
 _PURPOSE: Final = "leave digests"

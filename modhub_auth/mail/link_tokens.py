@@ -7,9 +7,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from modhub.db import bulk, now
-from modhub_auth.clock_skew import CLOCK_SKEW
 from modhub_auth.models import Link
-from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
+from modhub_auth.tokens import CLOCK_SKEW, new_refresh_token, token_digest
 
 CONFIRM_LINK: Final = "confirm"
 RESET_LINK: Final = "reset"

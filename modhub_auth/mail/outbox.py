@@ -19,9 +19,9 @@ from sqlalchemy.orm import Session
 
 from modhub.base.settings import DEFAULT_SITE_NAME
 from modhub.db import now
-from modhub_auth.encryption import SecretBox
 from modhub_auth.mail.texts import EMAIL_TEMPLATES, EmailTemplate
 from modhub_auth.models import OutgoingEmail
+from modhub_auth.tokens import SecretBox
 
 EMAIL_ENCRYPTION: Final = "letter"
 """The purpose of the key that encrypts queued emails."""

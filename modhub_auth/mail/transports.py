@@ -11,7 +11,7 @@ from threading import Timer
 from typing import IO, Any, Final
 
 from modhub.base.settings import StartRefused
-from modhub_auth.platform.openid import hang_up
+from modhub_auth.signin.openid import hang_up
 
 log = logging.getLogger(__name__)
 SMTP_TIMEOUT_SECONDS: Final = 15

@@ -7,10 +7,9 @@ from modhub.content.text import N_
 from modhub.plugins.resources import ISite
 from modhub.ui.template_helpers import nav_link
 from modhub.web.request import Request
-from modhub_auth.interfaces import IAccount
-from modhub_auth.pages.notices import script_token, unconfirmed_notice
-from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
-from modhub_auth.resources import AccountPages, Platforms
+from modhub_auth.pages.history import script_token, unconfirmed_notice
+from modhub_auth.resources import AccountPages, IAccount, Platforms
+from modhub_auth.schemas import MAX_ACCOUNT_BODY
 from modhub_auth.signin.session_cookies import LOGIN_PATH, SessionCredential
 
 HASHING = (

@@ -1,4 +1,4 @@
-"""The account's page: its name, its logins and its sessions (C-PAGE-4)."""
+"""The account's page: its name, logins and sessions, and its deletion (C-PAGE-4, C-ACC-18)."""
 
 from typing import Any, Final
 
@@ -14,19 +14,26 @@ from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.traversal import parse_id
-from modhub.web.views import page
+from modhub.web.views import OPEN, page
 from modhub_auth.container import auth_services
-from modhub_auth.interfaces import IAccount
 from modhub_auth.models import MAX_DISPLAY_NAME, ClientSession, Login, LoginKind
-from modhub_auth.pages.error_messages import platform_title
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormPage, form_value, never_store, never_stored
+from modhub_auth.pages.form_pages import (
+    FORM_TEMPLATE,
+    MESSAGE_TEMPLATE,
+    FormPage,
+    form_value,
+    message_page,
+    never_store,
+    never_stored,
+    platform_title,
+)
 from modhub_auth.pages.fresh_proof import current_login, locked_account, proven_account, send_security_email
 from modhub_auth.pages.sign_in import HOME
-from modhub_auth.pages.user_agents import describe_client
-from modhub_auth.platform import logins
 from modhub_auth.rate_limits import rate_counter
-from modhub_auth.resources import AccountPermission
-from modhub_auth.signin import page_sessions, recovery
+from modhub_auth.resources import AccountPermission, IAccount
+from modhub_auth.services import delete_account
+from modhub_auth.signin import page_sessions, platform_logins, recovery
+from modhub_auth.signin.session_cookies import clear_session_cookie, describe_client
 
 OVERVIEW: Final = "modhub_auth:templates/account/overview.jinja2"
 DONE_MESSAGES: Final = {
@@ -148,6 +155,47 @@ def unlink_form(_context: Any, request: Request) -> FormPage:
 def unlink_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/unlink``: ``loginId`` is a platform login, never the last login."""
     account, _ = proven_account(request)
-    if logins.unlink_login(request.dbsession, account.id, parse_id(form_value(request, "loginId"))):
+    if platform_logins.unlink_login(request.dbsession, account.id, parse_id(form_value(request, "loginId"))):
         send_security_email(request, "login unlinked")
     return account_done("unlinked")
+
+
+DELETE: Final = "modhub_auth:templates/account/delete.jinja2"
+
+
+def delete_account_form(_context: Any, request: Request) -> FormPage:
+    """The form to confirm the deletion, with the mods that are deleted too."""
+    with request.databases.readonly_session() as session:
+        mods = request.find_service(IMods).get_mods_of_account(session, current_login(request).account_id)
+    return FormPage(
+        "Delete your account",
+        N_("Delete my account"),
+        [],
+        lead=[N_("This deletes your mods, their files and your votes right away. It can't be undone.")],
+        links=[(HOME, N_("Cancel"))],
+        danger=True,
+        template_values={"mods": mods},
+    )
+
+
+@page(
+    context=IAccount,
+    name="delete",
+    request_method=("GET", "POST"),
+    permission=AccountPermission.CHANGE,
+    renderer=DELETE,
+    fresh_proof=delete_account_form,
+)
+def delete_account_page(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/account/delete``"""
+    account, _ = proven_account(request)
+    # First, while the account still has its addresses.
+    send_security_email(request, "account deleted")
+    delete_account(request.dbsession, request.registry, account)
+    return never_stored(clear_session_cookie(request, Redirect(f"{HOME}/deleted")))
+
+
+@page(context=IAccount, name="deleted", request_method="GET", permission=OPEN, renderer=MESSAGE_TEMPLATE)
+def account_deleted_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/account/deleted``: nobody need wonder whether it worked."""
+    return message_page(request, "account_deleted", N_("Your account was deleted"), links=[("/Modhub", "All mods")])

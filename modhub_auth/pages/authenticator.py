@@ -18,12 +18,11 @@ from modhub.web.own_cookies import own_cookie
 from modhub.web.request import Request
 from modhub.web.views import page
 from modhub_auth.container import auth_services
-from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.account import account_done
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value, never_store
 from modhub_auth.pages.fresh_proof import current_login, proven_account, rotate_session, send_security_email
 from modhub_auth.pages.sign_in import HOME
-from modhub_auth.resources import AccountPermission
+from modhub_auth.resources import AccountPermission, IAccount
 from modhub_auth.signin import page_sessions, totp
 from modhub_auth.signin.session_cookies import SESSION_COOKIE
 

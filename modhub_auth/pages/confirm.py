@@ -16,12 +16,11 @@ from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_auth.container import auth_services
-from modhub_auth.interfaces import IAccount
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import ASKED_BY
 from modhub_auth.models import Account, Link, Login, LoginKind
 from modhub_auth.pages.account import account_done
-from modhub_auth.pages.email_links import (
+from modhub_auth.pages.email_address import (
     DEAD_LINK_STATUS,
     FIRST_RESET_NOTICE,
     SIGN_IN,
@@ -34,13 +33,12 @@ from modhub_auth.pages.email_links import (
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, form_value, message_page
 from modhub_auth.pages.fresh_proof import current_login, locked_account, send_security_email
 from modhub_auth.pages.sign_in import HOME, new_password_field
-from modhub_auth.pages.user_agents import browser_name
-from modhub_auth.platform import logins
 from modhub_auth.rate_limits import caller_of
-from modhub_auth.signin import recovery
-from modhub_auth.signin.address_change import change_address
+from modhub_auth.resources import IAccount
+from modhub_auth.signin import platform_logins, recovery
 from modhub_auth.signin.authentication import reauthenticate, wrong_password
-from modhub_auth.signin.session_cookies import LOGIN_PATH
+from modhub_auth.signin.registration import change_address
+from modhub_auth.signin.session_cookies import LOGIN_PATH, browser_name
 
 CONFIRM_PATH: Final = f"{HOME}/confirm"
 PURPOSES: Final = (link_tokens.CONFIRM_LINK, link_tokens.ADD_PASSWORD_LINK, link_tokens.CHANGE_ADDRESS_LINK)
@@ -219,7 +217,7 @@ def _add_password(request: Request, link: Link) -> dict[str, Any]:
     if request.is_safe:
         lead = N_("Confirm that this email address is yours and that you want to sign in with it.")
         return confirm_own_form(lead).show(request)
-    logins.add_password(request.dbsession, link_secret(request), locked_account(request))
+    platform_logins.add_password(request.dbsession, link_secret(request), locked_account(request))
     send_security_email(request, "password added")
     request.override_renderer = MESSAGE_TEMPLATE
     line = N_("You can now sign in with this email address and your password.")

@@ -1,22 +1,211 @@
-"""Changing the email address of the account: the form, and the confirmation by the emailed link (C-ACC-22)."""
+"""The email address of an account: reset by an emailed link, change, confirmation (C-MAIL-1, C-ACC-22).
 
-from typing import Any
+No link signs anybody in.
+"""
 
+from typing import Any, Final
+
+from sqlalchemy.orm import Session
+
+from modhub.base.errors import ApiError
+from modhub.base.identity import CredentialKind
 from modhub.content.text import N_
 from modhub.ui.template_helpers import translations_for
+from modhub.web.payload import query
 from modhub.web.request import Request
-from modhub.web.views import page
+from modhub.web.views import OPEN, page
 from modhub_auth import email_addresses
 from modhub_auth.container import auth_services
-from modhub_auth.interfaces import IAccount
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, form_value, message_page
+from modhub_auth.mail import link_tokens
+from modhub_auth.models import Account, Link, Login
+from modhub_auth.pages.form_pages import (
+    FORM_TEMPLATE,
+    MESSAGE_TEMPLATE,
+    Checkbox,
+    FormField,
+    FormPage,
+    collect_errors,
+    error_page,
+    form_value,
+    message_page,
+    platform_title,
+)
 from modhub_auth.pages.fresh_proof import current_login, proven_account
 from modhub_auth.pages.password import own_password
-from modhub_auth.pages.sign_in import HOME
-from modhub_auth.pages.user_agents import browser_name
+from modhub_auth.pages.sign_in import HOME, new_password_field
 from modhub_auth.rate_limits import caller_of, rate_counter
-from modhub_auth.resources import AccountPermission
-from modhub_auth.signin.address_change import request_address_change
+from modhub_auth.resources import AccountPermission, IAccount
+from modhub_auth.signin import recovery
+from modhub_auth.signin.passwords import validate_password
+from modhub_auth.signin.recovery import AccountAccess, ResetChoice
+from modhub_auth.signin.registration import request_address_change
+from modhub_auth.signin.session_cookies import browser_name
+
+SIGN_IN: Final = ("/Modhub/account/login", N_("Sign in"))
+FORGOT: Final = ("/Modhub/account/forgot", N_("Forgot your password?"))
+
+FIRST_RESET_NOTICE: Final = N_(
+    "This email address has not been confirmed yet. Everything added to its account so far is now removed: "
+    "the password, any authenticator, linked sign-in methods and all sessions."
+)
+DEAD_LINK_STATUS: Final = 410
+
+
+def _forbid_referrer(request: Request) -> None:
+    """The page's address holds a secret, so it is never sent as ``Referer`` (T-C8)."""
+    request.response.headers["Referrer-Policy"] = "no-referrer"
+
+
+def forgot_form() -> FormPage:
+    """The form that asks for the email address."""
+    return FormPage(
+        N_("Forgot your password?"),
+        N_("Send reset link"),
+        [FormField("email", N_("Email address"), "email", "username")],
+        lead=[N_("We email you a link for choosing a new password.")],
+        links=[SIGN_IN],
+    )
+
+
+@page(context=IAccount, name="forgot", request_method="GET", permission=OPEN, renderer=FORM_TEMPLATE)
+def forgot_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/account/forgot``"""
+    return forgot_form().show(request)
+
+
+@page(context=IAccount, name="forgot", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
+def forgot_submit(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/account/forgot``: the same page whether or not the account exists."""
+    auth, limit = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
+    email = form_value(request, "email")
+    errors = collect_errors((email_addresses.require_address, email))
+    try:
+        auth.rate_limiter.count([rate_counter("forgot", caller_of(request), limit)])
+    except ApiError as error:
+        errors = [error]
+    if errors:
+        return forgot_form().show_errors(request, *errors)
+    recovery.request_reset(
+        request.dbsession, auth.rate_limiter, email_addresses.require_address(email), translations_for(request).language
+    )
+    request.override_renderer = MESSAGE_TEMPLATE
+    lines = (
+        N_(
+            "If there is an account with this email address, we have sent it an email. "
+            "The link in it works for an hour."
+        ),
+        N_("No email? Check your spam folder, or try again in 15 minutes."),
+    )
+    return message_page(request, "check_email", N_("Check your email"), *lines, links=[SIGN_IN])
+
+
+def valid_link(request: Request, *purposes: str) -> Link:
+    """The valid link in the page's address; 410 for an invalid one. Its row is not locked."""
+    _forbid_referrer(request)
+    with request.databases.readonly_session() as session:
+        link = link_tokens.find_link(session, link_secret(request), *purposes)
+    if link is None:
+        raise recovery.dead_link()
+    return link
+
+
+def link_secret(request: Request) -> str:
+    """The secret in the page's address."""
+    return query(request, "token") or ""
+
+
+def dead_link_page(request: Request, error: ApiError) -> dict[str, Any]:
+    """The 410 page of an invalid link, with links to ask for another one."""
+    request.override_renderer = MESSAGE_TEMPLATE
+    title = "This link has expired" if error.status == DEAD_LINK_STATUS else "Something is wrong with this request"
+    return error_page(request, title, error, [FORGOT, SIGN_IN])
+
+
+def account_names(session: Session, login: Login) -> tuple[str, str]:
+    """The name and address of the account, which make weak passwords."""
+    return session.get_one(Account, login.account_id).display_name, login.subject
+
+
+def reset_form(request: Request, link: Link) -> FormPage:
+    """The form for the new password, with the account's other access to review."""
+    with request.databases.readonly_session() as session:
+        login = session.get(Login, link.login_id)
+        if login is None:
+            raise recovery.dead_link()
+        names = account_names(session, login)
+        other_access = recovery.other_access(session, login) if login.verified else []
+        unconfirmed = not login.verified
+    form = FormPage(
+        N_("Choose a new password"),
+        N_("Set password"),
+        [new_password_field(request, N_("New password"), *names)],
+        lead=[N_("This signs out every browser and program that is signed in to the account.")],
+    )
+    if unconfirmed:
+        form.lead.append(FIRST_RESET_NOTICE)
+    elif other_access:
+        form.legend = N_("These belong to your account too. Untick what is not yours.")
+        form.hidden["shown"] = " ".join(access.key for access in other_access)
+        form.checkboxes = [Checkbox("keep", access.key, _access_label(request, access)) for access in other_access]
+    else:
+        form.hidden["shown"] = ""
+    return form
+
+
+def _access_label(request: Request, access: AccountAccess) -> str:
+    if access.key == recovery.AUTHENTICATOR:
+        return translations_for(request).gettext("Authenticator")
+    return f"{access.subject} ({platform_title(request, access.platform)})"
+
+
+def _reset_choice(request: Request) -> ResetChoice | None:
+    """The boxes listed and ticked; None for a form without that list, so that everything stays."""
+    if "shown" not in request.POST:
+        return None
+    return ResetChoice(
+        frozenset(form_value(request, "shown").split()), frozenset(map(str, request.POST.getall("keep")))
+    )
+
+
+@page(context=IAccount, name="reset", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
+def reset_page(_context: Any, request: Request) -> Any:
+    """``/Modhub/account/reset``"""
+    try:
+        form = reset_form(request, valid_link(request, link_tokens.RESET_LINK))
+    except ApiError as error:
+        return dead_link_page(request, error)
+    return form.show(request) if request.is_safe else complete_reset(request, form, link_tokens.RESET_LINK)
+
+
+def complete_reset(request: Request, form: FormPage, purpose: str) -> dict[str, Any]:
+    """Set the new password, by a link of either ``purpose``."""
+    errors = form.input_errors(request)
+    if errors:
+        return form.show_errors(request, *errors)
+    auth, messages = auth_services(request), translations_for(request)
+    try:
+        password_hash = auth.passwords.hash(validate_password(form_value(request, "password")))
+        account_id = recovery.reset_password(
+            request.dbsession,
+            auth.outbox,
+            link_secret(request),
+            password_hash,
+            messages,
+            purpose=purpose,
+            choice=_reset_choice(request),
+            client=browser_name(request),
+        )
+    except ApiError as error:
+        if error.status == DEAD_LINK_STATUS:
+            return dead_link_page(request, error)
+        if error.code == "changed_meanwhile":
+            form = reset_form(request, valid_link(request, purpose))
+        return form.show_errors(request, error)
+    if request.identify(CredentialKind.ACCOUNT).account_id == account_id:
+        request.forget_account()
+    request.override_renderer = MESSAGE_TEMPLATE
+    lines = [N_("You can sign in with it now.")]
+    return message_page(request, "password_set", N_("Your password was set"), *lines, links=[SIGN_IN])
 
 
 def email_form(_context: Any, request: Request) -> FormPage:

@@ -20,13 +20,11 @@ from modhub_auth import services
 from modhub_auth.container import auth_services
 from modhub_auth.models import Account, Login
 from modhub_auth.pages.form_pages import FormField, FormPage, form_value, never_stored
-from modhub_auth.pages.user_agents import browser_name
 from modhub_auth.rate_limits import caller_of
 from modhub_auth.read_service import LoginRecord
-from modhub_auth.signin import page_sessions, proof, recovery
-from modhub_auth.signin.authentication import reauthenticate
-from modhub_auth.signin.proof import Proof
-from modhub_auth.signin.session_cookies import set_session_cookie
+from modhub_auth.signin import authentication, page_sessions, recovery
+from modhub_auth.signin.authentication import Proof, reauthenticate
+from modhub_auth.signin.session_cookies import browser_name, set_session_cookie
 
 ProvenView = Callable[[Any, Request], Any]
 SIGN_IN_AGAIN: Final = N_("Confirm that it's you: sign in again. You will come back to this page.")
@@ -93,9 +91,9 @@ def _check_proof(request: Request, required: Proof) -> Any:
     """Check the proof; the login of a correct password, which is checked again once the account is locked."""
     auth, settings, account_id = auth_services(request), request.registry.settings, current_login(request).account_id
     if required is Proof.PLATFORM:
-        raise proof.proof_required()
+        raise authentication.proof_required()
     if required is Proof.CODE:
-        proof.prove_by_code(auth, settings, account_id, form_value(request, "code"), caller_of(request))
+        authentication.prove_by_code(auth, settings, account_id, form_value(request, "code"), caller_of(request))
     if required is not Proof.PASSWORD:
         return None
     return reauthenticate(auth, settings, account_id, form_value(request, "currentPassword"), caller_of(request))
@@ -109,7 +107,7 @@ def fresh_proof_deriver(view: ProvenView, info: Any) -> ProvenView:
 
     def proven_view(context: Any, request: Request) -> Any:
         form = make_form(context, request)
-        required = proof.required_proof(auth_services(request), current_login(request))
+        required = authentication.required_proof(auth_services(request), current_login(request))
         _add_proof_field(request, form, required)
         if request.is_safe:
             return form.show(request)

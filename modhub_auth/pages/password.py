@@ -11,16 +11,14 @@ from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_auth import email_addresses
 from modhub_auth.container import auth_services
-from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.account import account_done
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, form_value, message_page
 from modhub_auth.pages.fresh_proof import current_login, proven_account, rotate_session, send_security_email
 from modhub_auth.pages.sign_in import HOME, new_password_field
-from modhub_auth.platform import logins
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.read_service import PasswordLogin
-from modhub_auth.resources import AccountPermission
-from modhub_auth.signin import recovery
+from modhub_auth.resources import AccountPermission, IAccount
+from modhub_auth.signin import platform_logins, recovery
 from modhub_auth.signin.passwords import validate_password
 from modhub_auth.signin.registration import ValidatedRegistration
 
@@ -91,7 +89,7 @@ def _ask_password(request: Request) -> dict[str, Any]:
     password_hash = auth.passwords.hash(validate_password(form_value(request, "password")))
     account, _ = proven_account(request)
     registration = ValidatedRegistration(address, password_hash)
-    logins.request_password(request.dbsession, auth, account, registration, translations_for(request))
+    platform_logins.request_password(request.dbsession, auth, account, registration, translations_for(request))
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
         N_("We have sent an email to the address that you entered."),

@@ -9,7 +9,6 @@ from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import page
 from modhub_auth import publisher_keys
-from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.account import account_done
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value, never_store
 from modhub_auth.pages.fresh_proof import (
@@ -20,7 +19,7 @@ from modhub_auth.pages.fresh_proof import (
     send_security_email,
 )
 from modhub_auth.pages.sign_in import HOME
-from modhub_auth.resources import AccountPermission
+from modhub_auth.resources import AccountPermission, IAccount
 
 KEY_TEMPLATE: Final = "modhub_auth:templates/account/publisher_key.jinja2"
 

@@ -1,32 +1,172 @@
-"""The pages to register, sign in and sign out."""
+"""The pages to register, sign in and sign out, with the second step and what the blocked may read."""
 
+import hmac
+from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import quote
 
+from pyramid.csrf import get_csrf_token
+
 from modhub.base.errors import ApiError
 from modhub.base.identity import NOBODY, CredentialKind
+from modhub.base.service_registry import find_optional_service
 from modhub.content.text import N_
+from modhub.db import now, to_micros
 from modhub.ui import forms
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.own_cookies import own_cookie, set_own_cookie
 from modhub.web.payload import query
 from modhub.web.request import Request
+from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 from modhub_auth import email_addresses, services
 from modhub_auth.container import auth_services
-from modhub_auth.interfaces import IAccount
 from modhub_auth.models import Account, Login
-from modhub_auth.pages import code_step
-from modhub_auth.pages.blocked import links_for_blocked
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value, never_stored
-from modhub_auth.pages.password_field import password_check
-from modhub_auth.pages.user_agents import user_agent_label
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, MARK_FIELD, FormField, FormPage, Links, form_value, never_stored
 from modhub_auth.rate_limits import caller_of
-from modhub_auth.read_service import LoginRecord
-from modhub_auth.request_schemas import Registration
+from modhub_auth.read_service import LoginRecord, PasswordLogin
+from modhub_auth.resources import IAccount, IBlockedAccounts
+from modhub_auth.schemas import Registration
+from modhub_auth.services import BlockedAccountError, CheckedLogin
 from modhub_auth.signin import page_sessions, registration
-from modhub_auth.signin.authentication import Credentials, authenticate
-from modhub_auth.signin.session_cookies import clear_session_cookie, safe_next, set_session_cookie
+from modhub_auth.signin.authentication import Credentials, authenticate, authenticate_code
+from modhub_auth.signin.passwords import (
+    common_password_error,
+    guessable_words,
+    is_common,
+    password_warning,
+    validate_password,
+)
+from modhub_auth.signin.session_cookies import (
+    SIGN_IN_COOKIE,
+    clear_session_cookie,
+    safe_next,
+    set_session_cookie,
+    user_agent_label,
+)
+from modhub_auth.tokens import derive_key, is_recent
+
+
+def links_for_blocked(request: Request, error: ApiError) -> Links:
+    """The way to the reasons, for the page of a sign-in that ``error`` refused; empty for any other refusal."""
+    service = find_optional_service(request.registry, IBlockedAccounts)
+    if service is None or not isinstance(error, BlockedAccountError):
+        return []
+    path = service.find_reasons(request, error.account_id)
+    return [] if path is None else [(path, N_("Why the account is blocked, and how to appeal"))]
+
+
+# The check of a new password in a form: it applies the rules and warns of a common password.
+#
+# The warning leaves the choice to the visitor. The form then holds a mark of the password, and the same password is
+# accepted when typed again. The mark reveals nothing about the password and is invalid in another visitor's form.
+
+
+def password_check(request: Request, *personal: str) -> Callable[[str], None]:
+    """The check of a password field: 400 for an invalid password, and the first time for a common one.
+
+    ``personal`` texts, and the address and name in the form, make weak passwords.
+    """
+    settings = request.registry.settings
+    words = guessable_words(settings, *personal, form_value(request, "email"), form_value(request, "displayName"))
+
+    def judge(value: str) -> None:
+        password = validate_password(value)
+        if not is_common(password, words):
+            return
+        if settings["modhub_auth.refuse_common_passwords"]:
+            raise common_password_error()
+        marks, mark = _marks(request, password), form_value(request, MARK_FIELD).encode("utf-8", "replace")
+        if not any(hmac.compare_digest(made.encode(), mark) for made in marks):
+            raise password_warning({MARK_FIELD: marks[0]})
+
+    return judge
+
+
+def _marks(request: Request, password: str) -> list[str]:
+    """The mark by each secret: the first makes it, all check it (C-TOK-4)."""
+    message = f"{get_csrf_token(request)} {password}".encode()
+    keys = [derive_key(secret, "common password") for secret in request.registry.settings["modhub.secret"]]
+    return [hmac.digest(key, message, "sha256").hex() for key in keys]
+
+
+# The second step of signing in: the code of an authenticator, after the password was right.
+#
+# That it was is in a cookie that scripts cannot read, encrypted and bound to this browser's form token; the page has
+# nothing of it. It is void after ten minutes and when the password changes. A code works only once, so nothing is
+# stored.
+
+
+VALID_MICROS: Final = 10 * 60 * 1_000_000
+
+
+def sign_in_expired() -> ApiError:
+    """403: the password was entered too long ago, or it was changed since."""
+    message = N_("This sign-in has expired. Enter your email address and password again.")
+    return ApiError(403, "sign_in_expired", message)
+
+
+def code_form(hidden: dict[str, str], start_again: str) -> FormPage:
+    """The form of the second step."""
+    hint = N_("The six digits it shows, or one of your recovery codes.")
+    return FormPage(
+        N_("Sign in"),
+        N_("Sign in"),
+        [FormField("code", N_("Authenticator code"), autocomplete="one-time-code", hint=hint)],
+        lead=[N_("Your account has an authenticator. Enter its code.")],
+        links=[(start_again, N_("Start again"))],
+        hidden=hidden,
+    )
+
+
+def is_code_step(request: Request) -> bool:
+    """Whether the form of the second step was submitted: it has no email address and no password."""
+    has_code_alone = "code" in request.POST and not {"email", "password"} & set(request.POST)
+    return has_code_alone and own_cookie(request, SIGN_IN_COOKIE) != ""
+
+
+def remember_password(request: Request, response: Any, login: PasswordLogin) -> None:
+    """Remember in this browser that the password was right."""
+    facts = f"{login.account_id} {to_micros(now())} {_digest(login)}"
+    sealed = auth_services(request).code_box.encrypt(facts, get_csrf_token(request))
+    set_own_cookie(request, response, SIGN_IN_COOKIE, sealed)
+
+
+def forget_password(request: Request, response: Any) -> Any:
+    """Remove what :func:`remember_password` has set."""
+    if own_cookie(request, SIGN_IN_COOKIE):
+        set_own_cookie(request, response, SIGN_IN_COOKIE, "", max_age=0)
+    return response
+
+
+def check_code(request: Request) -> CheckedLogin:
+    """Check the submitted code, and use it up; 403 if the first step has expired, else as the sign-in in one step."""
+    auth, login = auth_services(request), _remembered_login(request)
+    if login is None:
+        raise sign_in_expired()
+    code = form_value(request, "code").strip()
+    return authenticate_code(auth, request.registry.settings, login, code, caller_of(request))
+
+
+def _remembered_login(request: Request) -> PasswordLogin | None:
+    auth = auth_services(request)
+    try:
+        facts = auth.code_box.decrypt(own_cookie(request, SIGN_IN_COOKIE), get_csrf_token(request)) or ""
+    except ValueError:
+        return None
+    account, time, digest = (*facts.split(" "), "", "", "")[:3]
+    account_id, entered_at = parse_id(account), parse_id(time)
+    if account_id is None or entered_at is None or not is_recent(entered_at, VALID_MICROS):
+        return None
+    login = auth.account_reader.password_login(account_id)
+    return login if login is not None and login.password_hash and _digest(login) == digest else None
+
+
+def _digest(login: PasswordLogin) -> str:
+    return sha256((login.password_hash or "").encode()).hexdigest()[:32]
+
 
 HOME: Final = "/Modhub/account"
 SECOND_FACTOR: Final = "second_factor_required"
@@ -73,7 +213,7 @@ def _next_query(request: Request) -> str:
 
 
 def login_form(request: Request) -> FormPage:
-    """The sign-in form; a code is asked for after the password (:mod:`modhub_auth.pages.code_step`)."""
+    """The sign-in form; a code is asked for after the password (:mod:`modhub_auth.pages.sign_in`)."""
     next_query = _next_query(request)
     links = [(f"{HOME}/forgot", N_("Forgot your password?"))]
     if request.registry.settings["modhub_auth.registration"]:
@@ -106,7 +246,7 @@ def login_page(_context: Any, request: Request) -> dict[str, Any]:
 @page(context=IAccount, name="login", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
 def login_submit(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/login``, with the code or followed by a second step that asks for it."""
-    if code_step.is_code_step(request):
+    if is_code_step(request):
         return _submit_code(request)
     credentials = Credentials(
         form_value(request, "email"),
@@ -124,20 +264,20 @@ def login_submit(_context: Any, request: Request) -> Any:
         # The password was right.
         login = auth.account_reader.password_login_by_address(email_addresses.parse_address(credentials.email))
         if login is not None:
-            code_step.remember_password(request, request.response, login)
+            remember_password(request, request.response, login)
         return _code_page(request, error)
 
 
 def _submit_code(request: Request) -> Any:
     try:
-        checked_login = code_step.check_code(request)
+        checked_login = check_code(request)
         response = start_session(request, *services.lock_checked_login(request.dbsession, checked_login))
     except ApiError as error:
         if error.code == SECOND_FACTOR:
             return _code_page(request, error)
-        code_step.forget_password(request, request.response)
+        forget_password(request, request.response)
         return _refuse(request, error)
-    return code_step.forget_password(request, response)
+    return forget_password(request, response)
 
 
 def _refuse(request: Request, error: ApiError) -> dict[str, Any]:
@@ -149,8 +289,8 @@ def _refuse(request: Request, error: ApiError) -> dict[str, Any]:
 
 def _code_page(request: Request, error: ApiError) -> dict[str, Any]:
     """The second step; that a code is missing is no error yet, but its status says that nobody is signed in."""
-    form = code_step.code_form(_next_field(request), f"{HOME}/login{_next_query(request)}")
-    if form_value(request, "code").strip() or code_step.is_code_step(request):
+    form = code_form(_next_field(request), f"{HOME}/login{_next_query(request)}")
+    if form_value(request, "code").strip() or is_code_step(request):
         return form.show_errors(request, error)
     forms.set_error_status(request, error)
     return form.show(request)

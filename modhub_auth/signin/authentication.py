@@ -1,21 +1,31 @@
-"""The checks before a sign-in: rate limits, password and code. No transaction is open during them.
-
-Programs and pages share this code, so that every rule holds for both.
-"""
+"""Who signs in or proves to be there: by password and code, or by a bearer token."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
+from zope.interface import implementer
+
 from modhub.base.errors import ApiError
+from modhub.base.identity import Identity, KeyScope, account_identity
 from modhub.base.security_log import log_event
+from modhub.db import now
+from modhub.plugins.resources import ICredential
+from modhub.plugins.security import bearer_challenge
+from modhub.web.request import Request
 from modhub_auth import email_addresses, services
-from modhub_auth.container import AuthServices
+from modhub_auth.container import AuthServices, auth_services
+from modhub_auth.models import LoginKind
 from modhub_auth.rate_limits import RateCounter, Slot, rate_counter
-from modhub_auth.read_service import PasswordLogin
+from modhub_auth.read_service import LoginRecord, PasswordLogin
 from modhub_auth.services import CheckedLogin
-from modhub_auth.signin import totp
+from modhub_auth.signin import page_sessions, totp
 from modhub_auth.signin.passwords import normalize_password
+
+# The checks before a sign-in: rate limits, password and code. No transaction is open during them.
+#
+# Programs and pages share this code, so that every rule holds for both.
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -116,3 +126,80 @@ def reauthenticate(
 def wrong_password() -> ApiError:
     """403 for a user who is signed in."""
     return ApiError(403, "wrong_password", "The field currentPassword is not the password of your account.")
+
+
+# Fresh proof that the signed-in user owns the account, required before sign-in data changes.
+#
+# The proof is what the account has: its password, else a code of its authenticator, else a sign-in at its platform.
+
+
+class Proof(StrEnum):
+    """What is required as proof. ``FRESH``: nothing, after a platform sign-in in this session a few minutes ago."""
+
+    PASSWORD = "password"  # noqa: S105 - a word, not a password
+    CODE = "code"
+    PLATFORM = "platform"
+    FRESH = "fresh"
+
+
+def required_proof(auth: AuthServices, login: LoginRecord) -> Proof:
+    """The proof that this visitor has to give."""
+    password_login = auth.account_reader.password_login(login.account_id)
+    if password_login is not None and password_login.password_hash is not None:
+        return Proof.PASSWORD
+    if page_sessions.is_fresh(login.proved_at):
+        return Proof.FRESH
+    return Proof.CODE if auth.account_reader.has_authenticator(login.account_id) else Proof.PLATFORM
+
+
+def proof_required() -> ApiError:
+    """403: the account's only proof is a sign-in at its platform, and the last one is too long ago."""
+    return ApiError(403, "proof_needed", "Sign in at your game platform again, then submit this form again.")
+
+
+def code_counters(settings: Mapping[str, Any], account_id: int, caller: str) -> list[RateCounter]:
+    """The counters, by account and by caller, of all codes given without a password."""
+    limit = settings["modhub_auth.failures"]
+    return [rate_counter("sign-in code", str(account_id), limit), rate_counter("sign-in caller", caller, limit)]
+
+
+def prove_by_code(auth: AuthServices, settings: Mapping[str, Any], account_id: int, code: str, caller: str) -> None:
+    """Use up a code; 401 for a wrong one, which counts as a failed sign-in. Call it before any row is locked."""
+    with auth.rate_limiter.attempt(code_counters(settings, account_id, caller)) as slot:
+        if not use_up_code(auth, account_id, code):
+            slot.failed = True
+            log_event("code refused", account=account_id, caller=caller)
+            raise services.second_factor_required()
+
+
+def presented_token(request: Request) -> str:
+    """The token of ``Authorization: Bearer`` (RFC 6750, 2.1); empty when there is none."""
+    scheme, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    return token.lstrip(" ") if scheme.lower() == "bearer" else ""
+
+
+@implementer(ICredential)
+class BearerCredential:
+    """A signed-in program. ``Identity.details`` is the `modhub_auth.read_service.LoginRecord` of its login."""
+
+    def identify(self, request: Request) -> Identity | None:
+        """The account; None when the token is missing, invalid or expired, or its login was deleted or has expired."""
+        token = presented_token(request)
+        auth = auth_services(request)
+        claim = auth.access_tokens.claim_of(token, now()) if token else None
+        login = None if claim is None else auth.account_reader.claimed_login(claim)
+        if login is None:
+            return None
+        if login.login_kind == LoginKind.KEY:
+            return self._identify_key(request, login)
+        return account_identity(login.account_id, login, blocked=login.blocked)
+
+    def _identify_key(self, request: Request, login: LoginRecord) -> Identity | None:
+        key = auth_services(request).account_reader.key(login.login_id)
+        if key is None or (key.expires_at is not None and key.expires_at <= now()):
+            return None
+        return account_identity(login.account_id, login, blocked=login.blocked, key_scope=KeyScope(key.mod_id))
+
+    def challenge(self, request: Request) -> ApiError:
+        """Return the 401 that names the bearer scheme (C-ERR-6)."""
+        return bearer_challenge(request)

@@ -1,4 +1,4 @@
-"""Sessions of pages: a random secret in a cookie, its hash in a row (C-PAGE-7; T-H6)."""
+"""Sessions of pages: a random secret in a cookie, its hash in a row, and their end (C-PAGE-7; T-H6)."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,11 +9,10 @@ from sqlalchemy.orm import Session
 from modhub.audit import act_for_account, record
 from modhub.base.errors import ApiError
 from modhub.content import text
-from modhub.db import now
-from modhub_auth.clock_skew import CLOCK_SKEW
-from modhub_auth.models import MAX_CLIENT_LABEL, Account, Login, PageSession
+from modhub.db import bulk, now
+from modhub_auth.models import MAX_CLIENT_LABEL, Account, ClientSession, Login, PageSession
 from modhub_auth.services import blocked_account_error, lock_account
-from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
+from modhub_auth.tokens import CLOCK_SKEW, new_refresh_token, token_digest
 
 SESSION_IDLE: Final = timedelta(hours=12)
 SESSION_LIFETIME: Final = timedelta(days=14)
@@ -102,3 +101,22 @@ def touch_page_session(session: Session, secret_hash: str, time: datetime) -> No
 def end_page_session(session: Session, account_id: int, session_id: int) -> None:
     """End one page session of the account."""
     session.execute(delete(PageSession).where(PageSession.id == session_id, PageSession.account_id == account_id))
+
+
+EXPIRY_BATCH: Final = 2000
+"""Rows per table and transaction, so that no other writer waits long. The mail worker deletes every ten minutes."""
+
+
+def delete_expired_sessions(session: Session) -> None:
+    """Delete programs with an expired refresh token, and page sessions that have ended.
+
+    A page session that ended by its age is no longer used, so it is deleted as idle half a day later. Locked rows are
+    skipped: waiting for one could deadlock with a transaction that ends all sessions of its account.
+    """
+    time = now()
+    for model, is_expired in (
+        (ClientSession, ClientSession.expires_at <= time),
+        (PageSession, PageSession.used_at <= time - SESSION_IDLE),
+    ):
+        expired_ids = select(model.id).where(is_expired).limit(EXPIRY_BATCH).with_for_update(skip_locked=True)
+        bulk.execute_bulk(session, delete(model).where(model.id.in_(expired_ids)))

@@ -18,9 +18,8 @@ from sqlalchemy.orm import Session
 from modhub.audit import record
 from modhub.base.errors import conflict, invalid
 from modhub.db import bulk, now
-from modhub_auth.encryption import SecretBox
 from modhub_auth.models import Authenticator, RecoveryCode
-from modhub_auth.signin.access_tokens import derive_key, token_digest
+from modhub_auth.tokens import SecretBox, derive_key, token_digest
 
 STEP_SECONDS: Final = 30
 PROPOSAL_SECONDS: Final = 1800

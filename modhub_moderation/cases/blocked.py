@@ -13,10 +13,9 @@ from sqlalchemy import select
 from modhub.db import now, to_micros
 from modhub.web.request import Request
 from modhub.web.traversal import parse_id
-from modhub_auth.clock_skew import is_recent
-from modhub_auth.encryption import SecretBox
-from modhub_auth.interfaces import IBlockedAccounts
+from modhub_auth.resources import IBlockedAccounts
 from modhub_auth.signin.page_sessions import SESSION_IDLE
+from modhub_auth.tokens import SecretBox, is_recent
 from modhub_moderation.cases.models import Appeal, Decision, Measure, MeasureKind
 from modhub_moderation.cases.statements import APPEAL_PAGE
 
@@ -25,7 +24,7 @@ LINK_MICROS: Final = SESSION_IDLE.total_seconds() * 1_000_000
 
 
 class BlockedAccounts:
-    """See :class:`modhub_auth.interfaces.IBlockedAccounts`."""
+    """See :class:`modhub_auth.resources.IBlockedAccounts`."""
 
     def __init__(self, configured_secrets: Sequence[str]) -> None:
         self._box = SecretBox(configured_secrets, "statement for a blocked account")

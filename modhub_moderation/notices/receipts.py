@@ -3,7 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
+from modhub_auth.tokens import new_refresh_token, token_digest
 from modhub_moderation.cases.models import Case, Notice
 
 

@@ -9,7 +9,7 @@ from modhub.ui.template_helpers import translations_for
 from modhub.web.request import Request
 from modhub_auth.container import auth_services
 from modhub_auth.rate_limits import caller_of, rate_counter
-from modhub_auth.signin.bearer import presented_token
+from modhub_auth.signin.authentication import presented_token
 from modhub_moderation.notices.resources import NoticePermission, ReportsResource
 
 MOST_NOTICES = 10

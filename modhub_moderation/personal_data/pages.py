@@ -14,10 +14,9 @@ from modhub.ui.xml_responses import Redirect
 from modhub.web.downloads import StoredFile, file_response
 from modhub.web.request import Request
 from modhub.web.views import page
-from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.form_pages import FormPage, never_stored
 from modhub_auth.pages.fresh_proof import current_login, proven_account
-from modhub_auth.resources import AccountPermission
+from modhub_auth.resources import AccountPermission, IAccount
 from modhub_moderation.personal_data import services
 
 DATA_ADDRESS: Final = "/Modhub/account/data"

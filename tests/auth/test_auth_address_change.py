@@ -11,12 +11,11 @@ from modhub.audit.models import AuditEntry
 from modhub.base.errors import ApiError
 from modhub.db import now
 from modhub.ui.i18n import Catalogs
-from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, Link, Login, OutgoingEmail
-from modhub_auth.services import lock_account
-from modhub_auth.signin.address_change import change_address
+from modhub_auth.services import delete_account, lock_account
+from modhub_auth.signin.registration import change_address
 from modhub_testing.pages import messages_on, new_visitor
 from tests.races import at_once
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from modhub.db import now
-from modhub_auth import clock_skew
+from modhub_auth import tokens
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login
 from modhub_auth.signin import totp
@@ -133,7 +133,7 @@ def test_the_first_step_expires(app: Any, person: Person, monkeypatch: pytest.Mo
     for minutes in (11, -1):
         page = password_step(app, person)
         with monkeypatch.context() as patch:
-            patch.setattr(clock_skew, "now", lambda minutes=minutes: now() + timedelta(minutes=minutes))
+            patch.setattr(tokens, "now", lambda minutes=minutes: now() + timedelta(minutes=minutes))
             again = send(page, 403, code=codes[0])
         assert "expired" in again.html.find(id="errors").text
         assert again.html.find(id="password") is not None

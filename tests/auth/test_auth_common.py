@@ -11,8 +11,7 @@ from sqlalchemy import select, update
 
 from modhub.db import now
 from modhub_auth.models import Account, Login, PageSession
-from modhub_auth.signin.common_passwords import guessable_words, is_common
-from modhub_auth.signin.passwords import MIN_PASSWORD
+from modhub_auth.signin.passwords import MIN_PASSWORD, guessable_words, is_common
 
 HOME = "/Modhub/account"
 COMMON = "qwertyuiop"

@@ -15,9 +15,8 @@ from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, Authenticator, ClientSession, Link, Login, PageSession
-from modhub_auth.platform import logins
-from modhub_auth.platform.logins import PlatformIdentity
-from modhub_auth.signin import page_sessions, recovery, totp
+from modhub_auth.signin import page_sessions, platform_logins, recovery, totp
+from modhub_auth.signin.platform_logins import PlatformIdentity
 from modhub_testing.pages import messages_on, new_visitor
 from tests.races import at_once
 
@@ -52,7 +51,7 @@ def furnish(app: Any, account_id: int = 1) -> list[str]:
     with own.databases.write_session.begin() as session:
         account = services.lock_account(session, account_id)
         assert account is not None
-        logins.link_login(session, account, PlatformIdentity("steam", "7"))
+        platform_logins.link_login(session, account, PlatformIdentity("steam", "7"))
         return totp.add_authenticator(session, own.secret_box, account_id, secret, pyotp.TOTP(secret).now())
 
 
@@ -189,7 +188,7 @@ def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
     """Ask for a password in an account of a platform login; return its browser, and the link in the email."""
     own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
-        arrived = logins.sign_in_or_register(session, PlatformIdentity("steam", "7"), registration=True)
+        arrived = platform_logins.sign_in_or_register(session, PlatformIdentity("steam", "7"), registration=True)
         cookie = page_sessions.begin_page_session(session, arrived.account, arrived.login, "", proved=True)
     browser = new_visitor(app)
     browser.set_cookie("modhub", cookie)
@@ -281,7 +280,7 @@ def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_
     with app.databases.write_session.begin() as session:
         account = services.lock_account(session, 1)
         assert account is not None
-        logins.link_login(session, account, PlatformIdentity("steam", "666"))
+        platform_logins.link_login(session, account, PlatformIdentity("steam", "666"))
     page = send(reset_page, 409, password=THEIRS)
     assert messages_on(page) == ["changed_meanwhile"]
     assert "666 (steam)" in page.html.select_one("fieldset").text
@@ -320,7 +319,7 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: P
         ) -> bool:
             try:
                 with own.databases.write_session.begin() as session:
-                    logins.link_login(
+                    platform_logins.link_login(
                         session, page_sessions.lock_session_account(session, account_id, session_id), identity
                     )
             except ApiError:
@@ -342,7 +341,7 @@ def test_a_platform_signs_nobody_in_by_a_login_that_a_reset_takes_away(app: Any)
         identity = PlatformIdentity("steam", str(number))
         with own.databases.write_session.begin() as session:
             account, login = services.register_account(session, f"ada{number}@example.org", "hash", "")
-            logins.link_login(session, account, identity)
+            platform_logins.link_login(session, account, identity)
             secret = link_tokens.create_link(session, link_tokens.RESET_LINK, account.id, login_id=login.id)
             account_id = account.id
 
@@ -353,7 +352,7 @@ def test_a_platform_signs_nobody_in_by_a_login_that_a_reset_takes_away(app: Any)
         def arrive(identity: PlatformIdentity = identity) -> None:
             try:
                 with own.databases.write_session.begin() as session:
-                    arrived = logins.sign_in_or_register(session, identity, registration=False)
+                    arrived = platform_logins.sign_in_or_register(session, identity, registration=False)
                     page_sessions.begin_page_session(session, arrived.account, arrived.login, "")
             except ApiError:
                 return

@@ -14,8 +14,8 @@ from sqlalchemy import insert
 from modhub.db import now
 from modhub.plugins.events import ApplicationStarted
 from modhub_auth import warn_about_mail_folder
-from modhub_auth.mail import mail_check
-from modhub_auth.mail.mail_check import find_mail_problems
+from modhub_auth.mail import commands
+from modhub_auth.mail.commands import find_mail_problems
 from modhub_auth.models import OutgoingEmail
 from modhub_testing.service import free_port
 
@@ -80,7 +80,7 @@ def test_a_mail_server_that_is_down_or_unknown(start: Any) -> None:
 
 def test_a_mail_server_that_is_silent(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-19
-    monkeypatch.setattr(mail_check, "MAIL_CHECK_SECONDS", 0.2)
+    monkeypatch.setattr(commands, "MAIL_CHECK_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
         site = start("modhub_auth", mail__host="127.0.0.1", mail__port=port)

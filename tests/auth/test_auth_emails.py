@@ -11,7 +11,6 @@ from sqlalchemy.exc import OperationalError
 from modhub.base.settings import StartRefused
 from modhub.db import now
 from modhub.ui.i18n import Catalogs
-from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import without_links
@@ -19,7 +18,7 @@ from modhub_auth.mail.sender import DEAD_AFTER, LONGEST_PAUSE, retry_pause
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.models import Link, OutgoingEmail, ResetRequest
-from modhub_auth.services import lock_account
+from modhub_auth.services import delete_account, lock_account
 from modhub_testing.service import free_port
 from modhub_testing.workers import find_worker, run_worker
 from tests.people import text_of

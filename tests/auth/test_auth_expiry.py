@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
-from modhub_auth import expiry
 from modhub_auth.models import ClientSession, PageSession
+from modhub_auth.signin import page_sessions
 from modhub_testing.workers import run_worker
 
 pytestmark = pytest.mark.slow
@@ -58,9 +58,9 @@ def test_a_few_go_at_once(app: Any, person: Person, monkeypatch: pytest.MonkeyPa
     sign_in(app, person)
     sign_in(app, person)
     lapse(app, 1)
-    monkeypatch.setattr(expiry, "EXPIRY_BATCH", 2)
+    monkeypatch.setattr(page_sessions, "EXPIRY_BATCH", 2)
     with app.databases.write_session.begin() as session:
-        expiry.delete_expired_sessions(session)
+        page_sessions.delete_expired_sessions(session)
     assert count(app) == (1, 0)
 
 
@@ -73,5 +73,5 @@ def test_what_somebody_holds_is_passed_over(app: Any, person: Person) -> None:
     databases = app.databases
     with databases.write_session.begin() as holder, databases.write_session.begin() as session:
         holder.execute(select(ClientSession.id).order_by(ClientSession.id).limit(1).with_for_update())
-        expiry.delete_expired_sessions(session)
+        page_sessions.delete_expired_sessions(session)
     assert count(app) == (1, 0)

@@ -12,9 +12,9 @@ from sqlalchemy import select, update
 from modhub.base.errors import ApiError
 from modhub.db import now
 from modhub_auth.container import AuthServices
-from modhub_auth.encryption import SecretBox
 from modhub_auth.models import Authenticator, RecoveryCode
 from modhub_auth.signin import totp
+from modhub_auth.tokens import SecretBox
 from modhub_testing import TEST_SECRET
 
 pytestmark = pytest.mark.slow

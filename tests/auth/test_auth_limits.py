@@ -11,10 +11,10 @@ from sqlalchemy import select, update
 from modhub.base.errors import ApiError
 from modhub.db import now
 from modhub_auth import rate_limits
-from modhub_auth.clock_skew import CLOCK_SKEW
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Attempt
 from modhub_auth.rate_limits import caller_of, rate_counter
+from modhub_auth.tokens import CLOCK_SKEW
 
 pytestmark = pytest.mark.slow
 

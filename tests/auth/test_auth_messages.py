@@ -13,10 +13,10 @@ import modhub_auth
 from modhub.base.errors import invalid
 from modhub.ui.i18n import Catalogs
 from modhub.web.request import Request
-from modhub_auth.encryption import SecretBox
 from modhub_auth.mail.outbox import Outbox
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
-from modhub_auth.pages.error_messages import field_error
+from modhub_auth.pages.form_pages import field_error
+from modhub_auth.tokens import SecretBox
 from modhub_testing.messages import translated_texts
 
 HERE = Path(modhub_auth.__file__).parent

@@ -10,9 +10,8 @@ from sqlalchemy import update
 from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login
-from modhub_auth.platform import logins
-from modhub_auth.platform.logins import PlatformIdentity
-from modhub_auth.signin import totp
+from modhub_auth.signin import platform_logins, totp
+from modhub_auth.signin.platform_logins import PlatformIdentity
 from tests.people import text_of
 
 pytestmark = pytest.mark.slow
@@ -40,7 +39,7 @@ def owner(app: Any) -> Any:
         session.execute(update(Login).values(verified=True))
         account = services.lock_account(session, 1)
         assert account is not None
-        logins.link_login(session, account, PlatformIdentity("steam", "7"))
+        platform_logins.link_login(session, account, PlatformIdentity("steam", "7"))
     return app
 
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from modhub.base.errors import ApiError
-from modhub_auth.platform import openid
+from modhub_auth.signin import openid
 
 PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))
 RETURN_TO = "http://127.0.0.1:6543/Modhub/account/platform/steam?state=x"

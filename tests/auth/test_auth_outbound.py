@@ -16,8 +16,8 @@ from modhub.base.settings import Setting
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import transports
 from modhub_auth.mail.transports import DeliveryUnavailable
-from modhub_auth.platform import openid
 from modhub_auth.settings import ACCOUNT_SETTINGS, MAIL_SETTINGS
+from modhub_auth.signin import openid
 
 pytestmark = pytest.mark.slow
 

@@ -20,10 +20,10 @@ from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, Login, PageSession
-from modhub_auth.pages import blocked, password
-from modhub_auth.platform import openid
+from modhub_auth.pages import password
+from modhub_auth.pages import sign_in as sign_in_pages
 from modhub_auth.services import lock_account
-from modhub_auth.signin import page_sessions, proof, totp
+from modhub_auth.signin import authentication, openid, page_sessions, totp
 from modhub_auth.signin.passwords import HashingGate
 from modhub_testing.databases import TEST_SECRET
 from modhub_testing.pages import messages_on
@@ -323,7 +323,7 @@ def test_two_tabs_do_not_make_two_passwords(
     site.get(mail.link()).forms[0].submit(status=200)
     # The other tab's request had looked before the email's link was followed.
     monkeypatch.setattr(password, "own_password", lambda _request: None)
-    monkeypatch.setattr(proof, "required_proof", lambda *_: proof.Proof.FRESH)
+    monkeypatch.setattr(authentication, "required_proof", lambda *_: authentication.Proof.FRESH)
     assert messages_on(tabs[1].submit(status=409)) == ["password_present"]
     assert [message["Subject"] for message in mail.read()] == [
         EMAIL_TEMPLATES[kind].subject for kind in ("add", "password added")
@@ -557,7 +557,7 @@ def test_a_blocked_account_is_not_entered_by_its_platform(
 ) -> None:
     # C-APL-4: a feature may show the reasons.
     reasons = SimpleNamespace(find_reasons=lambda _request, account_id: f"/why?account={account_id}")
-    monkeypatch.setattr(blocked, "find_optional_service", lambda *_: reasons)
+    monkeypatch.setattr(sign_in_pages, "find_optional_service", lambda *_: reasons)
     sign_in(site, provider)
     own, codes = site.find_service(AuthServices), []
     with own.databases.write_session.begin() as session:

@@ -14,10 +14,10 @@ from modhub.catalogue.models import Mod
 from modhub.plugins.services import IAccounts
 from modhub.ui.i18n import Catalogs
 from modhub_auth import services
-from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, ClientSession, Link, Login
+from modhub_auth.services import delete_account
 from modhub_auth.signin import recovery
 from tests.races import at_once
 

@@ -11,7 +11,7 @@ from modhub.base.body_rules import IBodyRules
 from modhub.db import now
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, ClientSession, Login
-from modhub_auth.signin.access_tokens import AccessTokens
+from modhub_auth.tokens import AccessTokens
 
 SESSION = {"accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName"}
 Person = dict[str, str]

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from modhub.db import now
-from modhub_auth.signin.access_tokens import (
+from modhub_auth.tokens import (
     _FIELDS,
     _VERSION,
     ACCESS_SECONDS,

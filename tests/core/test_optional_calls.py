@@ -14,7 +14,7 @@ from modhub.base import optional_calls
 from modhub.base.optional_calls import optional_call
 from modhub.catalogue.pictures.child import DecodingFailed, check_output
 from modhub.server.settings import Settings, raise_file_limit
-from modhub_auth.platform import openid
+from modhub_auth.signin import openid
 
 
 @pytest.fixture(autouse=True)

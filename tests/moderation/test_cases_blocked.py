@@ -9,11 +9,10 @@ from sqlalchemy import update
 
 from modhub.db import now
 from modhub.plugins.moderation import IAccountBlocking
-from modhub_auth import clock_skew
-from modhub_auth.account_deletion import delete_account
+from modhub_auth import tokens
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Authenticator
-from modhub_auth.services import lock_account
+from modhub_auth.services import delete_account, lock_account
 from modhub_auth.signin import totp
 from modhub_moderation.cases.models import DecisionKind
 from modhub_testing import Site
@@ -86,9 +85,9 @@ def test_the_link_is_of_this_browser_and_ends(
     stranger.get(LOGIN)
     assert messages_on(stranger.get(link, status=404)) == ["dead_link"]
     with monkeypatch.context() as later:
-        later.setattr(clock_skew, "now", lambda: now() + timedelta(hours=11, minutes=59))
+        later.setattr(tokens, "now", lambda: now() + timedelta(hours=11, minutes=59))
         browser.get(link)
-        later.setattr(clock_skew, "now", lambda: now() + timedelta(hours=12, seconds=1))
+        later.setattr(tokens, "now", lambda: now() + timedelta(hours=12, seconds=1))
         assert messages_on(browser.get(link, status=404)) == ["dead_link"]
     with site.databases.write_session.begin() as session:
         account = lock_account(session, eve.id)

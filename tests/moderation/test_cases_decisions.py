@@ -11,8 +11,8 @@ from modhub.base.errors import ApiError
 from modhub.db import now
 from modhub.plugins.moderation import IAccountBlocking
 from modhub.plugins.services import IMods
-from modhub_auth.account_deletion import delete_account
 from modhub_auth.models import Account
+from modhub_auth.services import delete_account
 from modhub_moderation.cases import upkeep
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
 from modhub_moderation.cases.models import AppealOutcome, Decision, DecisionKind, Measure, Origin

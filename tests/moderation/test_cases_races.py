@@ -12,9 +12,8 @@ from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError
 from modhub.plugins.moderation import IModeration
-from modhub_auth.account_deletion import delete_account
 from modhub_auth.models import Account
-from modhub_auth.services import lock_account
+from modhub_auth.services import delete_account, lock_account
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
 from modhub_moderation.cases.decisions import Decider, decide, lock_subject
 from modhub_moderation.cases.models import (

@@ -10,9 +10,8 @@ from sqlalchemy import select, update
 
 from modhub.db import now
 from modhub_auth import publisher_keys
-from modhub_auth.account_deletion import delete_account
 from modhub_auth.models import Account
-from modhub_auth.services import lock_account
+from modhub_auth.services import delete_account, lock_account
 from modhub_moderation.cases.models import Case, Notice
 from modhub_moderation.notices import views
 from modhub_testing import Site, Start

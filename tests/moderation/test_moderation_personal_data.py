@@ -21,10 +21,9 @@ from modhub.blobs import BlobStore
 from modhub.blobs.models import StoredBlob
 from modhub.plugins.events import DatabaseRestored
 from modhub.plugins.workers import RoundFailed
-from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login, OutgoingEmail
-from modhub_auth.services import lock_account
+from modhub_auth.services import delete_account, lock_account
 from modhub_moderation.cases.models import DecisionKind
 from modhub_moderation.personal_data import services
 from modhub_moderation.personal_data.maker import EMAIL_KIND, make_archive, make_archives

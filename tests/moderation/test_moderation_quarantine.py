@@ -12,8 +12,7 @@ from modhub.admin import program as admin
 from modhub.audit.models import AuditEntry
 from modhub.base.settings import StartRefused
 from modhub.db import now
-from modhub_auth.account_deletion import delete_account
-from modhub_auth.services import lock_account
+from modhub_auth.services import delete_account, lock_account
 from modhub_moderation.cases.decisions import Decider, decide
 from modhub_moderation.cases.models import Decision, DecisionKind, Ground, TrustedReporter
 from modhub_moderation.cases.rulings import Ruling

@@ -15,9 +15,8 @@ from modhub.catalogue.services import create_mod
 from modhub.content.limits import MB
 from modhub.db import now
 from modhub_auth import publisher_keys
-from modhub_auth.account_deletion import delete_account
 from modhub_auth.models import Account
-from modhub_auth.services import lock_account
+from modhub_auth.services import delete_account, lock_account
 from modhub_moderation.quotas import services, subscribers
 from modhub_moderation.quotas.models import CountedUpload
 from modhub_testing import Site, Start

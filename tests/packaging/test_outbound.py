@@ -33,10 +33,10 @@ CLIENTS = {
     ),
 }
 KNOWN = {
-    "modhub_auth/platform/openid.py": {"http.client"},
+    "modhub_auth/signin/openid.py": {"http.client"},
     "modhub_auth/mail/transports.py": {"smtplib"},
     # modhub-admin doctor: the mail server, and modhub.base_url (tests/core/test_doctor.py).
-    "modhub_auth/mail/mail_check.py": {"smtplib"},
+    "modhub_auth/mail/commands.py": {"smtplib"},
     "modhub/admin/doctor.py": {"http.client"},
     # It follows redirects of GET and HEAD, without the signature: ADR 021.
     "modhub/blobs/s3/connection.py": {
@@ -97,7 +97,7 @@ def test_only_one_module_makes_a_connection_by_hand() -> None:
     }
     # The second asks the scanner that the ini names (tests/moderation/test_scanning.py).
     assert makers <= {
-        "modhub_auth/platform/openid.py",
+        "modhub_auth/signin/openid.py",
         "modhub_moderation/scanning/clamd.py",
     }
 

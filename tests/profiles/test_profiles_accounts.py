@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from modhub_auth import publisher_keys
-from modhub_auth.account_deletion import delete_account
-from modhub_auth.services import lock_account
+from modhub_auth.services import delete_account, lock_account
 from modhub_profiles.models import AuthorProfile, ModLinks
 from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, new_visitor

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from modhub_auth.encryption import SecretBox
+from modhub_auth.tokens import SecretBox
 from modhub_testing.form_browser import Browser
 from modhub_testing.service import SERVICE_SECRET, Installation
 

@@ -15,11 +15,11 @@ from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, Login, LoginKind, Nonce
-from modhub_auth.platform.openid import NONCE_LIFE, Assertion, platform_refused
 from modhub_auth.rate_limits import rate_counter
 from modhub_auth.signin import page_sessions, recovery, totp
-from modhub_auth.signin.access_tokens import token_digest
+from modhub_auth.signin.openid import NONCE_LIFE, Assertion, platform_refused
 from modhub_auth.signin.registration import ValidatedRegistration
+from modhub_auth.tokens import token_digest
 
 
 @dataclass(frozen=True, slots=True)

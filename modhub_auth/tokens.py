@@ -1,8 +1,4 @@
-"""Access tokens and refresh tokens (C-TOK-2; C-TOK-1).
-
-An access token is the lower-case hex of packed fields and their HMAC-SHA256. Exactly one spelling of it is valid; of a
-base64 token many would be. A refresh token is random; only its hash is stored.
-"""
+"""Access tokens of programs, and encryption of what is kept for a while (C-TOK)."""
 
 import hashlib
 import hmac
@@ -13,8 +9,30 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from modhub.db import to_micros
-from modhub_auth.clock_skew import SKEW_MICROS
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from modhub.db import now, to_micros
+
+CLOCK_SKEW: Final = timedelta(seconds=5)
+"""The tolerated difference."""
+SKEW_MICROS: Final = 5 * 1_000_000
+"""The same in microseconds."""
+
+
+def is_recent(micros: int, life: float) -> bool:
+    """Whether this time is at most ``life`` ago, both in microseconds. Numbers, because not every number is a date.
+
+    A time in the future counts as expired: setting the clock back extends nothing.
+    """
+    return -SKEW_MICROS <= to_micros(now()) - micros <= life
+
+
+# Access tokens and refresh tokens (C-TOK-2; C-TOK-1).
+#
+# An access token is the lower-case hex of packed fields and their HMAC-SHA256. Exactly one spelling of it is valid;
+# of a base64 token many would be. A refresh token is random; only its hash is stored.
+
 
 ACCESS_SECONDS: Final = 1800
 REFRESH_LIFE: Final = timedelta(days=60)
@@ -83,3 +101,28 @@ def new_refresh_token() -> str:
 def token_digest(token: str) -> str:
     """The stored hash of a random token, which is too long for a brute-force search of a plain hash."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_NONCE: Final = 12
+
+
+class SecretBox:
+    """Encrypts short texts. The first secret encrypts, all secrets decrypt (C-TOK-4)."""
+
+    def __init__(self, configured_secrets: Sequence[str], purpose: str) -> None:
+        self._keys = [derive_key(secret, purpose) for secret in configured_secrets]
+
+    def encrypt(self, text: str, owner: str) -> str:
+        """Encrypt ``text`` for ``owner``; it decrypts for no other owner."""
+        nonce = secrets.token_bytes(_NONCE)
+        return (nonce + AESGCM(self._keys[0]).encrypt(nonce, text.encode(), owner.encode())).hex()
+
+    def decrypt(self, sealed: str, owner: str) -> str | None:
+        """The text; None when no configured secret has encrypted it for ``owner``."""
+        raw = bytes.fromhex(sealed)
+        for key in self._keys:
+            try:
+                return AESGCM(key).decrypt(raw[:_NONCE], raw[_NONCE:], owner.encode()).decode()
+            except InvalidTag:
+                continue
+        return None

@@ -1,1 +1,0 @@
-"""Logins at game platforms."""
