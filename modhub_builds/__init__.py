@@ -8,9 +8,8 @@ from modhub.content.operator_texts import operator_text
 from modhub.plugins.resources import ICatalogue, ISite
 from modhub.ui.documentation import documentation_section
 from modhub_builds import limits
-from modhub_builds.interfaces import IBuilds
 from modhub_builds.read_service import describe_build_files
-from modhub_builds.resources import APP_SCOPE, AppPageResource, BuildsResource, SectionsResource
+from modhub_builds.resources import APP_SCOPE, AppPageResource, BuildsResource, IBuilds, SectionsResource
 from modhub_builds.services import BUILDS_CHANGED, CHANGELOG_CHANGED
 
 BUILDS_SETTINGS = [
@@ -47,5 +46,4 @@ def includeme(config: Configurator) -> None:
         "modhub_builds:templates/documentation.jinja2", limits=limits, core_limits=core_limits
     )
     config.add_panel("documentation", "builds", documentation, order=40)
-    config.scan("modhub_builds.public_views")
-    config.scan("modhub_builds.agent_views")
+    config.scan("modhub_builds.views")

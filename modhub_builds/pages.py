@@ -19,11 +19,10 @@ from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.ui.xml_responses import Redirect
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
-from modhub_builds.interfaces import IAppPage, IBuilds
-from modhub_builds.platforms import PLATFORM_LABELS, detect_platform, label, rank, visitor_label
-from modhub_builds.public_views import build_reader
 from modhub_builds.read_service import BuildReader, Release
-from modhub_builds.response_schemas import newest_url
+from modhub_builds.resources import IAppPage, IBuilds
+from modhub_builds.schemas import PLATFORM_LABELS, detect_platform, label, newest_url, rank, visitor_label
+from modhub_builds.views import build_reader
 
 APP_TEMPLATE: Final = "/Modhub/App"
 APP_FEED_TEMPLATE: Final = f"{APP_TEMPLATE}/feed"

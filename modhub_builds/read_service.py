@@ -14,8 +14,16 @@ from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.web.downloads import IMMUTABLE, REVALIDATE, StoredFile
 from modhub.web.payload import encode
 from modhub_builds.models import Build, ChangelogSection
-from modhub_builds.platforms import is_platform, label, rank
-from modhub_builds.response_schemas import BuildsDocument, PlatformDocument, VersionDocument, build_url, newest_url
+from modhub_builds.schemas import (
+    BuildsDocument,
+    PlatformDocument,
+    VersionDocument,
+    build_url,
+    is_platform,
+    label,
+    newest_url,
+    rank,
+)
 from modhub_builds.services import BREAK
 
 

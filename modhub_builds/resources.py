@@ -7,9 +7,30 @@ from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission, principal_for_scope
 from modhub.base.operations import Parameter
+from modhub.plugins.resources import IResource
 from modhub.web.traversal import Resource
 from modhub_builds import limits
-from modhub_builds.interfaces import IAppPage, IBuild, IBuildPlatform, IBuilds, ISections
+
+
+class IBuilds(IResource):
+    """``/api/modhub/app`` and ``/Modhub/app``: all builds."""
+
+
+class IBuildPlatform(IResource):
+    """``/api/modhub/app/{os}`` and ``/Modhub/app/{os}``: the builds of one operating system."""
+
+
+class IBuild(IResource):
+    """``/Modhub/app/{os}/{id}``: one build, permanently."""
+
+
+class ISections(IResource):
+    """``/api/modhub/app/changelog``"""
+
+
+class IAppPage(IResource):
+    """``/Modhub/App``: the page for people."""
+
 
 APP_SCOPE: Final = "Modhub:app"
 

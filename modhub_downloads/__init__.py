@@ -12,18 +12,19 @@ from modhub.plugins.events import DownloadStarted, ModsDeleted
 from modhub.plugins.resources import IMod
 from modhub.plugins.services import IMods
 from modhub.ui.documentation import documentation_section
-from modhub_downloads import pages, subscribers
-from modhub_downloads.counter import DownloadCounter
+from modhub_downloads import pages, services
 from modhub_downloads.models import ModDownloads, PopularMod
-from modhub_downloads.popularity import POPULAR_LOOK_SECONDS, update_popular
-from modhub_downloads.reconciliation import find_wrong_counts
 from modhub_downloads.resources import DownloadsResource
+from modhub_downloads.services import DownloadCounter
 from modhub_downloads.worker import (
     NIGHT_SECONDS,
+    POPULAR_LOOK_SECONDS,
     WRITE_SECONDS,
     DownloadWriter,
     count_download,
+    find_wrong_counts,
     run_night,
+    update_popular,
     write_counts,
 )
 
@@ -46,7 +47,7 @@ def includeme(config: Configurator) -> None:
     databases, mods = find_service(config.registry, Databases), find_service(config.registry, IMods)
     config.add_service(DownloadWriter, DownloadWriter(databases, mods, DownloadCounter()))
     config.add_subscriber(count_download, DownloadStarted)
-    config.add_subscriber(subscribers.delete_counts_of_mods, ModsDeleted)
+    config.add_subscriber(services.delete_counts_of_mods, ModsDeleted)
     config.add_worker("download counts", write_counts, WRITE_SECONDS, at_stop=True)
     config.add_worker("download days", run_night, NIGHT_SECONDS, long=True, alone=True)
     config.add_worker("popular mods", update_popular, POPULAR_LOOK_SECONDS, long=True, alone=True)

@@ -11,7 +11,7 @@ from modhub.db import now
 from modhub.plugins.resources import IMod, IOwnMod
 from modhub.plugins.services import IMods, ModSummary
 from modhub.web.request import Request
-from modhub_downloads.days import date_of, day_of
+from modhub_downloads.models import date_of, day_of
 from modhub_downloads.read_service import DownloadReader
 
 DEFINITION: Final = N_(

@@ -3,9 +3,13 @@
 from sqlalchemy.orm import Session
 from zope.interface import implementer
 
+from modhub.plugins.resources import IResource
 from modhub.plugins.services import IMods, ModSummary
 from modhub.web.traversal import Resource
-from modhub_downloads.interfaces import IDownloads
+
+
+class IDownloads(IResource):
+    """``/api/modhub/{id}/downloads``"""
 
 
 @implementer(IDownloads)

@@ -8,15 +8,63 @@ import hmac
 import secrets
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from typing import Final
+from itertools import islice
+from threading import Lock
+from typing import Final, NamedTuple
 
+from prometheus_client import Counter as Metric
 from sqlalchemy import ColumnElement, delete, insert, select, text
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from modhub.db import bulk
+from modhub.plugins.events import ModsDeleted
 from modhub.plugins.services import IMods
-from modhub_downloads.counter import CountedDownload
 from modhub_downloads.models import CountingState, DailyDownloads, DaySalt, ModDownloads, PopularMod, SeenDownload
+
+LOST: Final = Metric("modhub_downloads_lost", "Downloads that were not counted, because too many waited.")
+
+
+class CountedDownload(NamedTuple):
+    """A download by one caller. The address leaves the memory as part of a salted hash only."""
+
+    day: int
+    caller: str
+    mod_id: int
+    version: str
+
+
+WAITING_MOST: Final = 20_000
+
+
+class DownloadCounter:
+    """Collects the downloads of one process, each once; at most `WAITING_MOST`, so that memory is bounded."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[CountedDownload, None] = {}
+        self._lock = Lock()
+
+    def add(self, download: CountedDownload) -> None:
+        """Count a download unless it waits already."""
+        with self._lock:
+            if len(self._waiting) < WAITING_MOST:
+                self._waiting[download] = None
+            elif download not in self._waiting:
+                LOST.inc()
+
+    def first(self, size: int) -> list[CountedDownload]:
+        """The ``size`` that wait longest; they keep waiting until they are removed."""
+        with self._lock:
+            return list(islice(self._waiting, size))
+
+    def remove(self, downloads: Collection[CountedDownload]) -> None:
+        """Forget these: they are in the database."""
+        with self._lock:
+            for download in downloads:
+                self._waiting.pop(download, None)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
 
 SALT_BYTES: Final = 32
 DIGEST_BYTES: Final = 16
@@ -135,3 +183,8 @@ def delete_hashes(session: Session, closed_day: int, today: int) -> int:
 
 def _is_over(day: InstrumentedAttribute[int], closed_day: int, today: int) -> ColumnElement[bool]:
     return (day <= closed_day) | (day > today + 1)
+
+
+def delete_counts_of_mods(event: ModsDeleted) -> None:
+    """Delete the counts in the transaction of the mods."""
+    delete_counts(event.session, event.mod_ids)

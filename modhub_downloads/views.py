@@ -1,17 +1,35 @@
 """The counts for programs."""
 
+from typing import Annotated
+
+from msgspec import Struct
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
-from modhub.base.operations import Operation, Refusal
+from modhub.base.operations import Operation, Refusal, about
 from modhub.web.payload import encode
 from modhub.web.request import Request
 from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api
-from modhub_downloads.interfaces import IDownloads
 from modhub_downloads.read_service import DownloadReader
-from modhub_downloads.resources import DownloadsResource
-from modhub_downloads.response_schemas import DownloadsDocument, VersionDownloads
+from modhub_downloads.resources import DownloadsResource, IDownloads
+
+
+class VersionDownloads(Struct):
+    """The downloads of one version."""
+
+    version: Annotated[str, about("The version", "1.4")]
+    downloads: Annotated[int, about("How often it was downloaded", 310)]
+
+
+class DownloadsDocument(Struct):
+    """``GET /api/modhub/{id}/downloads``; the version that was downloaded first last comes first."""
+
+    total: Annotated[int, about("All downloads", 1204)]
+    versions: Annotated[
+        list[VersionDownloads],
+        about("The versions that were downloaded, that whose first download is the most recent first"),
+    ]
 
 
 @api(

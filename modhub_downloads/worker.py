@@ -1,21 +1,175 @@
-"""The workers: each process writes what it has counted, and one of them closes the days at night."""
+"""The work on counts: they are stored each minute; at night they become popularity and are reconciled."""
 
 import logging
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import update
+from sqlalchemy import delete, func, insert, literal, select, union_all, update
+from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, bulk, now
 from modhub.plugins.events import DownloadStarted
 from modhub.plugins.services import IMods
-from modhub.plugins.workers import is_stopping
-from modhub_downloads.counter import CountedDownload, DownloadCounter
-from modhub_downloads.days import day_of, last_closed_day
-from modhub_downloads.models import CountingState
-from modhub_downloads.reconciliation import reconcile
-from modhub_downloads.services import close_days, delete_hashes, write_downloads
+from modhub.plugins.workers import is_stopping, raise_if_stopping
+from modhub_downloads.models import (
+    CountingState,
+    DailyDownloads,
+    ModDownloads,
+    PopularMod,
+    PopularState,
+    day_of,
+    last_closed_day,
+)
+from modhub_downloads.services import (
+    MODS_AT_ONCE,
+    CountedDownload,
+    DownloadCounter,
+    close_days,
+    delete_counts,
+    delete_hashes,
+    existing_mods,
+    lock_counts,
+    write_downloads,
+)
+
+# Popular this week: by the downloads of the last seven days, then by the votes of that time.
+#
+# A table with one row a mod, which the order of the list reads by its index: nothing is kept in memory, and what
+# nobody may see is left out by the list itself. Mods without either have no row and follow, the last changed first.
+
+
+DAYS: Final = 7
+"""The day of now (UTC) and those before it."""
+POPULAR_PAUSE: Final = timedelta(minutes=10)
+"""From one computation to the next, whichever process makes it."""
+POPULAR_LOOK_SECONDS: Final = 60.0
+"""How often a process looks whether one is due."""
+_VOTES_MOST: Final = 499_999
+_DOWNLOAD: Final = 1_000_000
+"""One download weighs more than any number of votes: twice ``_VOTES_MOST``, and 0 in the middle."""
+
+
+def weight_of(downloads: int, votes: int) -> int:
+    """What the order compares: downloads, then votes."""
+    return downloads * _DOWNLOAD + _DOWNLOAD // 2 + max(-_VOTES_MOST, min(votes, _VOTES_MOST))
+
+
+def find_weights(session: Session, mods: IMods) -> dict[int, int]:
+    """The weights of all mods that were downloaded, or voted for more than against, in the last days."""
+    moment = now()
+    recent = select(DailyDownloads.mod_id, func.sum(DailyDownloads.downloads)).group_by(DailyDownloads.mod_id)
+    rows = session.execute(recent.where(DailyDownloads.day > day_of(moment) - DAYS))
+    downloads = {mod_id: int(number) for mod_id, number in rows}
+    votes = mods.get_votes_since(session, moment - timedelta(days=DAYS))
+    mod_ids = downloads.keys() | {mod_id for mod_id, number in votes.items() if number > 0}
+    return {mod_id: weight_of(downloads.get(mod_id, 0), votes.get(mod_id, 0)) for mod_id in mod_ids}
+
+
+def update_popular(registry: Any) -> bool:
+    """The worker's round: write what has changed, unless another process has done so in the last ten minutes."""
+    databases = find_service(registry, Databases)
+    with databases.readonly_session() as session:
+        last = session.scalar(select(PopularState.computed_at))
+        if last is not None and timedelta() <= now() - last < POPULAR_PAUSE:
+            return False
+        weights = find_weights(session, find_service(registry, IMods))
+        known = {row.mod_id: row.weight for row in session.execute(select(PopularMod.mod_id, PopularMod.weight))}
+    changed = sorted(mod_id for mod_id in weights.keys() | known.keys() if weights.get(mod_id) != known.get(mod_id))
+    for batch in bulk.batches(changed):
+        raise_if_stopping(registry)
+        with databases.write_session.begin() as session:
+            lock_counts(session)
+            _write(session, batch, weights)
+    with databases.write_session.begin() as session:
+        lock_counts(session)
+        bulk.execute_bulk(session, delete(PopularState))
+        session.add(PopularState(id=1, computed_at=now()))
+    return True
+
+
+def _write(session: Session, mod_ids: list[int], weights: Mapping[int, int]) -> None:
+    bulk.execute_bulk(session, delete(PopularMod).where(PopularMod.mod_id.in_(mod_ids)))
+    rows = [{"mod_id": mod_id, "weight": weights[mod_id]} for mod_id in mod_ids if mod_id in weights]
+    if rows:
+        session.execute(insert(PopularMod), rows)
+
+
+class WrongCount(NamedTuple):
+    """A mod whose total differs from the sum of its days, or that does not exist any more."""
+
+    mod_id: int
+    total: int
+    days: int
+    exists: bool = True
+
+    def __str__(self) -> str:
+        if not self.exists:
+            return f"Mod {self.mod_id} does not exist, but it has {self.days} downloads"
+        return f"Mod {self.mod_id} has {self.total} downloads in all, but {self.days} by day"
+
+
+def find_wrong_counts(session: Session, mods: IMods) -> list[WrongCount]:
+    """What is wrong, by mod. Safe while the service runs: each comparison is one statement."""
+    totals = select(ModDownloads.mod_id, ModDownloads.downloads.label("total"), literal(0).label("days"))
+    days = select(DailyDownloads.mod_id, literal(0), DailyDownloads.downloads)
+    both = union_all(totals, days).subquery()
+    total, by_days = func.sum(both.c.total), func.sum(both.c.days)
+    grouped = select(both.c.mod_id, total, by_days).group_by(both.c.mod_id).having(total != by_days)
+    wrong = {row[0]: WrongCount(row[0], int(row[1]), int(row[2])) for row in session.execute(grouped)}
+    for gone in _counts_without_mod(session, mods):
+        wrong[gone.mod_id] = gone
+    return [wrong[mod_id] for mod_id in sorted(wrong)]
+
+
+def _counts_without_mod(session: Session, mods: IMods) -> Iterator[WrongCount]:
+    for batch in _batches_of_mods(session):
+        gone = set(batch) - existing_mods(session, mods, batch)
+        # Read again: a mod that was deleted in the meantime took its counts with it.
+        sums = select(DailyDownloads.mod_id, func.sum(DailyDownloads.downloads)).group_by(DailyDownloads.mod_id)
+        days = {row[0]: int(row[1]) for row in session.execute(sums.where(DailyDownloads.mod_id.in_(gone)))}
+        rows = session.execute(select(ModDownloads).where(ModDownloads.mod_id.in_(gone))).scalars()
+        totals = {row.mod_id: row.downloads for row in rows}
+        for mod_id in days.keys() | totals.keys():
+            yield WrongCount(mod_id, totals.get(mod_id, 0), days.get(mod_id, 0), exists=False)
+
+
+def _batches_of_mods(session: Session) -> Iterator[list[int]]:
+    """The ids of all that have counts, some at a time."""
+    ids = select(DailyDownloads.mod_id).union(select(ModDownloads.mod_id)).subquery()
+    last = -1
+    while True:
+        page = select(ids.c.mod_id).where(ids.c.mod_id > last).order_by(ids.c.mod_id).limit(MODS_AT_ONCE)
+        batch = list(session.scalars(page))
+        if not batch:
+            return
+        yield batch
+        last = batch[-1]
+
+
+def reconcile(databases: Databases, mods: IMods) -> list[WrongCount]:
+    """Correct what is wrong, and return what was: totals become the sums of their days, orphans are deleted."""
+    with databases.readonly_session() as session:
+        wrong = find_wrong_counts(session, mods)
+    for batch in bulk.batches(wrong):
+        with databases.write_session.begin() as session:
+            lock_counts(session)
+            mod_ids = [count.mod_id for count in batch]
+            existing = existing_mods(session, mods, mod_ids)
+            _set_totals(session, sorted(existing))
+            delete_counts(session, [mod_id for mod_id in mod_ids if mod_id not in existing])
+    return wrong
+
+
+def _set_totals(session: Session, mod_ids: list[int]) -> None:
+    sums = select(DailyDownloads.mod_id, func.sum(DailyDownloads.downloads)).group_by(DailyDownloads.mod_id)
+    rows = session.execute(sums.where(DailyDownloads.mod_id.in_(mod_ids))).all()
+    bulk.execute_bulk(session, delete(ModDownloads).where(ModDownloads.mod_id.in_(mod_ids)))
+    if rows:
+        session.execute(insert(ModDownloads), [{"mod_id": row[0], "downloads": int(row[1])} for row in rows])
+
 
 log = logging.getLogger(__name__)
 WRITE_SECONDS: Final = 5.0

@@ -11,10 +11,10 @@ from modhub.plugins.resources import IAuthor, IMod, IOwnMod, ISite
 from modhub.plugins.services import IAuthorPictures
 from modhub.ui.documentation import documentation_section
 from modhub.ui.multipart import OVERHEAD
-from modhub_profiles import limits, panels, subscribers, upkeep
-from modhub_profiles.personal_data import collect_profile
+from modhub_profiles import limits, pages, services, upkeep
 from modhub_profiles.read_service import AuthorPictures, ProfileReader
 from modhub_profiles.resources import AuthorPicturesResource, LinksResource, OwnLinksResource, ProfileResource
+from modhub_profiles.services import collect_profile
 
 
 def includeme(config: Configurator) -> None:
@@ -28,8 +28,8 @@ def includeme(config: Configurator) -> None:
     )
     reader = ProfileReader(find_service(config.registry, Databases).raw_queries)
     config.add_service(IAuthorPictures, AuthorPictures(reader))
-    config.add_subscriber(subscribers.delete_links_of_mods, ModsDeleted)
-    config.add_subscriber(subscribers.delete_profile_of_account, AccountDeleted)
+    config.add_subscriber(services.delete_links_of_mods, ModsDeleted)
+    config.add_subscriber(services.delete_profile_of_account, AccountDeleted)
     config.add_child(IMod, "links", LinksResource)
     config.add_child(IOwnMod, "links", OwnLinksResource)
     config.add_child(IAuthor, "picture", AuthorPicturesResource)
@@ -40,16 +40,16 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit("POST", "/Modhub/profile/picture", picture, credential="Cookie", waits=True)
     config.add_cross_origin("/Modhub/by/[0-9]+/picture/[^/]+")
     config.add_robots_rule("/Modhub/profile")
-    config.add_panel("mod", "links", panels.links_panel, order=20)
-    config.add_panel("workshop", "links", panels.links_form_panel, order=40)
-    config.add_panel("author", "profile", panels.author_panel, order=50)
-    config.add_panel("account", "profile", panels.account_panel)
+    config.add_panel("mod", "links", pages.links_panel, order=20)
+    config.add_panel("workshop", "links", pages.links_form_panel, order=40)
+    config.add_panel("author", "profile", pages.author_panel, order=50)
+    config.add_panel("account", "profile", pages.account_panel)
     config.add_check("profiles", upkeep.find_orphans, when=("verify",))
     config.add_personal_data("profile", partial(collect_profile, config.registry))
     config.add_blob_names("profiles", upkeep.describe_pictures)
     documentation = documentation_section("modhub_profiles:templates/documentation.jinja2", limits=limits)
     config.add_panel("documentation", "profiles", documentation, order=26)
-    config.include("modhub_profiles.removable_parts")
+    config.include("modhub_profiles.services")
     config.include("modhub_profiles.upkeep")
     config.scan("modhub_profiles.views")
     config.scan("modhub_profiles.pages")

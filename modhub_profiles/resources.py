@@ -8,9 +8,25 @@ from sqlalchemy.orm import Session
 from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, KeyUse, Permission
+from modhub.plugins.resources import IResource
 from modhub.plugins.services import IMods
 from modhub.web.traversal import OwnedResource, Resource
-from modhub_profiles.interfaces import IAuthorPicture, IModLinks, IOwnLinks, IProfile
+
+
+class IModLinks(IResource):
+    """``/api/modhub/{id}/links``"""
+
+
+class IOwnLinks(IResource):
+    """``/Modhub/mine/{id}/links``: the form in the workshop."""
+
+
+class IAuthorPicture(IResource):
+    """``/Modhub/by/{accountId}/picture/{name}``"""
+
+
+class IProfile(IResource):
+    """``/Modhub/profile``: what an account says about itself."""
 
 
 class ProfilePermission(Permission):

@@ -3,16 +3,23 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from pyramid.config import Configurator
 from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
+from modhub.base.service_registry import find_service
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
+from modhub.content.text import N_
 from modhub.db import now
+from modhub.db.bulk import batches
+from modhub.db.row_documents import row_documents
+from modhub.plugins.declarations import AccountData
+from modhub.plugins.events import AccountDeleted, ModsDeleted
 from modhub.plugins.services import IMods
-from modhub_profiles.models import AuthorProfile, ModLinks
+from modhub_profiles.models import AuthorProfile, KeptPicture, ModLinks
 
 
 def change_links(session: Session, mods: IMods, mod_id: int | None, owner: int, changes: Mapping[str, str]) -> ModLinks:
@@ -82,3 +89,93 @@ def _set(row: Any, values: Mapping[str, str]) -> bool:
     for name, value in changed.items():
         setattr(row, name, value)
     return bool(changed)
+
+
+def collect_profile(registry: Any, session: Session, account_id: int) -> AccountData | None:
+    """The author's sentence, links and picture, and the links of their mods."""
+    profile = session.get(AuthorProfile, account_id)
+    mods = [mod.id for mod, _ in find_service(registry, IMods).get_mods_of_account(session, account_id)]
+    stored = select(*ModLinks.__table__.columns)
+    links = [
+        document
+        for batch in batches(mods)
+        for document in row_documents(session, stored.where(ModLinks.mod_id.in_(batch)))
+    ]
+    if profile is None:
+        return AccountData({"modLinks": links}) if links else None
+    document = {"sentence": profile.sentence, "links": profile.links.split(), "modLinks": links}
+    files = {} if profile.picture_id is None else {"profile/picture.jpg": profile.picture_id}
+    return AccountData(document, files)
+
+
+def remove_profile(session: Session, account_id: int, _key: str) -> dict[str, Any] | None:
+    """Take the sentence, the links and the picture away. The picture is kept aside as long as the account exists."""
+    profile = session.get(AuthorProfile, account_id, with_for_update=True)
+    if profile is None or not (profile.sentence or profile.links or profile.picture_id):
+        return None
+    kept = {"sentence": profile.sentence, "links": profile.links, "pictureId": profile.picture_id}
+    if profile.picture_id is not None and profile.pictured_at is not None:
+        picture = {"blob_id": profile.picture_id, "pictured_at": profile.pictured_at}
+        session.add(KeptPicture(account_id=account_id, **picture))
+    session.delete(profile)
+    record(session, "profile removed by a moderator", "account", account_id)
+    session.flush()
+    return kept
+
+
+def restore_profile(session: Session, account_id: int, _key: str, kept: Mapping[str, Any]) -> bool:
+    """Put back what the author has not written again since; False if nothing of it comes back."""
+    profile = session.get(AuthorProfile, account_id, with_for_update=True)
+    if profile is None:
+        profile = AuthorProfile(account_id=account_id, sentence="", links="")
+        session.add(profile)
+    is_restored = False
+    for name in ("sentence", "links"):
+        if kept[name] and not getattr(profile, name):
+            setattr(profile, name, kept[name])
+            is_restored = True
+    picture = None if kept["pictureId"] is None else session.get(KeptPicture, kept["pictureId"], with_for_update=True)
+    if picture is not None and picture.account_id == account_id and profile.picture_id is None:
+        profile.picture_id, profile.pictured_at = picture.blob_id, picture.pictured_at
+        session.delete(picture)
+        is_restored = True
+    if is_restored:
+        record(session, "profile restored by a moderator", "account", account_id)
+    session.flush()
+    return is_restored
+
+
+def discard_profile(session: Session, account_id: int, _key: str, kept: Mapping[str, Any]) -> None:
+    """Delete the picture that is kept aside."""
+    picture = None if kept["pictureId"] is None else session.get(KeptPicture, kept["pictureId"], with_for_update=True)
+    if picture is not None and picture.account_id == account_id:
+        trash_blob(session, [picture.blob_id])
+        session.delete(picture)
+        session.flush()
+
+
+def discard_kept_pictures(session: Session, account_id: int) -> None:
+    """Delete all pictures that are kept of an account; it is being deleted."""
+    for picture in session.scalars(select(KeptPicture).where(KeptPicture.account_id == account_id)):
+        trash_blob(session, [picture.blob_id])
+        session.delete(picture)
+    session.flush()
+
+
+def includeme(config: Configurator) -> None:
+    """Declare the part."""
+    title = N_("What the author says about themselves")
+    config.add_removable_part(
+        "author_profile", title, remove_profile, restore_profile, discard=discard_profile, target="account"
+    )
+
+
+def delete_links_of_mods(event: ModsDeleted) -> None:
+    """Delete the links of the mods."""
+    delete_links(event.session, event.mod_ids)
+
+
+def delete_profile_of_account(event: AccountDeleted) -> None:
+    """Delete the profile and trash its pictures."""
+    discard_kept_pictures(event.session, event.account_id)
+    clear_profile(event.session, event.account_id)

@@ -1,9 +1,12 @@
 """The links of a mod for programs, and the pictures of authors."""
 
+from typing import Annotated, ClassVar
+
+from msgspec import UNSET, Struct, UnsetType
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
-from modhub.base.operations import Operation, Refusal, body_over
+from modhub.base.operations import Operation, Refusal, about, body_over
 from modhub.plugins.services import IMods
 from modhub.web.downloads import file_response
 from modhub.web.payload import encode, read_json
@@ -11,12 +14,67 @@ from modhub.web.request import Request
 from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api, page
 from modhub_profiles import services
-from modhub_profiles.interfaces import IAuthorPicture, IModLinks
+from modhub_profiles.licenses import clean_license
 from modhub_profiles.limits import BODY
-from modhub_profiles.read_service import ProfileReader
-from modhub_profiles.request_schemas import LinksChange
-from modhub_profiles.resources import AuthorPictureResource, LinksResource, ProfilePermission
-from modhub_profiles.response_schemas import LinksDocument, links_document
+from modhub_profiles.models import ModLinks
+from modhub_profiles.read_service import ProfileReader, ShownLinks
+from modhub_profiles.resources import AuthorPictureResource, IAuthorPicture, IModLinks, LinksResource, ProfilePermission
+from modhub_profiles.web_links import clean_link
+
+LinkText = str | UnsetType | None
+
+
+class LinksChange(Struct):
+    """``PUT /api/modhub/{id}/links``: only what is sent is changed; ``null`` clears it."""
+
+    nullable: ClassVar[frozenset[str]] = frozenset({"source", "report", "community", "license"})
+
+    source: Annotated[
+        LinkText,
+        about("Where its source code is, an https address; null clears it", "https://github.com/ada/split-timer"),
+    ] = UNSET
+    report: Annotated[
+        LinkText,
+        about(
+            "Where problems with it are reported to its author, an https address; null clears it",
+            "https://github.com/ada/split-timer/issues",
+        ),
+    ] = UNSET
+    community: Annotated[LinkText, about("Where its users meet, an https address; null clears it", None)] = UNSET
+    license: Annotated[
+        LinkText,
+        about("An SPDX licence expression; or `other: ` and your own words; null clears it", "MIT"),
+    ] = UNSET
+
+    def cleaned(self) -> dict[str, str]:
+        """The fields that were sent, as they are stored: empty for ``null``. 400 for the first that breaks a rule."""
+        sent = {name: getattr(self, name) for name in self.__struct_fields__}
+        clean = {"license": clean_license}
+        return {
+            name: clean.get(name, clean_link)(value or "", name)
+            for name, value in sent.items()
+            if not isinstance(value, UnsetType)
+        }
+
+
+class LinksDocument(Struct):
+    """``GET`` and ``PUT /api/modhub/{id}/links``; null where the owner has set nothing."""
+
+    source: Annotated[str | None, about("Where its source code is", "https://github.com/ada/split-timer")]
+    report: Annotated[
+        str | None,
+        about("Where problems with it are reported to its author", "https://github.com/ada/split-timer/issues"),
+    ]
+    community: Annotated[str | None, about("Where its users meet", None)]
+    license: Annotated[
+        str | None,
+        about("An SPDX licence expression; or `other: ` and the owner's own words", "MIT"),
+    ]
+
+
+def links_document(links: ModLinks | ShownLinks) -> LinksDocument:
+    """The document of stored links."""
+    return LinksDocument(links.source or None, links.report or None, links.community or None, links.license or None)
 
 
 @api(

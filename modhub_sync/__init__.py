@@ -7,9 +7,8 @@ from modhub.plugins.services import ISigner, ISnapshots
 from modhub.ui.documentation import documentation_section
 from modhub_sync import limits
 from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesResource, SnapshotResource
-from modhub_sync.settings import SYNC_SETTINGS
-from modhub_sync.snapshots import describe_snapshot_files
-from modhub_sync.worker import CHECK_SECONDS, Snapshots, make_snapshot
+from modhub_sync.signing import SYNC_SETTINGS
+from modhub_sync.snapshots import CHECK_SECONDS, Snapshots, describe_snapshot_files, make_snapshot
 
 
 def includeme(config: Configurator) -> None:
@@ -33,4 +32,3 @@ def includeme(config: Configurator) -> None:
     config.add_panel("documentation", "sync", documentation, order=30)
     config.include("modhub_sync.commands")
     config.scan("modhub_sync.views")
-    config.scan("modhub_sync.snapshot_views")

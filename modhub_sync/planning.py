@@ -15,10 +15,10 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from modhub.plugins.services import RelatedMod
 from modhub.web.payload import encode
 from modhub_sync import limits
-from modhub_sync.request_schemas import InstalledEntry
-from modhub_sync.response_schemas import (
+from modhub_sync.schemas import (
     ConflictDocument,
     ExcludingDocument,
+    InstalledEntry,
     LockDocument,
     LockEntryDocument,
     MissingDocument,

@@ -14,12 +14,12 @@ from modhub.plugins.services import IPublicMods, PublicFile, PublicNote, StoredD
 from modhub.web.payload import encode
 from modhub_sync import limits
 from modhub_sync.planning import digest_relations, leave_out_reasons, make_plan
-from modhub_sync.request_schemas import InstalledEntry
-from modhub_sync.response_schemas import (
+from modhub_sync.schemas import (
     ChangedMod,
     ChangeDocument,
     ChangesDocument,
     EntryState,
+    InstalledEntry,
     LockStateDocument,
     LookupRest,
     PlanDocument,

@@ -3,8 +3,32 @@
 from zope.interface import implementer
 
 from modhub.base.operations import Parameter
+from modhub.plugins.resources import IResource
 from modhub.web.traversal import Resource
-from modhub_sync.interfaces import IGuid, IGuids, IPlan, ISnapshot, ISnapshotFile, ISnapshotFiles
+
+
+class IGuids(IResource):
+    """``/api/modhub/guid``"""
+
+
+class IGuid(IResource):
+    """``/api/modhub/guid/{guid}``"""
+
+
+class IPlan(IResource):
+    """``/api/modhub/plan``"""
+
+
+class ISnapshot(IResource):
+    """``/api/modhub/snapshot``"""
+
+
+class ISnapshotFiles(IResource):
+    """``/Modhub/snapshot``"""
+
+
+class ISnapshotFile(IResource):
+    """``/Modhub/snapshot/{sha256}``"""
 
 
 @implementer(IGuids)

@@ -1,11 +1,13 @@
 """Signatures of snapshots: Ed25519 (RFC 8032) over the pointer, with a key of the ini."""
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from modhub.base.settings import Setting
 from modhub.web.payload import encode
 
 KEY_BYTES = 32
@@ -41,3 +43,21 @@ def signing_key(value: str) -> SigningKey:
     if len(key) not in {0, KEY_BYTES}:
         raise ValueError(f"must be {KEY_BYTES} random bytes in base64, as `openssl rand -base64 {KEY_BYTES}` prints")
     return SigningKey(key)
+
+
+def hours(value: str) -> int:
+    """A whole number of hours from 0 to 8784."""
+    if not re.fullmatch(r"[0-9]{1,4}", value) or int(value) > 8784:
+        raise ValueError(f"must be a whole number of hours from 0 to 8784, not {value!r}")
+    return int(value)
+
+
+SYNC_SETTINGS: Final = (
+    Setting("modhub_sync.snapshot_hours", hours, "0", "hours between two snapshots of the server; 0: only by command"),
+    Setting(
+        "modhub_sync.signing_key",
+        signing_key,
+        "",
+        "signs snapshots with Ed25519: 32 random bytes in base64; empty: they are not signed",
+    ),
+)

@@ -4,6 +4,8 @@ A snapshot is not a moment: it is read in pages. A mod that changes in the meant
 out. A client that continues with the changes after the snapshot's serial has every mod as it is.
 """
 
+import logging
+import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -12,17 +14,24 @@ from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
 import transaction
-from sqlalchemy import delete, exists, select
+from msgspec.structs import asdict
+from sqlalchemy import bindparam, delete, exists, select
 from sqlalchemy.orm import Session, joinedload
 
-from modhub.base.service_registry import find_service
+from modhub.base.errors import ApiError
+from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore, stage
-from modhub.blobs.models import create_blob_row, trash_blob
-from modhub.db import Databases, bulk, shared_now
+from modhub.blobs.models import StoredBlob, create_blob_row, trash_blob
+from modhub.db import Databases, bulk, from_micros, now, shared_now, to_micros
 from modhub.db.changes import MOD, ChangeReader, Generation, PublicChange, What
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.plugins.services import IPublicMods
+from modhub.plugins.workers import raise_if_stopping
+from modhub.web.downloads import REVALIDATE, StoredFile
 from modhub_sync import limits
 from modhub_sync.models import Snapshot
+from modhub_sync.schemas import SnapshotDocument
+from modhub_sync.signing import SigningKey
 
 KEPT: Final = 2
 """Snapshots that are kept: a client that has just read the previous pointer can still fetch it."""
@@ -133,3 +142,98 @@ def _delete_old(session: Session) -> None:
     old = [row for place, (row, has_lost_mods) in enumerate(rows) if place >= KEPT or (place and has_lost_mods)]
     trash_blob(session, [row.blob_id for row in old])
     bulk.execute_bulk(session, delete(Snapshot).where(Snapshot.id.in_([row.id for row in old])))
+
+
+DELETED_FOR: Final = timedelta(minutes=10)
+"""How long a snapshot may show a mod that has been deleted or hidden. By then there is a new one, or none is shown."""
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_COLUMNS: Final = (
+    Snapshot.serial,
+    StoredBlob.key,
+    StoredBlob.size,
+    StoredBlob.sha256,
+    Snapshot.made_at,
+    select(Generation.feed).scalar_subquery(),
+)
+
+
+_LOST_LONG_AGO: Final = HAS_LOST_MODS.where(
+    PublicChange.at <= bindparam("deleted_before", type_=PublicChange.serial.type)
+)
+_SHOWN: Final = (
+    select(*_COLUMNS)
+    .join(StoredBlob, StoredBlob.id == Snapshot.blob_id)
+    .where(~_LOST_LONG_AGO)
+    .order_by(Snapshot.id.desc())
+    .limit(1)
+)
+_NEWEST: Final = PreparedQuery(_SHOWN)
+_FILE: Final = PreparedQuery(_SHOWN.where(StoredBlob.sha256 == bindparam("sha256")))
+
+
+class SnapshotReader:
+    """Reads the newest snapshot and its file."""
+
+    def __init__(self, reader: RawQueryExecutor) -> None:
+        self._reader = reader
+
+    def pointer(self, key: SigningKey) -> SnapshotDocument | None:
+        """The pointer to the newest snapshot, signed if there is a key; None before the first."""
+        rows = self._rows(_NEWEST)
+        if not rows:
+            return None
+        serial, _, size, sha256, _, feed = rows[0]
+        pointer = SnapshotDocument(serial, feed, f"/Modhub/snapshot/{sha256}", size, sha256, None)
+        fields = asdict(pointer)
+        del fields["signature"]
+        pointer.signature = key.sign(fields)
+        return pointer
+
+    def file(self, sha256: str) -> StoredFile | None:
+        """The file with this SHA-256; None if there is no such snapshot, or no longer."""
+        rows = self._rows(_FILE, sha256=sha256) if _SHA256.fullmatch(sha256) else []
+        if not rows:
+            return None
+        serial, key, size, sha256, made_at, _ = rows[0]
+        return StoredFile(
+            key=key,
+            size=size,
+            sha256=sha256,
+            name=f"modhub-{serial}.jsonl.gz",
+            content_type="application/gzip",
+            modified=from_micros(made_at),
+            inline=False,
+            # The content never changes, but it must be gone when one of its mods is deleted.
+            cache_control=REVALIDATE,
+        )
+
+    def _rows(self, statement: PreparedQuery, **values: Any) -> list[Row]:
+        return self._reader.rows(statement, **values, deleted_before=to_micros(now() - DELETED_FOR))
+
+
+log = logging.getLogger(__name__)
+CHECK_SECONDS: Final = 60.0
+
+
+class Snapshots:
+    """See :class:`modhub.plugins.services.ISnapshots`."""
+
+    def __init__(self, registry: Any) -> None:
+        self._registry = registry
+
+    def replace_hidden(self) -> None:
+        """Make a snapshot at once; if the files cannot be stored now, the worker makes it as soon as they can."""
+        store = find_optional_service(self._registry, BlobStore)
+        if store is not None:
+            try:
+                SnapshotMaker(self._registry).make_if_due(store, 0)
+            except (ApiError, OSError) as error:
+                log.warning("the snapshot without the hidden mods waits: %s", error)
+
+
+def make_snapshot(registry: Any) -> None:
+    """The worker that makes a snapshot if one is due; one process at a time."""
+    store = find_optional_service(registry, BlobStore)
+    if store is not None:
+        hours = registry.settings["modhub_sync.snapshot_hours"]
+        SnapshotMaker(registry).make_if_due(store, hours, lambda: raise_if_stopping(registry))

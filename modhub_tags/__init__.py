@@ -13,12 +13,11 @@ from modhub.plugins.events import ModsDeleted
 from modhub.plugins.resources import IMod, IOwnMod
 from modhub.plugins.services import IMods
 from modhub.ui.documentation import documentation_section
-from modhub_tags import pages, subscribers
+from modhub_tags import pages, services
+from modhub_tags.limits import TAG_SETTINGS
 from modhub_tags.models import ModTag
-from modhub_tags.personal_data import collect_tags
 from modhub_tags.resources import OwnTagsResource, TagsResource
-from modhub_tags.services import find_wrong_tags
-from modhub_tags.settings import TAG_SETTINGS
+from modhub_tags.services import collect_tags, find_wrong_tags
 
 
 def verify_tags(registry: Any, session: Session) -> Iterator[str]:
@@ -33,7 +32,7 @@ def includeme(config: Configurator) -> None:
         "modhub_tags", "Tags", settings=TAG_SETTINGS, migrations="tags_", demo="modhub_tags.demo.tag_samples"
     )
     registry = config.registry
-    config.add_subscriber(subscribers.delete_tags_of_mods, ModsDeleted)
+    config.add_subscriber(services.delete_tags_of_mods, ModsDeleted)
     config.add_child(IMod, "tags", TagsResource)
     config.add_child(IOwnMod, "tags", OwnTagsResource)
     left_out = registry.settings["modhub_tags.off_front"]

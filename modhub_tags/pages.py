@@ -16,10 +16,9 @@ from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.views import page
 from modhub_tags import services
-from modhub_tags.interfaces import IOwnTags
 from modhub_tags.limits import MOST
 from modhub_tags.read_service import TagReader, titles_in
-from modhub_tags.resources import OwnTagsResource, TagPermission
+from modhub_tags.resources import IOwnTags, OwnTagsResource, TagPermission
 
 FILTER_TITLE: Final = N_("Tags")
 NO_FILTER: Final = N_("All tags")

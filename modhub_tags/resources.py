@@ -6,9 +6,17 @@ from sqlalchemy.orm import Session
 from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, KeyUse, Permission
+from modhub.plugins.resources import IResource
 from modhub.plugins.services import IMods, ModSummary
 from modhub.web.traversal import OwnedResource
-from modhub_tags.interfaces import IOwnTags, ITags
+
+
+class ITags(IResource):
+    """``/api/modhub/{id}/tags``"""
+
+
+class IOwnTags(IResource):
+    """``/Modhub/mine/{id}/tags``"""
 
 
 class TagPermission(Permission):

@@ -5,16 +5,21 @@ of its tag alone. So a tag that is being removed is refused, or leaves this mod 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.errors import invalid
+from modhub.base.service_registry import find_service
 from modhub.content import text
 from modhub.db import bulk
+from modhub.db.bulk import batches
 from modhub.db.changes import What, mark_changed
+from modhub.db.row_documents import row_documents
+from modhub.plugins.declarations import AccountData
+from modhub.plugins.events import ModsDeleted
 from modhub.plugins.services import IMods
 from modhub_tags.limits import MOST, TAG_NAME, is_tag_name
 from modhub_tags.models import ModTag, Tag
@@ -104,3 +109,18 @@ def find_wrong_tags(session: Session, mods: IMods) -> Iterator[str]:
                 yield f"mod {mod_id} has tags and does not exist"
             elif counts[mod_id] > MOST:
                 yield f"mod {mod_id} has {counts[mod_id]} tags, and {MOST} are the most"
+
+
+def collect_tags(registry: Any, session: Session, account_id: int) -> AccountData | None:
+    """The tags that the account gave its mods."""
+    mods = [mod.id for mod, _ in find_service(registry, IMods).get_mods_of_account(session, account_id)]
+    tags = select(ModTag.mod_id, ModTag.tag).order_by(ModTag.mod_id, ModTag.tag)
+    documents = [
+        document for batch in batches(mods) for document in row_documents(session, tags.where(ModTag.mod_id.in_(batch)))
+    ]
+    return AccountData(documents) if documents else None
+
+
+def delete_tags_of_mods(event: ModsDeleted) -> None:
+    """Delete the tags in the transaction of the mods."""
+    delete_tags(event.session, event.mod_ids)

@@ -1,11 +1,12 @@
 """Tags for programs."""
 
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Struct
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
-from modhub.base.operations import Operation, Refusal
+from modhub.base.operations import Operation, Refusal, about
 from modhub.plugins.resources import ICatalogue
 from modhub.plugins.services import IMods
 from modhub.web.payload import encode, read_json
@@ -13,10 +14,44 @@ from modhub.web.request import Request
 from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api
 from modhub_tags import services
-from modhub_tags.interfaces import ITags
+from modhub_tags.limits import MOST
 from modhub_tags.read_service import TagReader
-from modhub_tags.resources import TagPermission, TagsResource
-from modhub_tags.schemas import ListedTag, TagListDocument, TagsChange, TagsDocument, TitlesDocument
+from modhub_tags.resources import ITags, TagPermission, TagsResource
+
+
+class TagsChange(Struct):
+    """``PUT /api/modhub/{id}/tags``"""
+
+    tags: Annotated[
+        list[str],
+        about(f"Names of the list, at most {MOST}; a name that is sent twice counts once", ["map", "timer"]),
+    ]
+
+
+class TagsDocument(Struct):
+    """The tags of a mod, by name."""
+
+    tags: Annotated[list[str], about("The names of the mod's tags, by name", ["map", "timer"])]
+
+
+class TitlesDocument(Struct):
+    """What readers see of a tag, by language."""
+
+    en: Annotated[str, about("The English title", "Map")]
+    de: Annotated[str, about("The German title", "Karte")]
+
+
+class ListedTag(Struct):
+    """A tag of the operator's list."""
+
+    name: Annotated[str, about("1 to 32 of `a` to `z`, `0` to `9` and `-`; what calls and addresses use", "map")]
+    titles: Annotated[TitlesDocument, about("What to show, by language")]
+
+
+class TagListDocument(Struct):
+    """``GET /api/modhub/tags``"""
+
+    tags: Annotated[list[ListedTag], about("The tags, by name")]
 
 
 @api(

@@ -14,8 +14,8 @@ import modhub_builds
 from modhub.ui.atom import atom_feed
 from modhub.web.request import Request
 from modhub_builds.pages import PlatformBlock, app_feed_entry, platform_blocks
-from modhub_builds.platforms import detect_platform, is_platform, label, rank
 from modhub_builds.read_service import Release
+from modhub_builds.schemas import detect_platform, is_platform, label, rank
 from modhub_testing.messages import translated_texts
 from modhub_testing.pages import messages_on
 

@@ -222,7 +222,7 @@ def test_a_commit_that_fails_keeps_no_file(agent, monkeypatch):
     def broken(*_):
         raise RuntimeError("the commit failed")
 
-    monkeypatch.setattr("modhub_builds.agent_views.newest_url", broken)
+    monkeypatch.setattr("modhub_builds.views.newest_url", broken)
     agent.upload(status=500)
     assert stored_files(agent.site) == []
     assert agent.list()["builds"] == []

@@ -10,9 +10,8 @@ import pytest
 from sqlalchemy import select
 
 from modhub.plugins.events import DownloadStarted
-from modhub_downloads.counter import CountedDownload, DownloadCounter
-from modhub_downloads.days import day_of
-from modhub_downloads.models import DailyDownloads, DaySalt, SeenDownload
+from modhub_downloads.models import DailyDownloads, DaySalt, SeenDownload, day_of
+from modhub_downloads.services import CountedDownload, DownloadCounter
 from modhub_downloads.worker import DownloadWriter
 from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, restore_mod, upload_asset
@@ -259,7 +258,7 @@ def test_an_error_loses_nothing_and_a_repetition_adds_nothing(
 
 def test_memory_is_bounded(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-DL-7
-    monkeypatch.setattr("modhub_downloads.counter.WAITING_MOST", 3)
+    monkeypatch.setattr("modhub_downloads.services.WAITING_MOST", 3)
     site = start(FEATURES, fresh=True)
     mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
     for number in (1, 2, 3, 3, 4, 5, 1):

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from modhub_downloads.days import day_of
-from modhub_downloads.models import DailyDownloads, ModDownloads
+from modhub_downloads.models import DailyDownloads, ModDownloads, day_of
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, upload_asset
 

@@ -10,12 +10,10 @@ from modhub.admin.program import Admin
 from modhub.catalogue.models import Vote
 from modhub.db import now
 from modhub.plugins.services import IMods
-from modhub_downloads import popularity
-from modhub_downloads.days import day_of
+from modhub_downloads import worker
 from modhub_downloads.demo import fill_download_counts
-from modhub_downloads.models import DailyDownloads, ModDownloads, PopularMod, PopularState
-from modhub_downloads.popularity import update_popular, weight_of
-from modhub_downloads.reconciliation import find_wrong_counts
+from modhub_downloads.models import DailyDownloads, ModDownloads, PopularMod, PopularState, day_of
+from modhub_downloads.worker import find_wrong_counts, update_popular, weight_of
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.workers import find_worker
@@ -113,7 +111,7 @@ def test_it_is_computed_every_ten_minutes_at_most_by_one_process(site: Site, sta
 
 def test_only_what_has_changed_is_written(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = insert_mods(site, [{"title": f"Mod {at}"} for at in range(6)])
-    monkeypatch.setattr(popularity.bulk, "BATCH", 2)
+    monkeypatch.setattr(worker.bulk, "BATCH", 2)
     for at, mod_id in enumerate(ids):
         count(site, mod_id, (6, 10 + at))
     compute(site)

@@ -13,11 +13,9 @@ from modhub.admin import migrate
 from modhub.plugins.services import IMods
 from modhub.plugins.workers import Workers
 from modhub_downloads import worker
-from modhub_downloads.counter import CountedDownload, DownloadCounter
-from modhub_downloads.days import day_of
-from modhub_downloads.models import DailyDownloads, ModDownloads
-from modhub_downloads.reconciliation import find_wrong_counts
-from modhub_downloads.worker import DownloadWriter
+from modhub_downloads.models import DailyDownloads, ModDownloads, day_of
+from modhub_downloads.services import CountedDownload, DownloadCounter
+from modhub_downloads.worker import DownloadWriter, find_wrong_counts
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import mod_address, published_mod
 from modhub_testing.workers import find_worker, run_worker
@@ -138,7 +136,7 @@ def test_the_workers_of_a_process_write_nothing_twice(site: Site, monkeypatch: p
 
 
 def test_what_was_lost_is_counted_and_a_mod_that_is_gone_is_not(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modhub_downloads.counter.WAITING_MOST", 1)
+    monkeypatch.setattr("modhub_downloads.services.WAITING_MOST", 1)
     site = start(FEATURES, fresh=True)
     counter, before = site.find_service(DownloadWriter).counter, lost_downloads()
     for number in range(3):
