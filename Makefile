@@ -17,7 +17,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recommends
 # The files that an installation of the suite depends on. Modules do not count: it is installed editable.
-MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
+MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/pyproject.toml)
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test test-quick lint messages lock test-all test-api test-browser test-deploy test-debian test-machines \

@@ -12,7 +12,7 @@ from setuptools import setup
 
 here = Path(__file__).resolve().parent
 # The core is the first of them. A part whose folder is taken away is gone with it: nothing else names it.
-paths = [*sorted(here.glob("modhub*/pyproject.toml")), *sorted(here.glob("clients/*/pyproject.toml"))]
+paths = [*sorted(here.glob("modhub*/pyproject.toml")), here / "clients/pyproject.toml"]
 # Only for tests: the suite has none of it, and its requirements as the extra `test`.
 kit = here / "modhub_testing" / "pyproject.toml"
 paths = [path for path in paths if path != kit]
@@ -27,9 +27,8 @@ extras: dict[str, set[str]] = {}
 entry_points: dict[str, list[str]] = {}
 
 for path, manifest, project in zip(paths, manifests, projects, strict=True):
-    package_dir |= dict.fromkeys(
-        manifest["tool"]["setuptools"]["package-dir"], path.parent.relative_to(here).as_posix()
-    )
+    folders = manifest["tool"]["setuptools"]["package-dir"].items()
+    package_dir |= {package: (path.parent / folder).relative_to(here).as_posix() for package, folder in folders}
     packages += manifest["tool"]["setuptools"]["packages"]
     package_data |= manifest["tool"]["setuptools"]["package-data"]
     # A feature's requirement of another part is met by the suite itself.

@@ -54,10 +54,7 @@ def export_commit(repository: Path, target: Path) -> int:
 
 def parts(source: Path) -> list[Path]:
     """The folders that a wheel is made of: the suite, then each part."""
-    manifests = [
-        path for pattern in ("modhub*", "clients/*") for path in sorted(source.glob(f"{pattern}/pyproject.toml"))
-    ]
-    return [source, *(path.parent for path in manifests)]
+    return [source, *sorted(path.parent for path in source.glob("modhub*/pyproject.toml")), source / "clients"]
 
 
 def build_wheel(source: Path, target: Path, seconds: int) -> Path:

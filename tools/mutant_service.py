@@ -80,7 +80,7 @@ def run_verifier(root: Path, folder: Path, address: str, environ: Mapping[str, s
         file.write_text(text)
     credentials = ("--account-file", str(account), "--key-file", str(key), "--may-leave-traces")
     ended = subprocess.run(  # noqa: S603 - the verifier of the copy
-        [sys.executable, "-m", "modhub_verify.main", address, "--json", *credentials],
+        [sys.executable, "-m", "modhub_client.verify.main", address, "--json", *credentials],
         env=dict(environ),
         cwd=root,
         capture_output=True,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import shtab
 
-from modhub_get.arguments import COMPLETIONS, make_parser
+from modhub_client.get.arguments import COMPLETIONS, make_parser
 
-FOLDER = Path(__file__).parents[1] / "clients" / "modhub_get" / "completions"
+FOLDER = Path(__file__).parents[1] / "clients" / "modhub_client" / "get" / "completions"
 COMPLETED = {"into": shtab.DIRECTORY, "lock": shtab.FILE, "output": shtab.FILE}
 """What completes the values of options, by their names."""
 

@@ -5,12 +5,12 @@ import io
 import pathlib
 import uuid
 
-from modhub_client import AuthenticatedClient, Client
-from modhub_client.api.accounts import register
-from modhub_client.api.following_the_catalogue import plan_installation
-from modhub_client.api.mods import create_mod, delete_mod, download_mod, list_mods, publish_mod, read_mod, upload_code
-from modhub_client.models import NewMod, PlanRequest, Registration
-from modhub_client.types import File
+from modhub_api import AuthenticatedClient, Client
+from modhub_api.api.accounts import register
+from modhub_api.api.following_the_catalogue import plan_installation
+from modhub_api.api.mods import create_mod, delete_mod, download_mod, list_mods, publish_mod, read_mod, upload_code
+from modhub_api.models import NewMod, PlanRequest, Registration
+from modhub_api.types import File
 
 SERVICE = "https://mods.example.org"
 

@@ -83,7 +83,7 @@ def test_python(served: Served, tmp_path: Path) -> None:
     check_main_job(served, recipe.follow(tmp_path, served.url))
     downloaded = {path.name for path in tmp_path.glob("*.mod")}
     assert downloaded == {f"{mod['guid']}.mod" for mod in served.mod["install"]}
-    client = tmp_path / "modhub_client"
+    client = tmp_path / "modhub_api"
     calls = {path.stem for path in client.glob("api/*/*.py")} - {"__init__"}
     assert calls == operation_ids(served)
     untyped = [path.stem for path in client.glob("api/*/*.py") if "body: Any" in path.read_text("utf-8")]

@@ -19,7 +19,7 @@ from modhub.catalogue.models import Mod
 from modhub.db import now
 from modhub_auth import publisher_keys
 from modhub_auth.services import lock_account
-from modhub_publish import command, mods, publish, publisher
+from modhub_client.publish import command, mods, publish, publisher
 from modhub_testing.lines import Relay
 from modhub_testing.running_server import running
 
@@ -426,7 +426,7 @@ def test_an_output_that_lacks_characters_or_is_closed(release: Release, encoding
     release.create()
     (release.folder / "shots/日本.png").write_bytes(PNG + b"x")
     release.write('games = ["日本"]\n[[images]]\nfile = "shots/日本.png"')
-    program = "import sys; from modhub_publish.command import main; sys.exit(main(sys.argv[1:]))"
+    program = "import sys; from modhub_client.publish.command import main; sys.exit(main(sys.argv[1:]))"
     words = [sys.executable, "-c", program, "--url", release.url, "mod", str(release.folder / "mod.toml")]
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     shown = subprocess.run(words, capture_output=True, env=environment, timeout=100, check=False)

@@ -7,7 +7,7 @@ import pytest
 
 from modhub_auth import publisher_keys
 from modhub_auth.services import lock_account
-from modhub_publish import command, publish
+from modhub_client.publish import command, publish
 from modhub_testing.running_server import running
 
 pytestmark = pytest.mark.process

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub_publish import command, publish
+from modhub_client.publish import command, publish
 from modhub_testing.running_server import running
 
 pytestmark = pytest.mark.process

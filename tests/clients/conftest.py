@@ -17,9 +17,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
-from modhub_get import service
-from modhub_get.installation import PRIVATE
-from modhub_get.lockfile import LockEntry, build_lock
+from modhub_client.get import service
+from modhub_client.get.installation import PRIVATE
+from modhub_client.get.lockfile import LockEntry, build_lock
 from modhub_testing.lines import Relay
 
 

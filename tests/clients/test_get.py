@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from modhub_get import service
-from modhub_get.installation import PRIVATE
-from modhub_get.main import main
-from modhub_get.outcome import ExitCode
+from modhub_client.get import service
+from modhub_client.get.installation import PRIVATE
+from modhub_client.get.main import main
+from modhub_client.get.outcome import ExitCode
 
 from .conftest import expected, files
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from modhub.admin import program as admin
-from modhub_get.installation import PRIVATE
-from modhub_get.main import main
-from modhub_get.outcome import ExitCode
+from modhub_client.get.installation import PRIVATE
+from modhub_client.get.main import main
+from modhub_client.get.outcome import ExitCode
 from modhub_testing import Start
 from modhub_testing.running_server import running
 

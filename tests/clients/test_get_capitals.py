@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from modhub_get import folder
-from modhub_get.installation import PRIVATE
-from modhub_get.main import main
+from modhub_client.get import folder
+from modhub_client.get.installation import PRIVATE
+from modhub_client.get.main import main
 
 
 def as_on_disk(path: Any) -> Any:

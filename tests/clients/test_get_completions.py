@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from modhub_get.arguments import COMPLETIONS
-from modhub_get.main import main
+from modhub_client.get.arguments import COMPLETIONS
+from modhub_client.get.main import main
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "clients" / "modhub_get" / "completions"
+FOLDER = ROOT / "clients" / "modhub_client" / "get" / "completions"
 tool: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "write_completions.py"))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from modhub_get import main as program
-from modhub_get.outcome import ExitCode
+from modhub_client.get import main as program
+from modhub_client.get.outcome import ExitCode
 from modhub_testing import TEST_ACCOUNTS, Start
 from modhub_testing.mods import new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.running_server import running

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from modhub_get import edits
-from modhub_get.folder import local_problem
-from modhub_get.installation import PRIVATE
-from modhub_get.main import main
-from modhub_get.outcome import ExitCode
+from modhub_client.get import edits
+from modhub_client.get.folder import local_problem
+from modhub_client.get.installation import PRIVATE
+from modhub_client.get.main import main
+from modhub_client.get.outcome import ExitCode
 
 Run = Callable[..., Any]
 

@@ -14,20 +14,20 @@ from typing import Any
 
 import pytest
 
-import modhub_get
-from modhub_get import folder as folder_module
-from modhub_get import installation as installation_module
-from modhub_get.installation import PRIVATE
-from modhub_get.main import main
-from modhub_get.names import clean_name
-from modhub_get.outcome import ExitCode
+import modhub_client.get
+from modhub_client.get import folder as folder_module
+from modhub_client.get import installation as installation_module
+from modhub_client.get.installation import PRIVATE
+from modhub_client.get.main import main
+from modhub_client.get.names import clean_name
+from modhub_client.get.outcome import ExitCode
 from modhub_testing.commands import run_on_terminal
 
 from .conftest import expected, files
 
-PACKAGE = Path(modhub_get.__file__).parent
-PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from modhub_get.main import main; sys.exit(main())"
-COMMAND = [sys.executable, "-I", "-S", "-c", PROGRAM, str(PACKAGE.parent)]
+PACKAGE = Path(modhub_client.get.__file__).parent
+PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from modhub_client.get.main import main; sys.exit(main())"
+COMMAND = [sys.executable, "-I", "-S", "-c", PROGRAM, str(PACKAGE.parents[1])]
 MB = 1 << 20
 
 
@@ -107,7 +107,7 @@ def test_an_answer_without_sense_is_refused(
 
 
 def test_an_answer_without_end_is_refused(fake: Any, install: Callable[..., int], monkeypatch: Any) -> None:
-    monkeypatch.setattr("modhub_get.service.MAX_ANSWER", 1000)
+    monkeypatch.setattr("modhub_client.get.service.MAX_ANSWER", 1000)
     fake.changed = lambda *_: b" " * 2000
     assert install(fake.add(1)) == ExitCode.BAD_ANSWER
 
@@ -405,12 +405,12 @@ def test_what_a_service_says_does_not_reach_the_terminal(fake: Any, capsys: pyte
 
 def test_it_needs_the_standard_library_alone() -> None:
     names: set[str] = set()
-    for file in PACKAGE.glob("*.py"):
+    for file in [*PACKAGE.glob("*.py"), *PACKAGE.parent.glob("*.py")]:
         tree = ast.parse(file.read_text("utf-8"))
         names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     packages = {name.partition(".")[0] for name in names}
-    assert packages <= {*sys.stdlib_module_names, "modhub_get"}
+    assert packages <= {*sys.stdlib_module_names, "modhub_client"}
     assert not packages & {"zipfile", "tarfile", "gzip", "shutil.unpack_archive", "urllib.request"}
     done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
     assert "exit codes" in done.stdout

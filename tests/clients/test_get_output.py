@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from modhub_get.main import main
-from modhub_get.outcome import ExitCode
+from modhub_client.get.main import main
+from modhub_client.get.outcome import ExitCode
 
-COMMAND = [sys.executable, "-m", "modhub_get.main"]
+COMMAND = [sys.executable, "-m", "modhub_client.get.main"]
 FULL = Path("/dev/full")
 TITLE = "Größe 日本 é"
 LIMITED = [

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from modhub_get import downloads
-from modhub_get.installation import PRIVATE
-from modhub_get.main import main
-from modhub_get.outcome import ExitCode
+from modhub_client.get import downloads
+from modhub_client.get.installation import PRIVATE
+from modhub_client.get.main import main
+from modhub_client.get.outcome import ExitCode
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.running_server import running
@@ -155,7 +155,7 @@ def test_a_replacement_between_plan_and_download(
             calls.append(upload_asset(site, mod, "code", version="2", content=b"second"))
         fetch_all(*arguments)
 
-    monkeypatch.setattr("modhub_get.installer.fetch_all", late)
+    monkeypatch.setattr("modhub_client.get.installer.fetch_all", late)
     assert run(0, "install", mod["guid"])["installed"][0]["version"] == "2"
     assert list(files(folder).values()) == [b"second"]
 

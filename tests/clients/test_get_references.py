@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-import modhub_get
-from modhub_get.installation import PRIVATE
-from modhub_get.main import main
-from modhub_get.outcome import ExitCode
-from modhub_get.references import ModReference, parse_reference
+import modhub_client
+from modhub_client.get.installation import PRIVATE
+from modhub_client.get.main import main
+from modhub_client.get.outcome import ExitCode
+from modhub_client.get.references import ModReference, parse_reference
 
 Run = Callable[..., Any]
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
@@ -251,5 +251,5 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0
-    manifest = tomllib.loads((Path(modhub_get.__file__).parent / "pyproject.toml").read_text("utf-8"))
+    manifest = tomllib.loads((Path(modhub_client.__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
     assert capsys.readouterr().out == f"modhub-get {manifest['project']['version']}\n"

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from modhub_get import transfer
-from modhub_get.folder import exclusive_lock
-from modhub_get.installation import PRIVATE, open_installation
-from modhub_get.main import main
-from modhub_get.outcome import ExitCode, GetError
+from modhub_client.get import transfer
+from modhub_client.get.folder import exclusive_lock
+from modhub_client.get.installation import PRIVATE, open_installation
+from modhub_client.get.main import main
+from modhub_client.get.outcome import ExitCode, GetError
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_what_has_arrived_is_no_reason_to_keep_no_folder(
     fake: Any, install: Callable[..., int], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mod = fake.add(1, bytes(300_000))
-    monkeypatch.setattr("modhub_get.service.ATTEMPTS", 1)
+    monkeypatch.setattr("modhub_client.get.service.ATTEMPTS", 1)
     fake.served = lambda mod, headers: (503, {}, b"") if "Range" in headers else cut(mod)
     assert install(mod, options=("--timeout", "1")) == ExitCode.UNREACHABLE
     assert parts(folder) == [f"{mod.guid}.{mod.sha256}"]
@@ -101,7 +101,7 @@ def test_a_disk_that_is_full_when_files_are_put_in_place_keeps_them(
         raise transfer.local_problem(OSError(errno.ENOSPC, "No space left on device"))
 
     with monkeypatch.context() as patched:
-        patched.setattr("modhub_get.folder.move_into_place", full)
+        patched.setattr("modhub_client.get.folder.move_into_place", full)
         assert install(mod) == ExitCode.FOLDER
     assert len(parts(folder)) == 1
     fake.mods.clear()
@@ -128,7 +128,7 @@ def test_a_lock_that_was_removed_in_between_is_no_lock(tmp_path: Path, monkeypat
     def removed(_descriptor: int) -> None:
         lock.unlink()
 
-    monkeypatch.setattr("modhub_get.folder._lock", removed)
+    monkeypatch.setattr("modhub_client.get.folder._lock", removed)
     with pytest.raises(GetError), exclusive_lock(lock):
         pass
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from modhub_get import main as getting
-from modhub_get.outcome import ExitCode
-from modhub_publish import command, publish
-from modhub_publish.releases import ServiceReader
+from modhub_client.get import main as getting
+from modhub_client.get.outcome import ExitCode
+from modhub_client.publish import command, publish
+from modhub_client.publish.releases import ServiceReader
+from modhub_client.verify.outcomes import Unreachable, WrongUse
+from modhub_client.verify.service import VerifiedService
 from modhub_testing.commands import issue_certificate
 from modhub_testing.lines import Relay
-from modhub_verify.outcomes import Unreachable, WrongUse
-from modhub_verify.service import VerifiedService
 
 HOST = "mods.example.test"
 ADDRESS = re.compile(rb"^([A-Z]+) http://mods\.example\.test(?::\d+)?/")

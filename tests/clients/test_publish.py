@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub_publish import command, publish
+from modhub_client.publish import command, publish
 from modhub_testing.commands import run_on_terminal
 
 TOOL = Path(publish.__file__)

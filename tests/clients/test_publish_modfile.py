@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from modhub_publish import command, publish
-from modhub_publish.schema import find_mistakes, read_schema
+from modhub_client.publish import command, publish
+from modhub_client.publish.schema import find_mistakes, read_schema
 
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
 WHOLE = f'''
@@ -130,7 +130,7 @@ def test_the_schema_is_there_without_a_key(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("MODHUB_API_KEY", raising=False)
     assert command.main(["schema"]) == publish.DONE
     assert json.loads(capsys.readouterr().out) == read_schema()
-    program = [sys.executable, "-c", "from modhub_publish.command import main; main(['schema'])"]
+    program = [sys.executable, "-c", "from modhub_client.publish.command import main; main(['schema'])"]
     shown = subprocess.run(program, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii"})
     assert json.loads(shown.stdout) == read_schema()
     assert command.main(["schema", str(tmp_path / "mod.schema.json")]) == publish.DONE

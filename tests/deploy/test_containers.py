@@ -70,7 +70,7 @@ def test_the_image_gets_only_what_it_needs_and_runs_as_nobody_of_importance() ->
     assert ignored[1] == "*"
     for line in ignored:
         assert not line.startswith("!") or list(ROOT.glob(line[1:])), line
-    for manifest in (*ROOT.glob("modhub*/pyproject.toml"), *ROOT.glob("clients/*/pyproject.toml")):
+    for manifest in (*ROOT.glob("modhub*/pyproject.toml"), ROOT / "clients/pyproject.toml"):
         top = manifest.relative_to(ROOT).parts[0]
         assert any(fnmatch(top, line[1:]) for line in ignored if line.startswith("!")), top
     stages = (DEPLOY / "Dockerfile").read_text().split("\nFROM ")

@@ -124,7 +124,7 @@ def test_what_a_build_agent_and_an_author_publish(service: Installation, tmp_pat
     account = author.need(200, "GET", "/api/auth/me")["accountId"]
     with Session(create_engine(service.url)) as session, session.begin():
         key = create_key(session, account, "CI", None, 1).key
-    text = document("clients/modhub_publish/README.md").replace(GUID, mod["guid"]).replace(REQUIRED, required)
+    text = document("clients/modhub_client/publish/README.md").replace(GUID, mod["guid"]).replace(REQUIRED, required)
     (tmp_path / "mod.toml").write_text(re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0], "utf-8")
     text = text.replace("mod 12 ", f"mod {mod['id']} ").replace("=mhk_…", f"={key}").replace("=…", f"={MACHINE_KEY}")
     shown = run(service, tmp_path, text)
@@ -136,7 +136,7 @@ def test_what_a_build_agent_and_an_author_publish(service: Installation, tmp_pat
 def test_the_verifier(service: Installation, tmp_path: Path) -> None:
     files_of(service, tmp_path)
     service.register("verify").published("A mod")
-    run(service, tmp_path, document("clients/modhub_verify/README.md"))
+    run(service, tmp_path, document("clients/modhub_client/verify/README.md"))
     assert (tmp_path / "report.json").stat().st_size > 1000
     assert (tmp_path / "report.xml").stat().st_size > 1000
 

@@ -1,6 +1,6 @@
 """Each part installs by itself: the core starts alone and with any one feature; what was not installed is not there.
 
-A client is for another machine: it installs without the core and without anybody else's packages.
+The clients are for other machines: they install without the core and without anybody else's packages.
 """
 
 import os
@@ -23,7 +23,8 @@ ROOT = Path(__file__).parents[2]
 FEATURES = sorted(
     path.parent.name for path in ROOT.glob("modhub_*/pyproject.toml") if path.parent.name != "modhub_testing"
 )
-CLIENTS = sorted(path.parent.name for path in ROOT.glob("clients/*/pyproject.toml"))
+PROGRAMS = ("modhub-get", "modhub-publish", "modhub-verify")
+"""The clients."""
 
 INI = """
 [app:main]
@@ -125,7 +126,7 @@ def wheel(run_hook: Callable[[str, Path, Path], Path], tmp_path_factory: pytest.
 
     @cache
     def build(part: str) -> Path:
-        source = ROOT / "clients" / part if part in CLIENTS else ROOT / part
+        source = ROOT / part
         copied = folder / "sources" / part
         shutil.copytree(source, copied, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
         return run_hook("build_wheel", copied, folder)
@@ -189,17 +190,16 @@ def test_a_feature_that_is_not_installed_is_reported_in_a_sentence(environment: 
     assert "Traceback" not in output
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_client_runs_where_nothing_else_is_installed(environment: Environments, client: str) -> None:
-    alone = environment(client)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_client_runs_where_nothing_else_is_installed(environment: Environments, program: str) -> None:
+    alone = environment("clients")
     (alone.packages / "third-party.pth").unlink(missing_ok=True)
     assert "ModuleNotFoundError" in alone.python("import modhub", code=1)
-    output = alone.run(str(alone.bin / client.replace("_", "-")), "--help")
-    assert output.startswith(f"usage: {client.replace('_', '-')} ")
+    assert alone.run(str(alone.bin / program), "--help").startswith(f"usage: {program} ")
 
 
 def test_publishing_client_calls_the_service(environment: Environments) -> None:
-    alone = environment("modhub_publish")
+    alone = environment("clients")
     (alone.folder / "key").write_text("a-key")
     # Port 9 of this machine answers nobody: the exit code says that later may do.
     words = ["--url", "http://127.0.0.1:9", "--key-file", str(alone.folder / "key"), "key"]
@@ -208,7 +208,7 @@ def test_publishing_client_calls_the_service(environment: Environments) -> None:
 
 
 def test_verifying_client_calls_the_service(environment: Environments) -> None:
-    alone = environment("modhub_verify")
+    alone = environment("clients")
     assert "cannot be reached" in alone.run(str(alone.bin / "modhub-verify"), "http://127.0.0.1:9", code=3)
 
 

@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-PARTS = [path.parent for pattern in ("modhub*", "clients/*") for path in sorted(ROOT.glob(f"{pattern}/pyproject.toml"))]
+PARTS = [*(path.parent for path in sorted(ROOT.glob("modhub*/pyproject.toml"))), ROOT / "clients"]
 LOCKS = ("run", "test")
 """Those whose packages are installed beside the suite's."""
 ALL_LOCKS = tuple(path.stem for path in sorted((ROOT / "requirements").glob("*.in")))

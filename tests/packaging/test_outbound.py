@@ -51,17 +51,17 @@ KNOWN = {
         "obstore.store.S3Store",
     },
     # A program for build agents, which the service never runs.
-    # urllib.request only reads the environment's proxies, here as in modhub_get: tests/clients/test_proxies.py.
-    "clients/modhub_publish/publish.py": {"http.client", "urllib.request"},
-    "clients/modhub_publish/releases.py": {"http.client"},
+    # urllib.request only reads the environment's proxies, here as in get: tests/clients/test_proxies.py.
+    "clients/modhub_client/publish/publish.py": {"http.client", "urllib.request"},
+    "clients/modhub_client/publish/releases.py": {"http.client"},
     # A program for people who install mods: --url names the service; tests/clients/test_get_hostile.py.
-    "clients/modhub_get/proxies.py": {"urllib.request"},
-    "clients/modhub_get/service.py": {"http.client"},
-    "clients/modhub_get/transfer.py": {"http.client"},
+    "clients/modhub_client/get/proxies.py": {"urllib.request"},
+    "clients/modhub_client/get/service.py": {"http.client"},
+    "clients/modhub_client/get/transfer.py": {"http.client"},
     # A program that tests the service that its argument names: tests/clients/verify/test_verify_service.py.
-    "clients/modhub_verify/proxies.py": {"urllib.request"},
-    "clients/modhub_verify/replies.py": {"http.client"},
-    "clients/modhub_verify/service.py": {"http.client"},
+    "clients/modhub_client/verify/proxies.py": {"urllib.request"},
+    "clients/modhub_client/verify/replies.py": {"http.client"},
+    "clients/modhub_client/verify/service.py": {"http.client"},
 }
 """What calls out, and by what. A line may be added for what asks only where a setting or a stored, validated address
 says, follows no redirect, and is bounded in time and size; with a test of each."""

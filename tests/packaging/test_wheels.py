@@ -23,12 +23,9 @@ from packaging.utils import canonicalize_name
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = {
-    path.parent.name: path.parent.relative_to(ROOT).as_posix()
-    for pattern in ("modhub*", "clients/*")
-    for path in ROOT.glob(f"{pattern}/pyproject.toml")
-}
-"""The folder of each part by the name of its package."""
+FOLDERS = {path.parent.name: path.parent.name for path in ROOT.glob("modhub*/pyproject.toml")}
+FOLDERS |= {"modhub_client": "clients/modhub_client"}
+"""The folder of each part's package by its name."""
 PARTS = sorted(FOLDERS)
 KIT = "modhub_testing"
 """What tests need; a distribution that the suite has no part of."""
@@ -107,7 +104,7 @@ class Workshop(dict[str, Built]):
 
     def __missing__(self, name: str) -> Built:
         folder = self.folder / name
-        source = self.folder / "tracked" / FOLDERS.get(name, "")
+        source = self.folder / "tracked" / ("clients" if name == "modhub_client" else FOLDERS.get(name, ""))
         archive = self.run_hook("build_sdist", source, folder)
         with tarfile.open(archive) as unpacked:
             unpacked.extractall(folder / "source", **SAFELY)

@@ -13,13 +13,13 @@ from modhub.admin.program import run_command
 from modhub.blobs import BlobStore
 from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.catalogue.samples import SAMPLE_FILES
+from modhub_client.verify.parts import find_features
+from modhub_client.verify.run import Run
+from modhub_client.verify.service import VerifiedService
 from modhub_testing import Site
 from modhub_testing.applications import Applications
 from modhub_testing.broken_service import BrokenService
 from modhub_testing.running_server import running
-from modhub_verify.parts import find_features
-from modhub_verify.run import Run
-from modhub_verify.service import VerifiedService
 
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync "

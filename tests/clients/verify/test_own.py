@@ -8,6 +8,14 @@ import pytest
 from webob import Request, Response
 
 from modhub_auth import publisher_keys
+from modhub_client.verify import owner
+from modhub_client.verify.checks import ContractCheck
+from modhub_client.verify.credentials import RunCredentials
+from modhub_client.verify.parts import CHECKS
+from modhub_client.verify.results import CheckState, VerifyReport
+from modhub_client.verify.run import UNKNOWN_ID, Run, RunOptions
+from modhub_client.verify.runner import run_checks
+from modhub_client.verify.service import VerifiedService
 from modhub_testing import Site, Start
 from modhub_testing.broken_service import (
     BrokenService,
@@ -23,14 +31,6 @@ from modhub_testing.broken_service import (
     when,
 )
 from modhub_testing.running_server import running
-from modhub_verify import owner
-from modhub_verify.checks import ContractCheck
-from modhub_verify.credentials import RunCredentials
-from modhub_verify.parts import CHECKS
-from modhub_verify.results import CheckState, VerifyReport
-from modhub_verify.run import UNKNOWN_ID, Run, RunOptions
-from modhub_verify.runner import run_checks
-from modhub_verify.service import VerifiedService
 
 pytestmark = pytest.mark.long
 

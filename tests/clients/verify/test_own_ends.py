@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
+from modhub_client.verify import own_mod, owner
+from modhub_client.verify.credentials import RunCredentials, read_credentials
+from modhub_client.verify.main import main
+from modhub_client.verify.outcomes import WrongUse
 from modhub_testing import Site, Start
 from modhub_testing.broken_service import BrokenService, Fault
 from modhub_testing.lines import Relay
 from modhub_testing.running_server import running
 from modhub_testing.service import script
-from modhub_verify import own_mod, owner
-from modhub_verify.credentials import RunCredentials, read_credentials
-from modhub_verify.main import main
-from modhub_verify.outcomes import WrongUse
 
 pytestmark = pytest.mark.long
 

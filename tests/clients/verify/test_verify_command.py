@@ -17,26 +17,26 @@ from typing import Any
 import pytest
 from pyramid.response import Response
 
+from modhub_client.verify import service as service_module
+from modhub_client.verify.checks import ContractCheck
+from modhub_client.verify.main import main
+from modhub_client.verify.outcomes import Broken, VerifyExit
+from modhub_client.verify.parts import CHECKS, find_features
+from modhub_client.verify.results import CheckState
+from modhub_client.verify.run import Run
+from modhub_client.verify.runner import run_checks, try_check
+from modhub_client.verify.service import CONNECTIONS, VerifiedService
 from modhub_testing import Start
 from modhub_testing.broken_service import BrokenService, Fault, answers, at, document, header, ignores, status
 from modhub_testing.commands import run_on_terminal
 from modhub_testing.lines import Relay
 from modhub_testing.running_server import running
-from modhub_verify import service as service_module
-from modhub_verify.checks import ContractCheck
-from modhub_verify.main import main
-from modhub_verify.outcomes import Broken, VerifyExit
-from modhub_verify.parts import CHECKS, find_features
-from modhub_verify.results import CheckState
-from modhub_verify.run import Run
-from modhub_verify.runner import run_checks, try_check
-from modhub_verify.service import CONNECTIONS, VerifiedService
 
 pytestmark = pytest.mark.long
 
 Call = Callable[..., Any]
 LIST = "/api/modhub/?"
-COMMAND = [sys.executable, "-m", "modhub_verify.main"]
+COMMAND = [sys.executable, "-m", "modhub_client.verify.main"]
 
 
 @pytest.fixture(autouse=True)
@@ -448,9 +448,9 @@ def test_credentials_come_from_files_alone(
         file.chmod(0o600)
     seen: list[Run] = []
     checks = [make_check(seen.append, part) for part in ("read", "own", "publish")]
-    monkeypatch.setattr("modhub_verify.main.CHECKS", checks)
+    monkeypatch.setattr("modhub_client.verify.main.CHECKS", checks)
     # Nobody knows them here.
-    monkeypatch.setattr("modhub_verify.main._require_credentials", lambda *_: None)
+    monkeypatch.setattr("modhub_client.verify.main._require_credentials", lambda *_: None)
     verify(0, empty[0])
     assert len(seen) == 1
     verify(0, empty[0], "--account-file", str(account), "--key-file", str(key), "--may-leave-traces")

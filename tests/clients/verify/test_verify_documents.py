@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from modhub_verify.checks import VERIFIED_PARTS
-from modhub_verify.parts import CHECKS
-from modhub_verify.results import clause_order
+from modhub_client.verify.checks import VERIFIED_PARTS
+from modhub_client.verify.parts import CHECKS
+from modhub_client.verify.results import clause_order
 
 ROOT = Path(__file__).parents[3]
 LAW = ("docs/contract.md", "docs/threats.md")
@@ -59,4 +59,4 @@ def test_every_check_has_a_name_of_its_own_and_clauses() -> None:
 
 @pytest.mark.parametrize("name", ["README.md", "docs/clients.md"])
 def test_documents_name_the_command(name: str) -> None:
-    assert "modhub-verify" in (ROOT / name).read_text("utf-8") or "modhub_verify" in (ROOT / name).read_text("utf-8")
+    assert "modhub-verify" in (ROOT / name).read_text("utf-8")

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from pyramid.response import Response
 
+from modhub_client.verify.checks import ContractCheck
+from modhub_client.verify.parts import CHECKS, find_features
+from modhub_client.verify.results import CheckState
+from modhub_client.verify.run import Run
+from modhub_client.verify.runner import try_check
+from modhub_client.verify.service import VerifiedService
 from modhub_testing.broken_service import Fault, answers, asks, at, body, document, header, ignores, replaces, status
-from modhub_verify.checks import ContractCheck
-from modhub_verify.parts import CHECKS, find_features
-from modhub_verify.results import CheckState
-from modhub_verify.run import Run
-from modhub_verify.runner import try_check
-from modhub_verify.service import VerifiedService
 
 LIST = "/api/modhub/?"
 ONE = "/api/modhub/[0-9]+"

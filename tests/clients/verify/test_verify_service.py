@@ -2,10 +2,10 @@
 
 import pytest
 
-from modhub_verify.parts import CHECKS
-from modhub_verify.results import CheckState
-from modhub_verify.run import Run
-from modhub_verify.runner import run_checks
+from modhub_client.verify.parts import CHECKS
+from modhub_client.verify.results import CheckState
+from modhub_client.verify.run import Run
+from modhub_client.verify.runner import run_checks
 
 pytestmark = pytest.mark.long
 

@@ -1,0 +1,248 @@
+"""An installation: a folder with a file for each mod, and the state that says which they are.
+
+    DIR/{guid}/{name}              the files
+    DIR/.modhub-get/state.json     what is installed, and from where
+    DIR/.modhub-get/parts/         downloads that are not complete or not in place yet
+    DIR/.modhub-get/edited/        copies of files that their user had edited, before they were replaced
+    DIR/.modhub-get/journal.json   exists while files are being put in place
+
+Everything is downloaded and checked first. Then the journal is written, the files are moved into place, the state is
+written, the journal is deleted. A run that finds a journal finishes it, so the folder is whole wherever a run ended.
+"""
+
+import contextlib
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from modhub_client.get import folder
+from modhub_client.get.edits import keep_edited
+from modhub_client.get.names import clean_name, is_sha256, parse_guid
+from modhub_client.get.outcome import ExitCode, GetError
+
+PRIVATE: Final = ".modhub-get"
+PART_KEPT: Final = 7 * 24 * 3600.0
+"""Seconds after which no run continues a download."""
+STATE_FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMod:
+    """An installed mod. ``wanted``: somebody asked for it, otherwise another mod requires it."""
+
+    guid: str
+    id: int
+    title: str
+    version: str
+    sha256: str
+    bytes: int
+    name: str
+    requires: tuple[str, ...]
+    wanted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationState:
+    """The service and the installed mods by GUID."""
+
+    url: str = ""
+    mods: Mapping[str, LocalMod] = field(default_factory=dict)
+
+
+class ModInstallation:
+    """The installation in ``root``, while its lock is held (:func:`open_installation`)."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._private = folder.own_directory(root / PRIVATE)
+        self._parts = folder.own_directory(self._private / "parts")
+        self._journal = self._private / "journal.json"
+        self.state = InstallationState()
+        self.copies: list[tuple[LocalMod, Path]] = []
+        """Copies of files that their user had edited, made in this run."""
+
+    def load(self) -> None:
+        """Finish what an earlier run began, and read the state."""
+        journal = folder.load_json(self._journal)
+        if journal is not None:
+            self._finish(*_parse_journal(journal))
+        else:
+            self.state = parse_state(folder.load_json(self._private / "state.json"))
+
+    def path_of(self, mod: LocalMod) -> Path:
+        """Where the file of a mod is."""
+        return self.root / mod.guid / mod.name
+
+    def part_of(self, guid: str, sha256: str) -> Path:
+        """Where a file of a mod is collected. It has its own name, so a later run can continue with it."""
+        return self._parts / f"{guid}.{sha256}"
+
+    def is_intact(self, mod: LocalMod) -> bool:
+        """Whether the mod's file is there with the right bytes."""
+        path = self.path_of(mod)
+        if not folder.is_plain_directory(path.parent):
+            return False
+        try:
+            with folder.open_regular(path, create=False) as file:
+                return folder.size_of(file) == mod.bytes and folder.hash_file(file) == mod.sha256
+        except (GetError, OSError):
+            return False
+
+    def check_places(self, mods: list[LocalMod]) -> None:
+        """Refuse to begin if a file could not be put in place."""
+        for mod in mods:
+            folder.own_directory(self.root / mod.guid)
+            if folder.is_plain_directory(self.path_of(mod)):
+                raise GetError(ExitCode.FOLDER, f"{self.path_of(mod)} is a folder.")
+
+    def apply(self, state: InstallationState, placed: list[LocalMod]) -> None:
+        """Make ``state`` the installation. The files of ``placed`` are complete in their parts."""
+        self.check_places(placed)
+        kept = {self.path_of(mod) for mod in state.mods.values()}
+        old = [mod for mod in self.state.mods.values() if self.path_of(mod) not in kept]
+        self._keep_edited([*placed, *old])
+        moves = [{"guid": mod.guid, "sha256": mod.sha256, "name": mod.name} for mod in placed]
+        deletions = [{"guid": mod.guid, "name": mod.name} for mod in old]
+        journal = {"state": _dump_state(state), "moves": moves, "deletions": deletions}
+        folder.replace_text(self._journal, json.dumps(journal))
+        self._finish(state, moves, deletions)
+
+    def _keep_edited(self, replaced: list[LocalMod]) -> None:
+        for mod in replaced:
+            installed = self.state.mods.get(mod.guid, mod)
+            into = self._private / "edited" / mod.guid
+            copy = keep_edited(self.path_of(mod), {mod.sha256, installed.sha256}, into)
+            if copy is not None:
+                self.copies.append((mod, copy))
+
+    def clear_parts(self, *, older_than: float = math.inf) -> None:
+        """Delete downloads that nothing will continue; with ``older_than`` only those that began before that time."""
+        if self._journal.exists():
+            # It moves them into place.
+            return
+        for part in self._parts.iterdir():
+            with contextlib.suppress(OSError):
+                if part.lstat().st_mtime < older_than:
+                    part.unlink()
+
+    def clear_leftovers(self) -> None:
+        """Delete what runs that were killed have left: old downloads, and files that were being written."""
+        self.clear_parts(older_than=time.time() - PART_KEPT)
+        for name in ("state", "journal"):
+            for file in self._private.glob(f".{name}.json.*"):
+                with contextlib.suppress(OSError):
+                    file.unlink()
+
+    def remove_empty_places(self, mods: list[LocalMod]) -> None:
+        """Undo `check_places` for a run that puts nothing in place, and drop downloads of which nothing has arrived."""
+        for mod in mods:
+            part = self.part_of(mod.guid, mod.sha256)
+            with contextlib.suppress(OSError):
+                if not part.lstat().st_size:
+                    part.unlink()
+            with contextlib.suppress(OSError):
+                (self.root / mod.guid).rmdir()
+
+    def remove_if_unused(self) -> None:
+        """Remove our own folder, if it has nothing that a later run needs."""
+        if (self._private / "state.json").exists() or self._journal.exists():
+            return
+        with contextlib.suppress(OSError):
+            self._parts.rmdir()
+            (self._private / "lock").unlink()
+            self._private.rmdir()
+
+    def _finish(self, state: InstallationState, moves: list[Any], deletions: list[Any]) -> None:
+        for move in moves:
+            part = self.part_of(move["guid"], move["sha256"])
+            # Otherwise an earlier run has moved it already.
+            if part.exists():
+                folder.move_into_place(part, folder.own_directory(self.root / move["guid"]) / move["name"])
+        names = {mod.guid: mod.name for mod in state.mods.values()}
+        for deletion in deletions:
+            place = self.root / deletion["guid"]
+            new_name = names.get(deletion["guid"], deletion["name"])
+            if not folder.rename_same_file(place / deletion["name"], place / new_name):
+                folder.delete_file(place / deletion["name"])
+        folder.replace_text(self._private / "state.json", json.dumps(_dump_state(state), indent=1) + "\n")
+        self._journal.unlink(missing_ok=True)
+        folder.sync_directory(self._private)
+        self.state = state
+
+
+@contextlib.contextmanager
+def open_installation(root: Path, *, create: bool) -> Iterator[ModInstallation]:
+    """The installation in ``root``, for this run alone. Without ``create`` there must be one."""
+    if not create and not folder.is_plain_directory(root / PRIVATE):
+        raise GetError(ExitCode.WRONG_CALL, f"Nothing was installed into {root}.")
+    absent = [path for path in (root, *root.parents) if not path.exists()]
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise folder.local_problem(problem) from None
+    installation = ModInstallation(root)
+    try:
+        with _locked(installation):
+            yield installation
+    finally:
+        # A run that installed nothing leaves no folders, or only those that were there.
+        for path in absent:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+
+
+@contextlib.contextmanager
+def _locked(installation: ModInstallation) -> Iterator[None]:
+    with folder.exclusive_lock(installation.root / PRIVATE / "lock"):
+        try:
+            installation.load()
+            installation.clear_leftovers()
+            yield
+        finally:
+            installation.remove_if_unused()
+    if sys.platform == "win32":
+        # There no file is deleted while it is open.
+        installation.remove_if_unused()
+
+
+def parse_state(document: Any) -> InstallationState:
+    """The state as it was written; it is checked, since its names become paths."""
+    if document is None:
+        return InstallationState()
+    try:
+        if document["format"] != STATE_FORMAT:
+            raise GetError(ExitCode.FOLDER, "The state of this folder was written by another version of modhub-get.")
+        mods = [_parse_mod(mod) for mod in document["mods"]]
+        return InstallationState(str(document["url"]), {mod.guid: mod for mod in mods})
+    except (KeyError, TypeError, ValueError):
+        raise GetError(ExitCode.FOLDER, "The state of this folder is damaged.") from None
+
+
+def _parse_mod(document: Any) -> LocalMod:
+    mod = LocalMod(**{**document, "requires": tuple(map(str, document["requires"]))})
+    if parse_guid(mod.guid) != mod.guid or not is_sha256(mod.sha256) or clean_name(mod.name) != mod.name:
+        raise ValueError(mod.guid)
+    return mod
+
+
+def _parse_journal(document: Any) -> tuple[InstallationState, list[Any], list[Any]]:
+    try:
+        moves, deletions = list(document["moves"]), list(document["deletions"])
+        for entry in (*moves, *deletions):
+            if parse_guid(entry["guid"]) != entry["guid"] or clean_name(entry["name"]) != entry["name"]:
+                raise ValueError(entry)
+        if not all(is_sha256(move["sha256"]) for move in moves):
+            raise ValueError(moves)
+        return parse_state(document["state"]), moves, deletions
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise GetError(ExitCode.FOLDER, "The journal of this folder is damaged.") from None
+
+
+def _dump_state(state: InstallationState) -> dict[str, Any]:
+    mods = [asdict(state.mods[guid]) for guid in sorted(state.mods)]
+    return {"format": STATE_FORMAT, "url": state.url, "mods": mods}

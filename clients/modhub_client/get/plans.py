@@ -1,0 +1,80 @@
+"""What the service is asked about an installation, in as many calls as its limits need, and what follows from it."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from modhub_client.get import answers
+from modhub_client.get.answers import InstallPlan, RemoteMod, UpdateCheck
+from modhub_client.get.installation import LocalMod
+from modhub_client.get.service import ModhubService
+
+LOOKUP: Final = 100
+"""Mods in one lookup: at most 500 are allowed, but their descriptions make large answers."""
+AT_ONCE: Final = 500
+"""Wanted mods of one plan, and mods of one update check."""
+_T = TypeVar("_T")
+
+
+def ask_plan(service: ModhubService, requested: Sequence[str], installed: Iterable[LocalMod]) -> InstallPlan:
+    """What has to be done to have ``requested`` beside what is installed."""
+    have = _have(installed)
+    plans = [
+        service.post("/api/modhub/plan", {"want": batch, "have": have}, answers.decode_plan)
+        for batch in _in_batches(requested, AT_ONCE)
+    ]
+    return answers.merge_plans(plans)
+
+
+def ask_updates(service: ModhubService, mods: Mapping[str, LocalMod]) -> UpdateCheck:
+    """Which files have changed on the service, and which mods have gone."""
+    changed: list[Mapping[str, Any]] = []
+    gone: list[str] = []
+    decode = partial(answers.decode_updates, asked=mods.keys())
+    for batch in _in_batches(_have(mods.values()), AT_ONCE):
+        updates = service.post("/api/modhub/updates", {"have": batch}, decode)
+        changed += updates.changed
+        gone += updates.gone
+    return UpdateCheck(tuple(changed), tuple(gone))
+
+
+def look_up(service: ModhubService, guids: Sequence[str]) -> dict[str, RemoteMod]:
+    """These mods, without those that are not on the service."""
+    mods_by_guid: dict[str, RemoteMod] = {}
+    waiting = list(guids)
+    while waiting:
+        batch = waiting[:LOOKUP]
+        decode = partial(answers.decode_mods, asked=batch)
+        mods, more = service.post("/api/modhub/lookup", {"guids": batch}, decode)
+        mods_by_guid |= mods
+        waiting = [*more, *waiting[LOOKUP:]]
+    return mods_by_guid
+
+
+def closure(mods: Mapping[str, LocalMod], roots: Collection[str]) -> set[str]:
+    """The installed mods that ``roots`` require, themselves included."""
+    guids_seen: set[str] = set()
+    waiting = [guid for guid in roots if guid in mods]
+    while waiting:
+        guid = waiting.pop()
+        if guid not in guids_seen:
+            guids_seen.add(guid)
+            waiting += [required for required in mods[guid].requires if required in mods]
+    return guids_seen
+
+
+def unneeded(mods: Mapping[str, LocalMod], plan: InstallPlan) -> list[LocalMod]:
+    """The installed mods that nobody asked for and nothing requires any more."""
+    missing = {str(gap["guid"]).lower() for gap in plan.missing}
+    # What a mod requires that has gone from the service is not known any more: nothing of it is removed.
+    kept = {step.guid for step in plan.steps} | closure(mods, missing)
+    return [mod for guid, mod in mods.items() if guid not in kept and not mod.wanted]
+
+
+def _have(mods: Iterable[LocalMod]) -> list[dict[str, str]]:
+    return [{"guid": mod.guid, "version": mod.version, "sha256": mod.sha256} for mod in mods]
+
+
+def _in_batches(values: Sequence[_T], size: int) -> Iterator[list[_T]]:
+    for start in range(0, len(values), size):
+        yield list(values[start : start + size])

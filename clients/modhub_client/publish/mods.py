@@ -1,0 +1,103 @@
+"""``modhub-publish mod``: brings a mod on the service to the state of its file, or of the arguments."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from modhub_client.publish.modfile import TargetMod, read_target
+from modhub_client.publish.publish import USAGE_ERROR, Failure, ServiceClient, complain, say
+from modhub_client.publish.publisher import Publisher, find_own, read_mod_number
+from modhub_client.publish.rehearsal import hints_of, problems_of
+from modhub_client.publish.report import StepReport
+from modhub_client.publish.steps import ModSync
+
+REPEATABLE_FOR: Final = timedelta(hours=23)
+"""How long the same file is sure to name the same new mod: a little less than the service keeps its key (C-OWN-31)."""
+
+
+def release_mod(client: ServiceClient, arguments: argparse.Namespace) -> None:
+    """``mod FILE.toml``, and ``mod MOD FILE --version V``"""
+    target = read_target(arguments)
+    mod_id = read_mod_number(target.reference, client.url) if target.reference else None
+    if target.successor and target.successor.strip():
+        read_mod_number(target.successor, client.url)
+    report = StepReport(is_dry=arguments.dry_run, as_json=arguments.json)
+    service = Publisher(client.url, client.key)
+    mods = service.read_own_mods()
+    mod = find_own(mods, target.reference, mod_id) if target.reference else _create(service, mods, target, report)
+    facts: dict[str, Any] = {"ready": False, "problems": [], "hints": []}
+    if mod is None:
+        _note_all(target, report, is_publishing=arguments.publish)
+    else:
+        facts, mod = _bring(ModSync(service, mod, target, report), report, arguments)
+    if report.as_json:
+        _say_all(service, mod, target, report, facts)
+
+
+def _bring(sync: ModSync, report: StepReport, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Take the steps; returns what the rehearsal says, and the mod."""
+    sync.run(prune=arguments.prune)
+    rehearsal = sync.rehearse()
+    has_code = any(asset["kind"] == "code" for asset in sync.mod["assets"])
+    problems, hints = problems_of(rehearsal, has_code=has_code), hints_of(rehearsal)
+    now = "as it is now: " if report.is_dry else ""
+    for kind, sentences in (("problem", problems), ("hint", hints)):
+        for sentence in sentences:
+            complain(f"{now}{kind}: {sentence}")
+    if arguments.publish:
+        sync.publish([] if arguments.allow_problems else problems)
+    return {"ready": rehearsal["ready"], "problems": problems, "hints": hints}, sync.mod
+
+
+def _create(
+    service: Publisher, mods: Sequence[dict[str, Any]], target: TargetMod, report: StepReport
+) -> dict[str, Any] | None:
+    """Create the mod and tell its GUID; None in a dry run. The same file creates it once."""
+    title = target.fields["title"].strip()
+    for mod in mods:
+        age = datetime.now(UTC) - datetime.fromisoformat(mod["createdAt"])
+        if mod["title"] == title and age > REPEATABLE_FOR:
+            sentence = f'You have a mod of this title. Write guid = "{mod["guid"]}" into the file, or change the title.'
+            raise Failure(USAGE_ERROR, sentence)
+    if report.is_dry:
+        report.note("created", changed=True)
+        return None
+    created = service.create_mod(title, f"modhub-publish {target.digest}")
+    report.note("created", changed=all(mod["id"] != created["id"] for mod in mods))
+    line = f'guid = "{created["guid"]}"'
+    if report.as_json:
+        complain(f"write this line to the top of the file: {line}")
+    else:
+        say(f"Write this line to the top of the file: {line}")
+    return created
+
+
+def _note_all(target: TargetMod, report: StepReport, *, is_publishing: bool) -> None:
+    """What a run would do for a mod that does not exist yet."""
+    images = target.images or ()
+    steps = {
+        f"code {target.version}": target.code,
+        f"css {target.css.name if target.css else ''}": target.css,
+        **{f"image {image.name}": image for image in images},
+        "captions": any(image.caption for image in images),
+        **dict.fromkeys(target.fields, True),
+        "description": target.description,
+        "supersededBy": target.successor,
+        "changelog": target.notes,
+        "published": is_publishing,
+    }
+    for what, is_asked in steps.items():
+        if is_asked:
+            report.note(what, changed=True)
+
+
+def _say_all(
+    service: Publisher, mod: dict[str, Any] | None, target: TargetMod, report: StepReport, facts: dict[str, Any]
+) -> None:
+    known = {"mod": mod["id"], "guid": mod["guid"]} if mod else {"mod": None, "guid": None}
+    version = target.version or (mod["version"] if mod else "")
+    steps = {"changed": report.changed, "unchanged": report.unchanged, "dryRun": report.is_dry}
+    url = f"{service.url}/Modhub/{mod['id']}" if mod else service.url
+    say(json.dumps({**known, "version": version, **steps, **facts, "url": url}))

@@ -1,0 +1,179 @@
+"""Following the catalogue: install plans and locks."""
+
+import hashlib
+import json
+from itertools import pairwise
+from typing import Any, Final
+
+from modhub_client.verify.checks import check
+from modhub_client.verify.follow_lookups import code_digest_of, put_question
+from modhub_client.verify.read_chains import read_chains
+from modhub_client.verify.replies import require, require_equal
+from modhub_client.verify.run import UNKNOWN_GUID, Run, find_asset
+from modhub_client.verify.shapes import DIGEST_SHAPE, GUID_SHAPE, require_shape
+
+_PAIR: Final = {"guid": GUID_SHAPE, "title": (str, None), "excludes": bool}
+_PLAN: Final = {
+    "steps": [{"guid": GUID_SHAPE, "action": str, "relations": str}],
+    "conflicts": [{"pair": [_PAIR]}],
+    "conflictsTotal": int,
+    "missing": [{"guid": str, "requiredBy": [str]}],
+    "bytes": int,
+    "lock": {"digest": DIGEST_SHAPE, "entries": [{"guid": GUID_SHAPE, "sha256": DIGEST_SHAPE, "version": str}]},
+}
+
+
+def plan_for(run: Run, *want: str, **more: Any) -> dict[str, Any]:
+    """The plan for these GUIDs."""
+    return put_question(run, "plan", want=list(want), **more).expect(200).document()
+
+
+@check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+def a_plan_has_the_steps_of_install(run: Run) -> None:
+    """In its order, from nothing: each is ``install``, and ``bytes`` is what they have."""
+    for mod in [run.code_mod, *run.mods[:2]]:
+        single = run.service.get(f"/api/modhub/{mod['id']}").expect(200).document()
+        plan = plan_for(run, mod["guid"].upper())
+        require_shape("the plan", _PLAN, plan)
+        steps = [step["guid"].lower() for step in plan["steps"]]
+        require_equal("the steps", [entry["guid"].lower() for entry in single["install"]], steps)
+        require_equal("the actions", {"install"}, {step["action"] for step in plan["steps"]})
+        sizes = [find_asset(entry, "code")["bytes"] for entry in single["install"]]
+        require_equal("bytes", sum(sizes), plan["bytes"])
+
+
+@check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+def a_plan_keeps_what_is_there_and_updates_the_rest(run: Run) -> None:
+    """By file, or by version."""
+    guid, digest = run.code_mod["guid"], code_digest_of(run, run.code_mod)
+    for have, action in (
+        ({"sha256": digest}, "keep"),
+        ({"version": run.code_mod["version"]}, "keep"),
+        ({"sha256": "0" * 64}, "update"),
+        ({"version": "another version"}, "update"),
+    ):
+        plan = plan_for(run, guid, have=[{"guid": guid, **have}])
+        require_equal(f"the action with {sorted(have)}", action, plan["steps"][-1]["action"])
+
+
+@check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+def a_step_says_by_which_mods_it_is_required(run: Run) -> None:
+    """A path from a wanted mod: each requires the next, the last one the step."""
+    for single in read_chains(run)[:3]:
+        mods = {mod["guid"].lower(): mod for mod in single["install"]}
+        for step in plan_for(run, single["guid"])["steps"]:
+            path = [guid.lower() for guid in step["because"]]
+            if step["guid"].lower() == single["guid"].lower():
+                require_equal("because of the wanted mod", [], path)
+                continue
+            require(path and path[0] == single["guid"].lower(), f"{step['guid']}: the path begins elsewhere.")
+            if "depth" in step:
+                continue  # a long path is cut
+            for requirer, required in zip(path, [*path[1:], step["guid"].lower()], strict=True):
+                requires = {guid.lower() for guid in mods[requirer]["requires"]}
+                require(required in requires, f"{requirer} does not require {required}.")
+
+
+@check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+def a_plan_names_what_is_missing_and_who_requires_it(run: Run) -> None:
+    """A wanted mod that nobody requires, too."""
+    (missing,) = plan_for(run, UNKNOWN_GUID.upper())["missing"]
+    require_equal("what is missing", (UNKNOWN_GUID, []), (missing["guid"].lower(), missing["requiredBy"]))
+    for single in sorted(read_chains(run), key=lambda single: not single["missing"])[:3]:
+        plan = plan_for(run, single["guid"])
+        require_equal(
+            "missing",
+            {guid.lower() for guid in single["missing"]},
+            {entry["guid"].lower() for entry in plan["missing"]},
+        )
+        require(all(entry["requiredBy"] for entry in plan["missing"]), "a missing mod is required by nobody.")
+
+
+@check("C-SYNC-10", "C-SYNC-22", part="follow", feature="modhub_sync", added=True)
+def a_plan_names_each_pair_that_excludes_one_another(run: Run) -> None:
+    """Who excludes whom, with the titles."""
+    listed = {mod["guid"].lower(): mod for mod in run.mods}
+    mod = run.find_mod(
+        "a conflict with another mod", lambda mod: any(guid.lower() in listed for guid in mod["conflictsWith"])
+    )
+    other = next(listed[guid.lower()] for guid in mod["conflictsWith"] if guid.lower() in listed)
+    plan = plan_for(run, mod["guid"], other["guid"])
+    pairs = [{entry["guid"].lower(): entry for entry in conflict["pair"]} for conflict in plan["conflicts"]]
+    expected = {mod["guid"].lower(), other["guid"].lower()}
+    matching = [pair for pair in pairs if set(pair) == expected]
+    require_equal("the pair of the two mods", 1, len(matching))
+    first = matching[0][mod["guid"].lower()]
+    require_equal("who excludes, and its title", (True, mod["title"]), (first["excludes"], first["title"]))
+    require(
+        plan["conflictsTotal"] >= len(plan["conflicts"]) and len(plan["conflicts"]) <= 100, "conflictsTotal is too low."
+    )
+
+
+@check("C-SYNC-23", part="follow", feature="modhub_sync", added=True)
+def a_plan_without_reasons_is_the_same_otherwise(run: Run) -> None:
+    guids = [mod["guid"] for mod in run.mods[:3]]
+    whole, short = plan_for(run, *guids), plan_for(run, *guids, because=False)
+    for plan in (whole, short):
+        for path in (*plan["steps"], *(entry for conflict in plan["conflicts"] for entry in conflict["pair"])):
+            require_equal("whether a step has because", plan is whole, "because" in path)
+            for name in ("because", "depth"):
+                path.pop(name, None)
+    require_equal("the plan without reasons", whole, short)
+
+
+@check("C-SYNC-11", part="follow", feature="modhub_sync", added=True)
+def a_lock_has_the_digest_of_its_entries(run: Run) -> None:
+    """By GUID: file and version of each step, in canonical JSON."""
+    guids = [mod["guid"] for mod in run.mods[:3]]
+    plan = plan_for(run, *guids)
+    entries = plan["lock"]["entries"]
+    require_equal(
+        "the entries of the lock",
+        sorted(step["guid"].lower() for step in plan["steps"]),
+        [entry["guid"].lower() for entry in entries],
+    )
+    canonical = json.dumps(entries, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    require_equal("digest", hashlib.sha256(canonical.encode()).hexdigest(), plan["lock"]["digest"])
+    digests = {entry["guid"].lower(): entry["sha256"] for entry in entries}
+    require_equal("sha256 of a mod", code_digest_of(run, run.mods[0]), digests[run.mods[0]["guid"].lower()])
+
+
+@check("C-SYNC-11", part="follow", feature="modhub_sync", added=True)
+def a_lock_can_be_checked(run: Run) -> None:
+    """``same``, ``replaced`` or ``gone``, in its order."""
+    guid, digest = run.code_mod["guid"], code_digest_of(run, run.code_mod)
+    for entry, state in (
+        ({"guid": guid, "sha256": digest}, "same"),
+        ({"guid": guid, "sha256": "0" * 64}, "replaced"),
+        ({"guid": UNKNOWN_GUID, "sha256": digest}, "gone"),
+    ):
+        lock = {"entries": [{**entry, "version": run.code_mod["version"]}]}
+        document = put_question(run, "plan/check", lock=lock).expect(200).document()
+        require_equal("the state", [state], [checked["state"] for checked in document["entries"]])
+
+
+@check("C-SYNC-17", part="follow", feature="modhub_sync", added=True)
+def relations_of_a_mod_are_the_same_in_each_plan(run: Run) -> None:
+    """Another string for each other set of requirements."""
+    mods = run.mods[:10]
+    plan = plan_for(run, *(mod["guid"] for mod in mods))
+    relations = {step["guid"].lower(): step["relations"] for step in plan["steps"]}
+    alone = plan_for(run, mods[0]["guid"])["steps"][-1]
+    require_equal("relations in another plan", relations[mods[0]["guid"].lower()], alone["relations"])
+    sides = {mod["guid"].lower(): _sides(mod) for mod in mods}
+    for first, second in pairwise(mods):
+        keys = first["guid"].lower(), second["guid"].lower()
+        same = sides[keys[0]] == sides[keys[1]]
+        require_equal("whether two mods have the same relations", same, relations[keys[0]] == relations[keys[1]])
+
+
+def _sides(mod: dict[str, Any]) -> list[list[str]]:
+    return [sorted(guid.lower() for guid in mod[side]) for side in ("requires", "conflictsWith")]
+
+
+@check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+def a_plan_refuses_what_it_cannot_read(run: Run) -> None:
+    """400 for no list, for what is no GUID, for too many."""
+    for question in ({"want": "x"}, {"want": ["no-guid"]}, {}, {"want": [], "have": [{"guid": "x"}]}):
+        put_question(run, "plan", **question).expect_error(400)
+    put_question(run, "plan", want=[f"{UNKNOWN_GUID[:-3]}{number:03}" for number in range(501)]).expect_error(400)

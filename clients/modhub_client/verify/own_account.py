@@ -1,0 +1,225 @@
+"""Part ``own``: signing in, sessions and tokens. A run fails to sign in three times at most: ten make the service wait.
+
+Nothing is registered: what would make an account is only sent where it has to be refused.
+"""
+
+from base64 import urlsafe_b64decode
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+from uuid import uuid4
+
+from modhub_client.verify.outcomes import Broken, Skipped
+from modhub_client.verify.owner import Owner, own_check, owner_of, same_answer, send
+from modhub_client.verify.replies import Reply, require, require_equal, require_keys
+from modhub_client.verify.run import UNKNOWN_ID, Run
+
+SESSION = ("accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName")
+
+
+def password_owner(run: Run) -> Owner:
+    """The account; `Skipped` unless its password is known."""
+    owner = owner_of(run)
+    owner.require_password()
+    return owner
+
+
+def ask(run: Run, call: str, value: Any) -> Reply:
+    """``POST /api/auth/{call}``; `Skipped` while the service takes no more attempts."""
+    reply = send(run.service, "POST", f"/api/auth/{call}", value, patient=False)
+    if reply.status == 429:
+        raise Skipped(f"{reply.call}: too many attempts")
+    return reply
+
+
+@own_check("C-ACC-1", "C-TOK-1", "C-TOK-3", feature="modhub_auth")
+def _a_sign_in_answers_a_session(run: Run) -> None:
+    """With all its fields, 1800 seconds, nothing personal in the token, and a long random one to refresh it."""
+    session = password_owner(run).session
+    require_keys("a session", session, SESSION)
+    require_equal("expiresInSeconds", 1800, session["expiresInSeconds"])
+    require(isinstance(session["accountId"], int), "accountId is no number.")
+    # 256 random bits are 43 characters of base64; an email address is personal.
+    require(len(session["refreshToken"]) >= 43, "The refresh token is too short to be random.")
+    # The whole of it: "ed" is in every other token by chance.
+    email = run.credentials.email.encode().lower()
+    has_email = any(email in reading.lower() for reading in _readings(session["accessToken"]))
+    require(not has_email, "The access token has the email address.")
+
+
+def _readings(token: str) -> Iterator[bytes]:
+    """The token as it is, and what its parts may be made of: hexadecimal digits, or base64 as in a JWT."""
+    yield token.encode()
+    for part in token.split("."):
+        with suppress(ValueError):
+            yield bytes.fromhex(part)
+        with suppress(ValueError):
+            yield urlsafe_b64decode(part + "=" * (-len(part) % 4))
+
+
+@own_check("C-ACC-13", feature="modhub_auth")
+def _the_account_reads_itself(run: Run) -> None:
+    """By its access token."""
+    owner = owner_of(run)
+    owner.require_whole()
+    account = owner.call("GET", "/api/auth/me").expect(200).document()
+    require_keys("an account", account, ("accountId", "kind", "subject", "displayName", "verified"))
+    require(account["kind"] in {"Password", "Platform"}, f"kind: came {account['kind']!r}.")
+    if owner.session:
+        require_equal("accountId", owner.session["accountId"], account["accountId"])
+
+
+@own_check("C-ACC-4", feature="modhub_auth")
+def _an_address_is_compared_without_capitals_and_spaces(run: Run) -> None:
+    """The second session is signed out again."""
+    owner = password_owner(run)
+    sent = {"email": f" {run.credentials.email.swapcase()} ", "password": run.credentials.password}
+    session = ask(run, "login", sent).expect(200).document()
+    require_equal("accountId", owner.session["accountId"], session["accountId"])
+    ask(run, "logout", {"refreshToken": session["refreshToken"]}).expect(204)
+
+
+@own_check("C-ACC-7", feature="modhub_auth")
+def _a_wrong_address_and_a_wrong_password_are_one_answer(run: Run) -> None:
+    """Two of the three failures of a run."""
+    owner = password_owner(run)
+    password = f"wrong {uuid4()}"
+    first = ask(run, "login", {"email": run.credentials.email, "password": password})
+    other = ask(run, "login", {"email": f"nobody-{owner.nonce}@example.org", "password": password})
+    first.expect_error(401)
+    same_answer("a wrong password and a wrong address", first, other)
+    require("twoFactorRequired" not in first.document(), "A wrong password carries twoFactorRequired.")
+
+
+@own_check("C-ACC-14", "C-ACC-15", feature="modhub_auth")
+def _a_refresh_token_works_once(run: Run) -> None:
+    """And its second use ends no other session."""
+    owner = password_owner(run)
+    used = owner.session["refreshToken"]
+    session = ask(run, "refresh", {"refreshToken": used}).expect(200).document()
+    owner.adopt(session)
+    require_keys("a session", session, SESSION)
+    require(session["refreshToken"] != used, "A refresh answers the token that was sent.")
+    ask(run, "refresh", {"refreshToken": used}).expect_error(401)
+    # The second use changes nothing else: the replacement still works.
+    owner.adopt(ask(run, "refresh", {"refreshToken": session["refreshToken"]}).expect(200).document())
+    owner.call("GET", "/api/auth/me").expect(200)
+
+
+@own_check("C-ACC-16", feature="modhub_auth")
+def _signing_out_and_forgetting_are_always_204(run: Run) -> None:
+    """Also with a token that is used or unknown; what is no address gets no email."""
+    owner = password_owner(run)
+    extra = ask(run, "login", {"email": run.credentials.email, "password": run.credentials.password}).expect(200)
+    token = extra.document()["refreshToken"]
+    bodies: list[Any] = [{"refreshToken": token}, {"refreshToken": token}, {"refreshToken": "unknown"}, {}, []]
+    for value in bodies:
+        ask(run, "logout", value).expect(204)
+    ask(run, "refresh", {"refreshToken": token}).expect_error(401)
+    # Not an address, so that nobody gets an email.
+    ask(run, "forgot", {"email": owner.nonce}).expect(204)
+
+
+@own_check("C-ACC-3", "C-ACC-5", feature="modhub_auth")
+def _what_is_no_registration_is_refused(run: Run) -> None:
+    """No address, a password of 9 or 1025 characters, and the account's own address."""
+    password_owner(run)
+    taken = {"email": run.credentials.email, "password": "p" * 10}
+    for value, status in (
+        ({"email": "no address", "password": "p" * 10}, 400),
+        ({**taken, "password": "p" * 9}, 400),
+        ({**taken, "password": "p" * 1025}, 400),
+        (taken, 409),
+    ):
+        reply = ask(run, "register", value)
+        if reply.status == 403:
+            reply.expect_error(403, "registration_closed")
+            raise Skipped("registration is closed")
+        reply.expect_error(status)
+
+
+@own_check("C-ERR-12", feature="modhub_auth")
+def _a_large_body_of_an_account_call_is_refused(run: Run) -> None:
+    """With the limit of 64 KB."""
+    owner_of(run)
+    body = ask(run, "logout", {"refreshToken": "x"}).expect(204).body
+    require_equal("the body of a sign-out", b"", body)
+    reply = ask(run, "refresh", {"refreshToken": "x" * 70_000})
+    require_equal("limitBytes", 64 * 1024, reply.expect_error(413).get("limitBytes"))
+
+
+@own_check("C-TOK-5", feature="modhub_auth")
+def _a_publisher_key_is_exchanged_and_an_unknown_one_is_not(run: Run) -> None:
+    """The third failure of a run."""
+    owner = owner_of(run)
+    if run.credentials.publisher_key:
+        _ = owner.token
+        require_keys("the session of a key", owner.session, ("accessToken", "expiresInSeconds", "accountId"))
+        require("refreshToken" not in owner.session, "The session of a key has a refresh token.")
+    ask(run, "exchange", {"key": f"mhk_{owner.nonce}_unknown"}).expect_error(401, "invalid_key")
+
+
+@own_check("C-TOK-6", feature="modhub_auth")
+def _a_publisher_key_only_edits(run: Run) -> None:
+    """It lists mods, and is a stranger to the account, to its sessions and to votes."""
+    owner = owner_of(run)
+    if not run.credentials.publisher_key:
+        raise Skipped("needs a publisher key instead of the account")
+    owner.call("GET", "/api/modhub/mine").expect(200)
+    owner.call("GET", "/api/auth/me").expect(401)
+    path = f"/api/modhub/{run.a_mod['id']}/vote"
+    require("value" not in owner.call("GET", path).expect(200).document(), "A key reads its own vote.")
+    # No vote at all, so that nothing changes if the key may vote.
+    owner.call("PUT", path, {"value": 7}).expect(401)
+    owner.call("DELETE", f"/api/modhub/{UNKNOWN_ID}").expect(401)
+
+
+def vote_path(run: Run) -> str:
+    """The address of the votes on a mod of somebody else."""
+    own_ids = {mod["id"] for mod in owner_of(run).mine()}
+    number = run.find_mod("another owner", lambda mod: mod["id"] not in own_ids)["id"]
+    return f"/api/modhub/{number}/vote"
+
+
+@own_check("C-VOTE-1", "C-VOTE-2", feature="modhub_auth")
+def _a_vote_is_answered_with_all_votes(run: Run) -> None:
+    """The account sends the vote that it has, so nothing changes."""
+    owner = owner_of(run)
+    owner.require_whole()
+    path = vote_path(run)
+    before = owner.call("GET", path).expect(200).document()
+    require_keys("votes read by an account", before, ("ups", "downs", "value"))
+    # The vote that the account has, so that nothing changes.
+    after = owner.call("PUT", path, {"value": before["value"]}).expect(200).document()
+    require_equal("votes after the same vote", before, after)
+    for bad in (2, "1", None, 0.5):
+        owner.call("PUT", path, {"value": bad}).expect_error(400)
+    visitor = run.service.call("GET", path).expect(200).document()
+    require("value" not in visitor, "A visitor reads a vote of his own.")
+    bad_token = run.service.call("GET", path, headers={"Authorization": "Bearer x"}).expect(200).document()
+    require("value" not in bad_token, "A bad token reads a vote of its own.")
+
+
+@own_check("C-VOTE-1", feature="modhub_auth")
+def _a_vote_that_is_changed_counts_once(run: Run) -> None:
+    """With ``--may-leave-traces``: for, against, withdrawn, as before. Once more if somebody else votes meanwhile."""
+    owner = owner_of(run)
+    owner.require_whole()
+    if not run.options.may_leave_traces:
+        raise Skipped("needs --may-leave-traces: it votes on a mod of somebody else for a moment")
+    path = vote_path(run)
+    try:
+        _vote_in_turn(owner, path)
+    except Broken:
+        _vote_in_turn(owner, path)
+
+
+def _vote_in_turn(owner: Owner, path: str) -> None:
+    before = owner.call("GET", path).expect(200).document()
+    own = owner.votes.setdefault(path, before["value"])
+    # What the others have voted.
+    ups, downs = before["ups"] - (before["value"] == 1), before["downs"] - (before["value"] == -1)
+    for value in (1, -1, 1, 0, own):
+        expected = {"ups": ups + (value == 1), "downs": downs + (value == -1), "value": value}
+        require_equal(f"votes after {value}", expected, owner.vote(path, value).expect(200).document())
+        require_equal(f"votes read after {value}", expected, owner.call("GET", path).expect(200).document())

@@ -1,0 +1,238 @@
+"""Part ``own``: creating and editing a draft, field by field, and what is refused."""
+
+from typing import Any
+from uuid import uuid4
+
+from modhub_client.verify.own_mod import mod_of
+from modhub_client.verify.owner import own_check, owner_of
+from modhub_client.verify.replies import require, require_equal, require_keys
+from modhub_client.verify.run import Run
+
+_MOD_FIELDS = (
+    *("id", "guid", "title", "description", "version", "games", "requires", "conflictsWith", "published"),
+    *("createdAt", "updatedAt", "url", "assets"),
+)
+
+
+@own_check("C-OWN-1", "C-PRO-3")
+def _a_new_mod_is_a_draft_of_its_account(run: Run) -> None:
+    """It is in the account's list at once."""
+    mod = mod_of(run)
+    draft = mod.draft
+    require(mod.created and mod.created.status == 201, "POST /api/modhub: expected 201.")
+    require_equal("published of a new mod", False, draft.get("published"))
+    require(mod.now(), "GET /api/modhub/mine: the mod that was just created is missing.")
+
+
+@own_check("C-MOD-1", "C-MOD-11")
+def _every_call_of_its_owner_answers_the_whole_mod(run: Run) -> None:
+    """Creation, edit and list."""
+    mod = mod_of(run)
+    for answered in (mod.draft, mod.edited({}), mod.now()):
+        require_keys("a mod", answered, _MOD_FIELDS)
+        require_equal("url", f"/Modhub/{mod.id}", answered["url"])
+
+
+@own_check("C-OWN-2")
+def _an_edit_changes_only_what_is_sent(run: Run) -> None:
+    """``null`` and a field that is missing change nothing."""
+    mod = mod_of(run)
+    before = mod.edited({"description": "<p>kept</p>", "games": ["Kept"], "requires": [str(uuid4())]})
+    nulls = dict.fromkeys(("title", "description", "games", "requires", "conflictsWith"))
+    after = mod.edited(nulls)
+    for name in nulls:
+        require_equal(f"{name} after an edit with null", before[name], after[name])
+    after = mod.edited({"conflictsWith": [str(uuid4())]})
+    for name in ("title", "description", "games", "requires"):
+        require_equal(f"{name} after an edit without it", before[name], after[name])
+
+
+@own_check("C-OWN-3")
+def _a_list_replaces_the_stored_one_and_an_empty_one_clears_it(run: Run) -> None:
+    """Games, requirements and conflicts."""
+    mod = mod_of(run)
+    guids = str(uuid4()), str(uuid4())
+    for name, (first, second) in (("requires", guids), ("conflictsWith", guids), ("games", ("One", "Two"))):
+        mod.edited({"requires": [], "conflictsWith": [], "games": []})
+        mod.edited({name: [first]})
+        require_equal(name, [second], mod.edited({name: [second]})[name])
+        require_equal(f"{name} after an empty list", [], mod.edited({name: []})[name])
+
+
+@own_check("C-OWN-4")
+def _bad_lists_of_guids_are_refused(run: Run) -> None:
+    """No GUID, the mod's own, one in both lists in another case, 51."""
+    mod = mod_of(run)
+    guid = str(uuid4())
+    for fields in (
+        {"requires": ["no guid"]},
+        {"requires": [guid[:-1]]},
+        {"conflictsWith": [mod.guid]},
+        {"requires": [mod.guid.upper()]},
+        {"requires": [guid], "conflictsWith": [guid.upper()]},
+        {"requires": [str(uuid4()) for _ in range(51)]},
+    ):
+        body = mod.edit(fields).expect_error(400)
+        require(body.get("message"), f"PUT of {fields}: the refusal has no sentence.")
+
+
+@own_check("C-OWN-5")
+def _both_lists_are_checked_together_and_a_refusal_changes_neither(run: Run) -> None:
+    """Also when one alone is sent."""
+    mod = mod_of(run)
+    guid, other = str(uuid4()), str(uuid4())
+    mod.edited({"requires": [guid], "conflictsWith": []})
+    mod.edit({"conflictsWith": [guid]}).expect_error(400)
+    mod.edit({"requires": [other], "conflictsWith": ["no guid"]}).expect_error(400)
+    now = mod.now()
+    require_equal("requires after refusals", [guid], now["requires"])
+    require_equal("conflictsWith after refusals", [], now["conflictsWith"])
+
+
+@own_check("C-OWN-6")
+def _a_refused_creation_creates_nothing(run: Run) -> None:
+    """The account's list has no such mod."""
+    owner = owner_of(run)
+    title = f"{owner.mark} refused"
+    guid = str(uuid4())
+    for fields in ({"requires": ["no guid"]}, {"requires": [guid], "conflictsWith": [guid]}, {"games": [1]}):
+        owner.create({"title": title, **fields}).expect_error(400)
+    created = [mod["id"] for mod in owner.mine() if mod["title"] == title]
+    require_equal("mods that refused calls created", [], created)
+
+
+@own_check("C-OWN-7", "C-MOD-2", "C-MOD-5")
+def _what_the_service_sets_cannot_be_edited(run: Run) -> None:
+    """Version, state, ids, owner and times stay."""
+    mod = mod_of(run)
+    before = mod.now()
+    sent = {
+        "version": "9",
+        "published": True,
+        "id": 1,
+        "guid": str(uuid4()),
+        "owner": 1,
+        "createdAt": "2001-01-01T00:00:00.000000Z",
+        "updatedAt": "2001-01-01T00:00:00.000000Z",
+    }
+    for name, value in sent.items():
+        mod.edit({name: value})
+        require_equal(f"{name} after an edit that sent it", before.get(name), mod.now().get(name))
+
+
+@own_check("C-OWN-10")
+def _the_list_of_own_mods_has_the_last_changed_first(run: Run) -> None:
+    mod = mod_of(run)
+    _ = mod.draft, mod.other
+    mod.edited({"description": f"<p>{uuid4()}</p>"})
+    body = mod.owner.call("GET", "/api/modhub/mine").expect(200).document()
+    require_equal("count of the list of own mods", len(body["mods"]), body["count"])
+    times = [entry["updatedAt"] for entry in body["mods"]]
+    require_equal("times of change in the list of own mods", sorted(times, reverse=True), times)
+    require({mod.id, mod.other["id"]} <= {entry["id"] for entry in body["mods"]}, "The list of own mods misses one.")
+
+
+@own_check("C-OWN-30")
+def _an_edit_of_another_state_is_refused(run: Run) -> None:
+    """``If-Match`` with an older time of change; bad input is told first."""
+    mod = mod_of(run)
+    stale = mod.now()["updatedAt"]
+    fresh = mod.edited({"description": f"<p>{uuid4()}</p>"})["updatedAt"]
+    mod.edit({"description": "<p>lost</p>"}, **{"If-Match": f'"{stale}"'}).expect_error(412, "changed")
+    require("lost" not in mod.now()["description"], "An edit that was answered 412 changed the mod.")
+    mod.edit({"description": "<p>first</p>"}, **{"If-Match": f'"{fresh}"'}).expect(200)
+    mod.edit({"description": "<p>any</p>"}, **{"If-Match": "*"}).expect(200)
+    mod.edit({"requires": ["no guid"]}, **{"If-Match": f'"{stale}"'}).expect_error(400)
+
+
+@own_check("C-OWN-31")
+def _a_creation_that_is_repeated_creates_one_mod(run: Run) -> None:
+    """And 401 once that mod is deleted."""
+    owner = owner_of(run)
+    key, title = uuid4().hex, f"{owner.mark} once"
+    first = owner.create({"title": title}, key).expect(201).document()
+    again = owner.create({"title": title}, key).expect(201).document()
+    require_equal("the mod of a repeated creation", first["id"], again["id"])
+    owner.create({"title": f"{title} more"}, key).expect_error(409, "idempotency_key_used")
+    owner.create({"title": title}, "x" * 256).expect_error(400)
+    created = [mod["id"] for mod in owner.mine() if mod["title"].startswith(title)]
+    require_equal("mods of a repeated creation", [first["id"]], created)
+    owner.remove(first["id"]).expect(204)
+    owner.create({"title": title}, key).expect(401)
+
+
+@own_check("C-OWN-32")
+def _a_refusal_keeps_no_idempotency_key(run: Run) -> None:
+    """The key works for the next call."""
+    owner = owner_of(run)
+    key = uuid4().hex
+    owner.create({"requires": ["no guid"]}, key).expect_error(400)
+    made = owner.create({}, key).expect(201).document()
+    owner.remove(made["id"]).expect(204)
+
+
+@own_check("C-MOD-3")
+def _a_title_is_required_and_cut(run: Run) -> None:
+    mod = mod_of(run)
+    for fields in ({"title": None}, {"title": ""}, {"title": " \t "}, {"title": 7}):
+        mod.owner.create(fields).expect_error(400)
+    long = f"{mod.owner.mark} ".ljust(121, "ä")
+    require_equal("a title of 121 characters", long[:120], mod.edited({"title": long})["title"])
+    mod.edit({"title": ""}).expect_error(400)
+
+
+@own_check("C-MOD-4", "C-TXT-3")
+def _a_description_is_cut(run: Run) -> None:
+    """At 8000 characters, and not refused."""
+    cut = mod_of(run).edited({"description": "ä" * 8001})["description"]
+    require(0 < len(cut) <= 8000, f"A description of 8001 characters: expected at most 8000, came {len(cut)}.")
+    require_equal("the text of a long description", 8000, cut.count("ä"))
+
+
+@own_check("C-MOD-6", "C-MOD-7")
+def _games_are_cleaned(run: Run) -> None:
+    """Spaces, capitals, empty names, 121 characters, 21 games."""
+    mod = mod_of(run)
+    sent = [" Portal ", "PORTAL", "", "  ", "Portal 2", "Pórtal", "x" * 121]
+    expected = ["Portal", "Portal 2", "Pórtal", "x" * 120]
+    require_equal("games", expected, mod.edited({"games": sent})["games"])
+    many = [f"Game {number}" for number in range(21)]
+    require_equal("21 games", many[:20], mod.edited({"games": many})["games"])
+
+
+@own_check("C-MOD-8")
+def _fifty_mods_that_are_not_here_may_be_named(run: Run) -> None:
+    guids = [str(uuid4()) for _ in range(100)]
+    mod = mod_of(run).edited({"requires": guids[:50], "conflictsWith": guids[50:]})
+    require_equal("requires", guids[:50], mod["requires"])
+    require_equal("conflictsWith", guids[50:], mod["conflictsWith"])
+
+
+@own_check("C-MOD-9", "C-MOD-10")
+def _a_guid_is_kept_as_sent_and_compared_without_case(run: Run) -> None:
+    """And doubles do not count towards 50."""
+    mod = mod_of(run)
+    mixed, other = "ABCDEF00-1111-4222-8333-44445555aaaa", str(uuid4())
+    doubled = [mixed, other, mixed.lower(), mixed.upper()] + [str(uuid4()) for _ in range(48)]
+    kept = mod.edited({"requires": doubled, "conflictsWith": []})["requires"]
+    require_equal("requires with doubles", [mixed, other, *doubled[4:]], kept)
+
+
+@own_check("C-MOD-13")
+def _the_time_of_change_moves_with_changes_only(run: Run) -> None:
+    """Not with an edit of equal fields."""
+    mod = mod_of(run)
+    before = mod.edited({"description": f"<p>{uuid4()}</p>"})
+    same = mod.edited({"description": before["description"], "title": before["title"]})
+    require_equal("updatedAt after an edit that changes nothing", before["updatedAt"], same["updatedAt"])
+    later = mod.edited({"description": f"<p>{uuid4()}</p>"})
+    require(later["updatedAt"] > same["updatedAt"], "updatedAt does not move with an edit.")
+
+
+@own_check("C-MOD-14")
+def _games_that_are_no_strings_are_refused(run: Run) -> None:
+    """Nor lists that are none."""
+    mod = mod_of(run)
+    wrong: list[dict[str, Any]] = [{"games": [1]}, {"games": "Portal"}, {"requires": {}}, {"games": [None]}]
+    for fields in wrong:
+        mod.edit(fields).expect_error(400)

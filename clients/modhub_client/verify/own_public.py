@@ -1,0 +1,178 @@
+"""Part ``own``: the mod once it is published. It is public for less than a minute."""
+
+from urllib.parse import quote
+
+from modhub_client.verify.own_mod import CODE_NAME, PNG, OwnMod, mod_of
+from modhub_client.verify.owner import own_check
+from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.run import Run, find_asset
+
+
+@own_check("C-OWN-8", "C-OWN-9")
+def _a_draft_is_published_once_it_has_a_code_file(run: Run) -> None:
+    """Without one it is 409; a second time changes nothing, and nothing takes it back."""
+    mod = mod_of(run)
+    mod.owner.call("POST", f"/api/modhub/{mod.other['id']}/publish").expect_error(409)
+    published = mod.publish().expect(200).document()
+    require_equal("published after publishing", True, published["published"])
+    again = mod.owner.call("POST", mod.path("/publish")).expect(200).document()
+    require_equal("the mod after it was published twice", published, again)
+    mod.owner.call("PUT", mod.path(), {"published": False}).expect(200)
+    for method in ("DELETE", "PUT"):
+        mod.owner.call(method, mod.path("/publish")).expect(405)
+    run.service.get(mod.path()).expect(200)
+
+
+def single(run: Run) -> tuple[OwnMod, Reply]:
+    """The published mod, and what a visitor reads of it."""
+    mod = mod_of(run)
+    _ = mod.public
+    return mod, run.service.get(mod.path()).expect(200)
+
+
+@own_check("C-READ-1", "C-PRO-1")
+def _everybody_reads_the_published_mod(run: Run) -> None:
+    """With what its owner wrote."""
+    mod, reply = single(run)
+    body = reply.document()
+    for name in ("id", "guid", "title", "description", "games", "requires", "assets", "version"):
+        require_equal(name, mod.now()[name], body[name])
+    require_equal("title", mod.title, body["title"])
+
+
+@own_check("C-READ-3", "C-READ-6")
+def _a_required_draft_is_missing(run: Run) -> None:
+    """``install`` has the mod alone."""
+    mod, reply = single(run)
+    body = reply.document()
+    require_equal("install", [mod.id], [entry["id"] for entry in body["install"]])
+    require_equal("missing", [mod.other["guid"]], body["missing"])
+
+
+@own_check("C-READ-8")
+def _everybody_reads_the_changelog_of_a_published_mod(run: Run) -> None:
+    """The newest entry first."""
+    mod, _ = single(run)
+    body = run.service.get(mod.path("/changelog")).expect(200).document()
+    require_equal("count of the entries", len(body["notes"]), body["count"])
+    require_equal("the newest entry", "final", body["notes"][0]["title"])
+
+
+@own_check("C-READ-9", "C-FILE-1", "C-UP-10")
+def _everybody_downloads_the_file_of_a_published_mod(run: Run) -> None:
+    """At both addresses, with digest and stored type."""
+    mod, _ = single(run)
+    for path in (mod.path("/download"), find_asset(mod.public, "code")["url"]):
+        reply = run.service.get(path).expect(200)
+        require_equal("the file", mod.content, reply.body)
+        reply.expect_header("ETag", f'"{mod.digest}"').expect_header("Accept-Ranges", "bytes")
+        require_equal("Content-Type of the file", "application/zip", reply.media_type)
+        require("sha-256=:" in reply.header("Repr-Digest"), "The file has no Repr-Digest.")
+        require(reply.header("Last-Modified"), "The file has no Last-Modified.")
+
+
+@own_check("C-FILE-2", "C-FILE-9")
+def _the_file_of_a_published_mod_has_ranges_and_conditions(run: Run) -> None:
+    """A date does not make a range."""
+    mod, _ = single(run)
+    path = mod.path("/download")
+    part = run.service.get(path, range="bytes=2-5").expect(206)
+    require_equal("a range", mod.content[2:6], part.body)
+    part.expect_header("Content-Range", f"bytes 2-5/{len(mod.content)}")
+    dated = run.service.get(path, range="bytes=2-5", if_range=part.header("Last-Modified"))
+    require_equal("a range with a date", (200, mod.content), (dated.status, dated.body))
+    run.service.get(path, if_match=f'"{"0" * 64}"').expect(412)
+    run.service.get(path, if_none_match=f'"{mod.digest}"').expect(304)
+
+
+@own_check("C-FILE-3", "C-FILE-4", "C-FILE-5", "C-FILE-6")
+def _the_files_of_a_published_mod_are_harmless(run: Run) -> None:
+    """Sandboxed, attachments but for images, and no script of our pages."""
+    mod, _ = single(run)
+    for asset in mod.public["assets"]:
+        reply = run.service.get(asset["url"]).expect(200).expect_header("X-Content-Type-Options", "nosniff")
+        require("sandbox" in reply.header("Content-Security-Policy"), f"{reply.call}: no sandbox.")
+        kind = reply.header("Content-Disposition").partition(";")[0]
+        require_equal(f"disposition of {asset['name']}", "inline" if asset["kind"] == "image" else "attachment", kind)
+        if asset["name"] == CODE_NAME:
+            named = f"filename*=UTF-8''{quote(CODE_NAME)}".lower()
+            require(named in reply.header("Content-Disposition").lower(), "A name that is not ASCII has no filename*.")
+        own_page = {"sec_fetch_site": "same-origin", "sec_fetch_dest": "script"}
+        run.service.get(asset["url"], **own_page).expect(403)
+    require_equal("the image", PNG, run.service.get(find_asset(mod.public, "image")["url"]).body)
+    with_page = mod.upload("images", b"<p>x</p>", "name=page.html", **{"Content-Type": "text/html"}).expect(201)
+    page = next(file for file in mod.read_files() if file["name"] == "page.html")
+    url = with_page.document()["assets"][-1]["url"]
+    disposition = run.service.get(url).expect(200).header("Content-Disposition")
+    mod.owner.call("DELETE", mod.path(f"/images/{page['assetId']}")).expect(204)
+    require_equal("disposition of an image that is a page", "attachment", disposition.partition(";")[0])
+
+
+@own_check("C-LIST-8", "C-LIST-5", "C-LIST-4", "C-LIST-7")
+def _a_published_mod_is_found_by_its_words_and_games(run: Run) -> None:
+    """Folded, as parts of words, by the whole name of a game; and among the last changed."""
+    mod, _ = single(run)
+    nonce = mod.owner.nonce
+    for query in (
+        f"q={nonce.upper()}",
+        f"q=angstrom+STRASSE+{nonce}",
+        f"q={quote('ÅNGSTRÖM straße')}+{nonce[2:7]}",
+        f"q=game+{nonce}",
+        f"game=+game+{nonce.upper()}+",
+        f"game=Game+{nonce}+2",
+    ):
+        body = run.service.get(f"/api/modhub?{query}").expect(200).document()
+        require_equal(f"mods of {query}", ([mod.id], 1), ([entry["id"] for entry in body["mods"]], body["total"]))
+    for query in (f"q={nonce}+nowhere-{nonce}", f"game={nonce}", f"q=%25{nonce[1:]}"):
+        body = run.service.get(f"/api/modhub?{query}").expect(200).document()
+        require_equal(f"mods of {query}", [], body["mods"])
+    newest = [entry["id"] for entry in run.service.get("/api/modhub?size=20").document()["mods"]]
+    require(mod.id in newest, "The mod that was just published is not among the last changed.")
+
+
+@own_check("C-VOTE-3")
+def _an_owner_cannot_vote(run: Run) -> None:
+    """And there is no vote."""
+    mod, _ = single(run)
+    mod.owner.call("PUT", mod.path("/vote"), {"value": 1}).expect_error(403)
+    votes = run.service.get(mod.path("/vote")).expect(200).document()
+    require_equal("votes of a new mod", (0, 0), (votes["ups"], votes["downs"]))
+
+
+@own_check("C-PIC-9", added=True)
+def _the_captions_of_a_published_mod_are_read(run: Run) -> None:
+    """In the order of its images."""
+    mod, _ = single(run)
+    body = run.service.get(mod.path("/captions")).expect(200).document()
+    require_equal("captions", [mod.caption, ""], [entry["caption"] for entry in body["captions"]])
+
+
+@own_check("C-UP-6")
+def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
+    mod, _ = single(run)
+    path = find_asset(mod.public, "code")["url"]
+    before = run.service.head(path).expect(200)
+    mod.content = b"replaced by " + mod.content
+    mod.upload("code", mod.content, "name=new.zip&version=newer").expect(201)
+    after = run.service.get(path).expect(200)
+    require_equal("the file after its replacement", mod.content, after.body)
+    require(after.header("ETag") != before.header("ETag"), "ETag stays when a file is replaced.")
+    require_equal("version after the replacement", "newer", run.service.get(mod.path()).document()["version"])
+
+
+@own_check("C-OWN-19", added=True)
+def _a_draft_supersedes_nothing(run: Run) -> None:
+    """Its owner may name it."""
+    mod, _ = single(run)
+    mod.owner.call("PUT", mod.path("/superseded"), {"by": mod.other["guid"]}).expect(200)
+    body = run.service.get(mod.path("/superseded")).expect(200)
+    require_equal("supersededBy of a draft", {"supersededBy": None}, body.document())
+    mod.owner.call("PUT", mod.path("/superseded"), {"by": None}).expect(200)
+
+
+@own_check("C-DL-4", feature="modhub_downloads", added=True)
+def _the_downloads_of_a_published_mod_are_read(run: Run) -> None:
+    """Their number is not known."""
+    mod, _ = single(run)
+    body = run.service.get(mod.path("/downloads")).expect(200).document()
+    require(isinstance(body["total"], int) and isinstance(body["versions"], list), "total or versions is missing.")

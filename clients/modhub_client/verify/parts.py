@@ -1,0 +1,129 @@
+"""The list of all checks, and the features that a deployment may leave out."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from modhub_client.verify import (
+    follow_changes,
+    follow_lookups,
+    follow_plans,
+    own_access,
+    own_account,
+    own_bodies,
+    own_deleted,
+    own_drafts,
+    own_hidden,
+    own_public,
+    own_shown,
+    own_texts,
+    own_uploads,
+    publish_app,
+    publish_keys,
+    publish_wiki,
+    read_account_pages,
+    read_advisories,
+    read_archives,
+    read_chains,
+    read_description,
+    read_errors,
+    read_features,
+    read_feeds,
+    read_files,
+    read_http,
+    read_lists,
+    read_mods,
+    read_pages,
+    read_refusals,
+    read_reports,
+    read_texts,
+    read_wiki,
+)
+from modhub_client.verify.checks import ContractCheck, checks_of
+from modhub_client.verify.service import VerifiedService
+
+CHECKS: Final[tuple[ContractCheck, ...]] = tuple(
+    checks_of(
+        read_lists,
+        read_mods,
+        read_texts,
+        read_chains,
+        read_files,
+        read_http,
+        read_errors,
+        read_refusals,
+        read_pages,
+        read_account_pages,
+        read_archives,
+        read_feeds,
+        read_features,
+        read_advisories,
+        read_reports,
+        read_wiki,
+        read_description,
+        follow_lookups,
+        follow_changes,
+        follow_plans,
+        # In the order of the life of one mod.
+        own_account,
+        own_drafts,
+        own_bodies,
+        own_texts,
+        own_uploads,
+        own_access,
+        own_hidden,
+        own_public,
+        own_shown,
+        own_deleted,
+        publish_keys,
+        publish_wiki,
+        publish_app,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSign:
+    """How a feature shows: a path of the API's description, or an address that is 404 without it.
+
+    ``asked`` may name a mod by ``{id}``.
+    """
+
+    described: str
+    asked: str
+
+
+FEATURE_SIGNS: Final = {
+    "modhub_auth": FeatureSign("/api/auth/me", "/api/auth/me"),
+    "modhub_builds": FeatureSign("/api/modhub/app", "/api/modhub/app"),
+    "modhub_sync": FeatureSign("/api/modhub/changes", "/api/modhub/changes?limit=1"),
+    "modhub_wiki": FeatureSign("/Modhub/api/wiki", "/Modhub/api/wiki"),
+    "modhub_downloads": FeatureSign("/api/modhub/{id}/downloads", "/api/modhub/{id}/downloads"),
+    "modhub_profiles": FeatureSign("/api/modhub/{id}/links", "/api/modhub/{id}/links"),
+    "modhub_tags": FeatureSign("/api/modhub/tags", "/api/modhub/tags"),
+    "modhub_moderation": FeatureSign("/api/modhub/advisories", "/api/modhub/advisories"),
+    "modhub_following": FeatureSign("", "/Modhub/following"),
+}
+
+
+def find_features(service: VerifiedService) -> frozenset[str]:
+    """The features of the deployment, by its description or, without one, by what is 404."""
+    reply = service.get("/api/openapi.json")
+    described: object = {}
+    if reply.status == 200 and reply.media_type == "application/json":
+        described = reply.document().get("paths")
+    paths = frozenset(described if isinstance(described, dict) else ())
+    mod_id = _any_mod(service) if not paths else 0
+    return frozenset({"core"}) | {
+        name
+        for name, sign in FEATURE_SIGNS.items()
+        if (sign.described in paths if paths and sign.described else _is_there(service, sign.asked, mod_id))
+    }
+
+
+def _is_there(service: VerifiedService, path: str, mod_id: int) -> bool:
+    return service.get(path.replace("{id}", str(mod_id))).status != 404
+
+
+def _any_mod(service: VerifiedService) -> int:
+    mods = service.get("/api/modhub?size=1").document().get("mods") or [{}]
+    return int(mods[0].get("id", 0))

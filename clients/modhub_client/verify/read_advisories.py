@@ -1,0 +1,151 @@
+"""Advisories: what is known of files, as overlays and readers ask for it."""
+
+import base64
+import re
+from typing import Any, Final
+
+from modhub_client.verify.checks import check
+from modhub_client.verify.outcomes import Broken, Skipped
+from modhub_client.verify.read_pages import read_page
+from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.run import Run, find_asset
+from modhub_client.verify.shapes import DIGEST_SHAPE, TIME_SHAPE, require_shape
+
+_API: Final = "/api/modhub/advisories"
+_PAGE: Final = "/Modhub/advisories"
+_TEXT: Final = re.compile("(?s).{1,500}")
+_ADVISORY: Final = {
+    "sha256": DIGEST_SHAPE,
+    "kind": re.compile("malware|vulnerable|illegal|other"),
+    "reason": _TEXT,
+    "advice": _TEXT,
+    "since": TIME_SHAPE,
+    "withdrawnAt": (TIME_SHAPE, None),
+}
+_NO_PREFIXES: Final = ("abcd", "abcdef", "abcdg", "a" * 64, "+1234", "12%2034", "%D9%A1" * 5)
+"""Not five hexadecimal digits: too few, too many, others, those of another script."""
+_SIGNATURE_BYTES: Final = 64
+_NEWEST: Final = 100
+_MODS_ASKED: Final = 20
+
+
+def read_export(run: Run) -> dict[str, Any]:
+    """All advisories."""
+    return run.service.get(_API).expect(200).document()
+
+
+def _all(run: Run) -> list[dict[str, Any]]:
+    advisories: list[dict[str, Any]] = read_export(run)["advisories"]
+    if not advisories:
+        raise Skipped("there is no advisory")
+    return advisories
+
+
+def _with_prefix(run: Run, prefix: str) -> list[dict[str, Any]]:
+    advisories: list[dict[str, Any]] = run.service.get(f"{_API}/{prefix}").expect(200).document()["advisories"]
+    return advisories
+
+
+@check("C-ADV-1", part="read", feature="modhub_moderation", added=True)
+def an_advisory_says_what_is_known_of_one_file(run: Run) -> None:
+    """Its kind, a reason and an advice of 1 to 500 characters, since when, and whether it was withdrawn."""
+    require_shape("the advisories", [_ADVISORY], _all(run))
+
+
+@check("C-ADV-2", part="read", feature="modhub_moderation", added=True)
+def advisories_are_found_by_the_first_five_digits(run: Run) -> None:
+    """All that begin so, by digest, each file once; none is an empty list."""
+    everything = read_export(run)["advisories"]
+    digests = [advisory["sha256"] for advisory in everything]
+    require_equal("the order of the advisories", sorted(set(digests)), digests)
+    for prefix in sorted({digest[:5] for digest in digests})[:20]:
+        expected = [advisory for advisory in everything if advisory["sha256"].startswith(prefix)]
+        require_equal(f"the advisories of {prefix}", expected, _with_prefix(run, prefix))
+    free = next(prefix for prefix in map("{:05x}".format, range(1 << 20)) if prefix not in {d[:5] for d in digests})
+    require_equal(f"the advisories of {free}", [], _with_prefix(run, free))
+
+
+@check("C-ADV-2", part="read", feature="modhub_moderation", added=True)
+def digits_of_a_prefix_may_be_capitals(run: Run) -> None:
+    letters = [advisory["sha256"][:5] for advisory in _all(run) if not advisory["sha256"][:5].isdecimal()]
+    for prefix in letters[:5] or ["abcde"]:
+        require_equal(
+            f"the advisories of {prefix.upper()}", _with_prefix(run, prefix), _with_prefix(run, prefix.upper())
+        )
+
+
+@check("C-ADV-2", part="read", feature="modhub_moderation", added=True)
+def a_prefix_has_exactly_five_digits(run: Run) -> None:
+    """All else is 404."""
+    for prefix in _NO_PREFIXES:
+        run.service.get(f"{_API}/{prefix}").expect_error(404, "not_found")
+
+
+@check("C-ADV-2", part="read", feature="modhub_moderation", added=True)
+def advisories_are_for_every_origin_and_need_no_credential(run: Run) -> None:
+    """With an ``ETag``; a credential, even a bad one, changes nothing."""
+    for path in (_API, f"{_API}/{_any_prefix(run)}", f"{_API}/zzzzz"):
+        plain = run.service.get(path, origin="https://elsewhere.example")
+        plain.expect_header("Access-Control-Allow-Origin", "*")
+        with_token = run.service.get(path, authorization="Bearer nonsense").expect(plain.status)
+        require_equal(f"the body of {path} with a bad token", plain.body, with_token.body)
+        if plain.status == 200:
+            _require_304(run, path, plain)
+
+
+def _any_prefix(run: Run) -> str:
+    advisories = read_export(run)["advisories"]
+    return str(advisories[0]["sha256"][:5]) if advisories else "00000"
+
+
+def _require_304(run: Run, path: str, plain: Reply) -> None:
+    tag = plain.header("ETag")
+    require(tag.startswith('"'), f"{path}: expected a strong ETag, came {tag!r}.")
+    run.service.get(path, if_none_match=tag).expect(304)
+
+
+@check("C-ADV-4", part="read", feature="modhub_moderation", added=True)
+def the_export_of_advisories_says_when_it_changed(run: Run) -> None:
+    """The last of all times, null without any; the signature is 64 bytes in base64, or null without a key."""
+    document = read_export(run)
+    times = [advisory["withdrawnAt"] or advisory["since"] for advisory in document["advisories"]]
+    require_equal("changedAt of the advisories", max(times, default=None), document["changedAt"])
+    signature = document["signature"]
+    if signature is not None:
+        try:
+            size = len(base64.b64decode(signature, validate=True))
+        except ValueError:
+            raise Broken(f"the signature of the advisories is no base64 but {signature!r:.100}.") from None
+        require_equal("the bytes of the signature", _SIGNATURE_BYTES, size)
+
+
+@check("C-ADV-5", part="read", feature="modhub_moderation", added=True)
+def the_newest_advisories_have_a_page_and_feeds(run: Run) -> None:
+    """The hundred that were made or withdrawn last, in all three."""
+    advisories = read_export(run)["advisories"]
+    newest = sorted(advisories, key=lambda advisory: advisory["withdrawnAt"] or advisory["since"], reverse=True)
+    page, atom = read_page(run, _PAGE), run.service.get(f"{_PAGE}/feed").expect(200)
+    require_equal(f"the type of {_PAGE}/feed", "application/atom+xml", atom.media_type)
+    items = run.service.get(f"{_PAGE}/feed.json").expect(200).document()["items"]
+    require_equal(f"the number of items of {_PAGE}/feed.json", min(len(newest), _NEWEST), len(items))
+    for advisory in newest[:_NEWEST]:
+        digest = advisory["sha256"]
+        require(digest in page.text, f"{_PAGE}: {digest} is missing.")
+        require(digest in atom.text, f"{_PAGE}/feed: {digest} is missing.")
+        require(any(digest in item["id"] for item in items), f"{_PAGE}/feed.json: {digest} is missing.")
+
+
+@check("C-ADV-6", part="read", feature="modhub_moderation", added=True)
+def a_mod_with_an_advised_file_warns(run: Run) -> None:
+    """With the reason and the advice, and none if no advisory about its files stands."""
+    standing = {
+        advisory["sha256"]: advisory for advisory in read_export(run)["advisories"] if not advisory["withdrawnAt"]
+    }
+    for mod in run.mods[:_MODS_ASKED]:
+        digest = run.service.head(find_asset(mod, "code")["url"]).expect(200).header("ETag").strip('"')
+        if digest in standing:
+            page = read_page(run, mod["url"])
+            for words in (standing[digest]["reason"], standing[digest]["advice"]):
+                require(words in page.text, f"{mod['url']}: the warning {words!r:.80} is missing.")
+            return
+    raise Skipped(f"no mod of the newest {_MODS_ASKED} has a file with an advisory")

@@ -1,0 +1,226 @@
+"""The single read: what must be installed for a mod, and in which order."""
+
+from typing import Any, Final
+from urllib.parse import urljoin
+
+from modhub_client.verify.checks import check
+from modhub_client.verify.outcomes import Skipped
+from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.run import UNKNOWN_ID, Run, find_asset
+
+Chain = dict[str, Any]
+_CHAINS: Final = 8
+"""So many mods with requirements are read."""
+
+
+def read_chains(run: Run) -> list[Chain]:
+    """Mods that require others; `Skipped` if there are none."""
+    mods = [mod for mod in run.mods if mod["requires"]][:_CHAINS]
+    if not mods:
+        raise Skipped("no mod of the newest hundred requires another one")
+    return [read_single(run, mod).document() for mod in mods]
+
+
+def read_single(run: Run, mod: Chain) -> Reply:
+    """The single read of a mod."""
+    return run.service.get(f"/api/modhub/{mod['id']}").expect(200)
+
+
+def walk(single: Chain) -> tuple[list[str], list[str]]:
+    """The order that ``install`` must have, and ``missing``: depth first in list order, without recursion."""
+    mods = {mod["guid"].lower(): mod for mod in single["install"]}
+    order: list[str] = []
+    missing: dict[str, str] = {}
+    seen = {single["guid"].lower()}
+    waiting = [(single["guid"].lower(), iter(mods[single["guid"].lower()]["requires"]))]
+    while waiting:
+        guid, requires = waiting[-1]
+        required = next(requires, None)
+        if required is None:
+            order.append(guid)
+            waiting.pop()
+        elif required.lower() not in mods:
+            missing.setdefault(required.lower(), required)
+        elif required.lower() not in seen:
+            seen.add(required.lower())
+            waiting.append((required.lower(), iter(mods[required.lower()]["requires"])))
+    return order, list(missing.values())
+
+
+def _order(single: Chain) -> list[str]:
+    return [mod["guid"].lower() for mod in single["install"]]
+
+
+@check("C-READ-1", part="read")
+def a_single_read_is_the_mod_of_the_list(run: Run) -> None:
+    """With ``install`` and ``missing`` beside its fields."""
+    for mod in run.mods[:3]:
+        single = read_single(run, mod).document()
+        require_equal("the fields of the single read", mod, {name: single.get(name) for name in mod})
+        require(
+            isinstance(single["install"], list) and isinstance(single["missing"], list),
+            "install and missing: no lists.",
+        )
+
+
+@check("C-READ-1", part="read")
+def an_absent_mod_is_404(run: Run) -> None:
+    """On each of its addresses."""
+    for below in ("", "/changelog", "/download"):
+        run.service.get(f"/api/modhub/{UNKNOWN_ID}{below}").expect_error(404)
+
+
+@check("C-READ-2", part="read")
+def install_has_the_whole_chain(run: Run) -> None:
+    """What any entry requires is an entry itself, or missing; each is a complete mod that can be downloaded."""
+    for single in read_chains(run):
+        known = {*_order(single), *(guid.lower() for guid in single["missing"])}
+        for mod in single["install"]:
+            left = [guid for guid in mod["requires"] if guid.lower() not in known]
+            require(not left, f"install of {single['id']}: {left} of the mod {mod['id']} is neither there nor missing.")
+            require(find_asset(mod, "code"), f"install of {single['id']}: the mod {mod['id']} has no code file.")
+
+
+@check("C-READ-3", part="read")
+def the_mod_itself_is_installed_last(run: Run) -> None:
+    for mod in run.mods[:5]:
+        single = read_single(run, mod).document()
+        require_equal("the last entry of install", mod["guid"], single["install"][-1]["guid"])
+
+
+@check("C-READ-3", part="read")
+def each_entry_comes_after_what_it_requires(run: Run) -> None:
+    """Unless they require each other."""
+    for single in read_chains(run):
+        order = _order(single)
+        requires = {mod["guid"].lower(): {guid.lower() for guid in mod["requires"]} for mod in single["install"]}
+        for place, guid in enumerate(order):
+            late = {other for other in requires[guid] & set(order[place:]) if not _reaches(requires, other, guid)}
+            require(not late, f"install of {single['id']}: {guid} comes before {sorted(late)}.")
+
+
+def _reaches(requires: dict[str, set[str]], start: str, target: str) -> bool:
+    seen, waiting = {start}, [start]
+    while waiting:
+        for guid in requires.get(waiting.pop(), set()) - seen:
+            seen.add(guid)
+            waiting.append(guid)
+    return target in seen
+
+
+@check("C-READ-4", part="read")
+def a_mod_that_several_need_appears_once(run: Run) -> None:
+    for single in read_chains(run):
+        order = _order(single)
+        require_equal(f"install of {single['id']}, each mod once", list(dict.fromkeys(order)), order)
+
+
+@check("C-READ-5", part="read", added=True)
+def install_is_depth_first_in_list_order(run: Run) -> None:
+    """Of published mods only."""
+    for single in read_chains(run):
+        require_equal(f"the order of install of {single['id']}", walk(single)[0], _order(single))
+        require(all(mod["published"] for mod in single["install"]), f"install of {single['id']} has a draft.")
+
+
+@check("C-READ-6", part="read")
+def missing_names_what_is_not_published(run: Run) -> None:
+    """Each GUID once, and none of a mod that can be read."""
+    chains = read_chains(run)
+    listed = {mod["guid"].lower() for mod in run.mods}
+    for single in chains:
+        missing = [guid.lower() for guid in single["missing"]]
+        require_equal(f"missing of {single['id']}, each once", list(dict.fromkeys(missing)), missing)
+        require(not listed & set(missing), f"missing of {single['id']} names a published mod.")
+        require_equal(f"missing of {single['id']}", {guid.lower() for guid in walk(single)[1]}, set(missing))
+
+
+@check("C-READ-6", part="read", added=True)
+def missing_is_in_the_order_of_the_walk(run: Run) -> None:
+    for single in read_chains(run):
+        require_equal(f"missing of {single['id']}", walk(single)[1], single["missing"])
+
+
+@check("C-READ-9", part="read")
+def a_download_is_the_code_file(run: Run) -> None:
+    """As an attachment, of its size, with the same bytes as at its own address."""
+    file = run.code_file
+    head = run.service.head(f"/api/modhub/{run.code_mod['id']}/download").expect(200)
+    require_equal("Content-Length of the download", str(file["bytes"]), head.header("Content-Length"))
+    require(head.header("Content-Disposition").startswith("attachment"), f"{head.call}: expected an attachment.")
+    require_equal("ETag of the download", run.a_file.header("ETag"), head.header("ETag"))
+    beginning = {"range": "bytes=0-99"}
+    parts = [run.service.get(path, **beginning).expect(206, 200).body[:100] for path in (head.path, file["url"])]
+    require_equal("the first bytes of the download", parts[1], parts[0])
+
+
+@check("C-READ-11", part="read", added=True)
+def a_link_header_names_the_files_with_their_digests(run: Run) -> None:
+    """Code and css, in less than 4 KB."""
+    single = read_single(run, run.code_mod)
+    link = single.header("Link")
+    require(len(link) < 4096, f"{single.call}: Link has {len(link)} bytes.")
+    for kind in ("code", "css"):
+        file = find_asset(run.code_mod, kind)
+        if file:
+            digest = run.service.head(file["url"]).expect(200).header("ETag").strip('"')
+            entry = f'<{file["url"]}>; rel="enclosure"; kind="{kind}"; sha256="{digest}"'
+            require(entry in link, f"{single.call}: expected {entry} in Link, came {link!r:.300}.")
+
+
+@check("C-READ-12", part="read", added=True)
+def head_of_a_single_read_has_the_headers_of_get(run: Run) -> None:
+    """Of a changelog, too."""
+    for path in (run.mod_path, f"{run.mod_path}/changelog"):
+        get, head = run.service.get(path).expect(200), run.service.head(path).expect(200)
+        for name in ("Content-Type", "ETag", "Link", "Vary", "Cache-Control"):
+            require_equal(f"{name} of HEAD {path}", get.header(name), head.header(name))
+        require_equal(f"the body of HEAD {path}", b"", head.body)
+
+
+@check("C-READ-10", part="read")
+def curated_games_have_a_name_to_show(run: Run) -> None:
+    """An icon is null or a picture of this service."""
+    games = run.service.get("/api/modhub/games").expect(200).document()
+    require_equal("count of games", len(games["games"]), games["count"])
+    for game in games["games"]:
+        require(game["name"] and game["displayName"], f"a game has no name: {game}.")
+        icon = game["iconUrl"]
+        if icon is not None:
+            require(icon.startswith("/Modhub/game-icon/"), f"iconUrl of {game['name']!r} is {icon!r}.")
+            run.service.head(urljoin("/", icon)).expect(200)
+
+
+@check("C-OWN-19", part="read", added=True)
+def a_successor_is_a_published_mod_or_null(run: Run) -> None:
+    """404 for what is not published."""
+    document = run.service.get(f"{run.mod_path}/superseded").expect(200).document()
+    successor = document["supersededBy"]
+    if successor is not None:
+        require_equal("url of the successor", f"/Modhub/{successor['id']}", successor["url"])
+        run.service.get(f"/api/modhub/{successor['id']}").expect(200)
+    run.service.get(f"/api/modhub/{UNKNOWN_ID}/superseded").expect_error(404, "not_found")
+
+
+@check("C-VOTE-2", part="read", added=True)
+def votes_are_for_everybody_to_read(run: Run) -> None:
+    """Without the value of an account; 404 for what is not published."""
+    reply = run.service.get(f"{run.mod_path}/vote").expect(200)
+    votes = reply.document()
+    require(type(votes["ups"]) is int and type(votes["downs"]) is int, f"{reply.call}: ups and downs are no numbers.")
+    require(votes["ups"] >= 0 <= votes["downs"] and "value" not in votes, f"{reply.call}: came {votes}.")
+    run.service.get(f"/api/modhub/{UNKNOWN_ID}/vote").expect_error(404, "not_found")
+
+
+@check("C-PIC-9", part="read", added=True)
+def captions_come_in_the_order_of_images(run: Run) -> None:
+    """One for each image; 404 for what is not published."""
+    mod = run.find_mod("an image", lambda mod: find_asset(mod, "image"))
+    document = run.service.get(f"/api/modhub/{mod['id']}/captions").expect(200).document()
+    images = [asset["url"] for asset in mod["assets"] if asset["kind"] == "image"]
+    require_equal("the images with captions", images, [caption["url"] for caption in document["captions"]])
+    require_equal("count", len(images), document["count"])
+    for caption in document["captions"]:
+        require_equal("url of a caption", f"/Modhub/file/{caption['assetId']}", caption["url"])
+        require(isinstance(caption["caption"], str), "caption: expected text.")
+    run.service.get(f"/api/modhub/{UNKNOWN_ID}/captions").expect_error(404, "not_found")

@@ -1,0 +1,154 @@
+"""Errors: their shape, on the API and on pages; and what the service says of itself."""
+
+import re
+from typing import Final
+
+from modhub_client.verify.checks import check
+from modhub_client.verify.outcomes import Absent
+from modhub_client.verify.replies import require, require_equal
+from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run
+
+_CODE: Final = re.compile("[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_TRACES: Final = re.compile(r"Traceback|File \"|site-packages|sqlite3|psycopg|SELECT |/usr/lib|\.py\b", re.IGNORECASE)
+_ODD_ADDRESSES: Final = (
+    f"/api/modhub/{'9' * 400}",
+    "/api/modhub/18446744073709551616",
+    "/api/modhub/1%00",
+    "/api/modhub/%ff%fe",
+    "/api/modhub/%ed%a0%80",
+    "/api/modhub?q=%ed%a0%80&game=%00&page=1e999",
+    f"/api/modhub?page={'9' * 400}&size=-{'9' * 400}",
+    "/api/modhub?q=%22%27%3b--&game=%5c",
+    f"/Modhub/{'9' * 400}",
+    "/Modhub/%ff",
+    "/Modhub?q=%00%ff&page=x&game=%ed%a0%80",
+    "/Modhub/file/99999999999999999999999",
+    "/Modhub/file/%00",
+    "/..%2f..%2fetc/passwd",
+)
+_ODD_HEADERS: Final = (
+    {"Range": "bytes=" + "9" * 400 + "-"},
+    {"If-None-Match": '"' * 301},
+    {"If-Modified-Since": "Thu, 99 Foo 0000 99:99:99 GMT"},
+    {"Accept-Language": "x" * 300 + ";q=nan"},
+    {"Accept-Encoding": "gzip;q=1e999, ;;;"},
+    {"Cookie": "=;=;\xff=\xff;" + "a" * 900},
+    {"Authorization": "Bearer \xff\xfe"},
+    {"Origin": "null\xff"},
+)
+
+
+@check("C-ERR-1", part="read", added=True)
+def an_error_is_a_code_and_a_sentence(run: Run) -> None:
+    """``{"error", "message"}``, the code in snake case."""
+    for reply in (
+        run.service.get(f"/api/modhub/{UNKNOWN_ID}"),
+        run.service.get("/api/unheard-of"),
+        run.service.call("POST", "/api/modhub/games", b"{}"),
+    ):
+        body = reply.expect(404, 405).document()
+        require(_CODE.fullmatch(str(body.get("error"))), f"{reply.call}: error is {body.get('error')!r}.")
+        message = body.get("message")
+        require(isinstance(message, str) and message.endswith("."), f"{reply.call}: message is {message!r}.")
+
+
+@check("C-ERR-3", part="read", added=True)
+def the_api_answers_errors_as_json(run: Run) -> None:
+    """404 and 405, below ``/api/`` and below ``/Modhub/api/``."""
+    for path in ("/api/unheard-of", "/api/", "/Modhub/api/unheard-of", f"/api/modhub/{UNKNOWN_ID}/unheard-of"):
+        reply = run.service.get(path).expect(404).expect_header("Content-Type", "application/json")
+        reply.document()
+    run.service.call("DELETE", "/api/modhub/games").expect(405).expect_header(
+        "Content-Type", "application/json"
+    ).document()
+
+
+@check("C-ERR-4", part="read", added=True)
+def pages_answer_errors_in_the_layout_of_the_site(run: Run) -> None:
+    """As HTML, with its navigation."""
+    for path in ("/Modhub/unheard-of", f"/Modhub/{UNKNOWN_ID}", "/unheard-of"):
+        reply = run.service.get(path).expect(404)
+        require_equal(f"the type of {path}", "text/html", reply.media_type)
+        require(
+            'href="/Modhub"' in reply.text and "<main" in reply.text, f"{reply.call}: not in the layout of the site."
+        )
+
+
+@check("C-ERR-5", part="read", added=True)
+def a_405_says_what_is_allowed(run: Run) -> None:
+    """To everybody, also where a token would be needed for other methods."""
+    for method, path, allowed in (
+        ("PUT", "/api/modhub/games", "GET"),
+        ("PATCH", f"/api/modhub/{UNKNOWN_ID}", "PUT"),
+        ("DELETE", "/api/modhub", "POST"),
+        ("DELETE", "/Modhub", "GET"),
+    ):
+        run.service.call(method, path).expect(405).expect_named("Allow", allowed)
+
+
+@check("C-NOTE-2", part="read")
+def no_call_adds_an_entry_to_a_changelog(run: Run) -> None:
+    run.service.call("POST", f"/api/modhub/{UNKNOWN_ID}/changelog", b"{}", {"Content-Type": "application/json"}).expect(
+        405
+    )
+
+
+@check("C-ERR-8", part="read", added=True)
+def no_address_gives_a_500(run: Run) -> None:
+    """Huge numbers, NUL, invalid UTF-8, quotes, dots."""
+    for path in _ODD_ADDRESSES:
+        reply = run.service.get(path)
+        require(reply.status < 500, f"{reply.call:.120}: came {reply.status}.")
+
+
+@check("C-ERR-8", part="read", added=True)
+def no_header_gives_a_500(run: Run) -> None:
+    """Those that cannot be read are ignored, or the request is refused."""
+    for headers in _ODD_HEADERS:
+        for path in ("/api/modhub", "/Modhub"):
+            reply = run.service.call("GET", path, headers=headers)
+            require(reply.status < 500, f"{reply.call} with {headers!r:.80}: came {reply.status}.")
+
+
+@check("C-ERR-9", part="read", added=True)
+def errors_show_nothing_of_the_inside(run: Run) -> None:
+    """No file, no statement, no traceback."""
+    for path in ("/api/unheard-of", "/Modhub/unheard-of", "/api/modhub/1%00", "/api/modhub/%ff", "/Modhub/file/%00"):
+        reply = run.service.get(path)
+        trace = _TRACES.search(reply.body.decode("utf-8", "replace"))
+        require(trace is None or reply.status < 400, f"{reply.call}: the error shows {trace and trace[0]!r}.")
+
+
+@check("C-RUN-8", part="read", added=True)
+def the_service_says_that_it_lives(run: Run) -> None:
+    """And what of it is not ready, as far as strangers may ask."""
+    health = run.service.get("/healthz")
+    ready = run.service.call("GET", "/readyz", patient=False)
+    if health.status in {403, 404} or ready.status in {403, 404}:
+        raise Absent("the deployment does not show /healthz and /readyz to strangers")
+    health.expect(200)
+    ready.expect(200).document()
+
+
+@check("C-RUN-51", part="read", added=True)
+def security_txt_names_a_contact(run: Run) -> None:
+    """With an expiry, or there is none."""
+    reply = run.service.get("/.well-known/security.txt").expect(200, 404)
+    if reply.status == 404:
+        raise Absent("the deployment has no security.txt")
+    require("/Modhub/contact" in reply.text, f"{reply.call}: expected Contact with /Modhub/contact.")
+    require(re.search(r"(?m)^Expires: [0-9]{4}-", reply.text), f"{reply.call}: expected Expires.")
+
+
+@check("C-READ-1", "C-PAGE-13", part="read", added=True)
+def an_unknown_mod_is_one_404(run: Run) -> None:
+    """Whatever is asked for; to a GUID as a number, too."""
+    first = run.service.get(f"/Modhub/{UNKNOWN_ID}", accept_language="en").expect(404)
+    second = run.service.get(f"/Modhub/{UNKNOWN_ID + 2}", accept_language="en").expect(404)
+    require_equal(
+        "the page of another unknown mod",
+        first.body.replace(str(UNKNOWN_ID).encode(), b""),
+        second.body.replace(str(UNKNOWN_ID + 2).encode(), b""),
+    )
+    for name in (UNKNOWN_GUID, UNKNOWN_ID):
+        run.service.get(f"/api/modhub/{name}").expect(404)

@@ -1,0 +1,179 @@
+"""What features add for readers: app builds, download counts, tags, links."""
+
+import re
+from itertools import pairwise
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+from modhub_client.verify.checks import check
+from modhub_client.verify.outcomes import Skipped
+from modhub_client.verify.read_pages import read_page
+from modhub_client.verify.replies import require, require_equal
+from modhub_client.verify.run import UNKNOWN_ID, Run
+from modhub_client.verify.shapes import require_shape
+
+_VERSION: Final = {"version": str, "name": str, "bytes": int, "uploadedAt": str, "url": str}
+_BUILDS: Final = {
+    "builds": [{"os": re.compile("[a-z0-9]+(?:-[a-z0-9]+)*"), **_VERSION, "versions": [_VERSION]}],
+    "changelog": str,
+}
+_FIRST: Final = ("windows", "linux", "macos")
+_TAGS: Final = {"tags": [{"name": re.compile("[a-z0-9-]{1,32}"), "titles": {"en": str, "de": str}}]}
+
+
+def read_builds(run: Run) -> dict[str, Any]:
+    """The app: its builds and its changelog."""
+    return run.service.get("/api/modhub/app").expect(200).document()
+
+
+def _builds(run: Run) -> list[dict[str, Any]]:
+    builds: list[dict[str, Any]] = read_builds(run)["builds"]
+    if not builds:
+        raise Skipped("no build of the app is published")
+    return builds
+
+
+@check("C-APP-5", part="read", feature="modhub_builds")
+def each_system_has_its_newest_build_and_all_versions(run: Run) -> None:
+    """Newest first; the entry is that of the newest."""
+    document = read_builds(run)
+    require_shape("the app", _BUILDS, document)
+    names = [build["os"] for build in document["builds"]]
+    require_equal("the systems, each once", len(names), len(set(names)))
+    for build in document["builds"]:
+        newest = build["versions"][0]
+        for field in ("version", "name", "bytes", "uploadedAt"):
+            require_equal(f"{field} of the newest build for {build['os']}", newest[field], build[field])
+        for newer, older in pairwise(version["uploadedAt"] for version in build["versions"]):
+            require(newer >= older, f"the builds for {build['os']} are not newest first.")
+        require_equal(f"url of {build['os']}", f"/Modhub/app/{build['os']}", build["url"])
+        for version in build["versions"]:
+            require(
+                re.fullmatch(f"/Modhub/app/{build['os']}/[0-9]+", version["url"]), f"a build is at {version['url']}."
+            )
+
+
+@check("C-APP-6", part="read", feature="modhub_builds", added=True)
+def systems_come_in_their_order(run: Run) -> None:
+    """Windows, Linux, macOS, then the others by name."""
+    names = [build["os"] for build in read_builds(run)["builds"]]
+    rank = {name: place for place, name in enumerate(_FIRST)}
+    require_equal("the order of systems", sorted(names, key=lambda name: (rank.get(name, 9), name)), names)
+
+
+@check("C-APP-7", "C-PRO-1", part="read", feature="modhub_builds")
+def the_newest_build_and_each_build_can_be_downloaded(run: Run) -> None:
+    """Both addresses lead to the same bytes, as an attachment."""
+    for build in _builds(run):
+        newest, same = (run.service.head(entry["url"]).expect(200) for entry in (build, build["versions"][0]))
+        require_equal(f"the size of {newest.call}", str(build["bytes"]), newest.header("Content-Length"))
+        require_equal(f"ETag of {same.call}", newest.header("ETag"), same.header("ETag"))
+        require(newest.header("Content-Disposition").startswith("attachment"), f"{newest.call}: no attachment.")
+        run.service.get(f"{build['url']}/{UNKNOWN_ID}").expect(404)
+
+
+@check("C-APP-7", part="read", feature="modhub_builds", added=True)
+def a_build_is_kept_by_caches_and_the_newest_asked_for(run: Run) -> None:
+    for build in _builds(run):
+        newest, same = (run.service.head(entry["url"]).expect(200) for entry in (build, build["versions"][0]))
+        require("no-cache" in newest.names("Cache-Control"), f"{newest.call}: came {newest.header('Cache-Control')!r}.")
+        require("immutable" in same.names("Cache-Control"), f"{same.call}: came {same.header('Cache-Control')!r}.")
+
+
+@check("C-APP-7", part="read", feature="modhub_builds", added=True)
+def an_unknown_system_has_no_build(run: Run) -> None:
+    for name in ("unheard-of", "Windows", "changelog"):
+        run.service.get(f"/Modhub/app/{name}").expect(404)
+
+
+@check("C-APP-9", part="read", feature="modhub_builds", added=True)
+def the_changelog_is_plain_sections(run: Run) -> None:
+    """One blank line between them, none around them, line ends as one character."""
+    changelog = read_builds(run)["changelog"]
+    require("\r" not in changelog, "the changelog has carriage returns.")
+    require_equal("the changelog without outer blank lines", changelog.strip("\n"), changelog)
+
+
+@check("C-APP-11", "C-PAGE-3", part="read", feature="modhub_builds")
+def the_page_of_the_app_has_all_builds(run: Run) -> None:
+    """And the changelog as text, never as markup."""
+    document = read_builds(run)
+    page = read_page(run, "/Modhub/App")
+    for build in document["builds"]:
+        require({build["url"], build["versions"][0]["url"]} & page.links(), f"/Modhub/App: no link for {build['os']}.")
+    for line in document["changelog"].splitlines()[:20]:
+        require(line.strip() in page.text, f"/Modhub/App: the changelog's line {line!r:.80} is missing.")
+
+
+@check("C-DL-4", part="read", feature="modhub_downloads", added=True)
+def downloads_are_counted_by_version(run: Run) -> None:
+    """The total is their sum; 404 for what is not published."""
+    for mod in run.mods[:3]:
+        document = run.service.get(f"/api/modhub/{mod['id']}/downloads").expect(200).document()
+        require_shape("the downloads", {"total": int, "versions": [{"version": str, "downloads": int}]}, document)
+        counts = [version["downloads"] for version in document["versions"]]
+        require_equal("the total of downloads", sum(counts), document["total"])
+        require(all(count >= 0 for count in counts), "a number of downloads is negative.")
+    run.service.get(f"/api/modhub/{UNKNOWN_ID}/downloads").expect_error(404, "not_found")
+
+
+@check("C-DL-5", part="read", feature="modhub_downloads", added=True)
+def pages_can_be_ordered_by_downloads(run: Run) -> None:
+    page = read_page(run, "/Modhub?sort=downloads")
+    chosen = [option.get("value") for option in page.all("option") if "selected" in option]
+    require("downloads" in chosen, f"/Modhub?sort=downloads: the order that is chosen is {chosen}.")
+
+
+@check("C-TAG-1", "C-TAG-2", part="read", feature="modhub_tags", added=True)
+def tags_have_a_name_and_titles(run: Run) -> None:
+    """By name; those of a mod are among them, five at most."""
+    document = run.service.get("/api/modhub/tags").expect(200).document()
+    require_shape("the tags", _TAGS, document)
+    names = [tag["name"] for tag in document["tags"]]
+    require_equal("the order of tags", sorted(set(names)), names)
+    for mod in run.mods[:5]:
+        tags = run.service.get(f"/api/modhub/{mod['id']}/tags").expect(200).document()["tags"]
+        require_equal(f"the order of tags of the mod {mod['id']}", sorted(set(tags)), tags)
+        require(set(tags) <= set(names) and len(tags) <= 5, f"the mod {mod['id']} has the tags {tags}.")
+    run.service.get(f"/api/modhub/{UNKNOWN_ID}/tags").expect_error(404, "not_found")
+
+
+@check("C-TAG-4", "C-TAG-7", part="read", feature="modhub_tags", added=True)
+def a_tag_filters_pages(run: Run) -> None:
+    """A mod's page links to it; an unknown one finds nothing."""
+    empty = read_page(run, "/Modhub?tag=unheard-of")
+    require(run.a_mod["url"] not in empty.links(), "/Modhub?tag=unheard-of finds a mod.")
+    for mod in run.mods[:10]:
+        tags = run.service.get(f"/api/modhub/{mod['id']}/tags").expect(200).document()["tags"]
+        if tags:
+            links = {urlsplit(link).query for link in read_page(run, mod["url"]).links()}
+            require(
+                any(f"tag={quote(tags[0])}" in query for query in links), f"{mod['url']}: no link to its tag {tags[0]}."
+            )
+            return
+    raise Skipped("no mod of the newest ten has a tag")
+
+
+@check("C-PRF-1", "C-PRF-2", "C-PRF-5", part="read", feature="modhub_profiles", added=True)
+def links_of_a_mod_are_https_addresses(run: Run) -> None:
+    """Each a string or null, shown on its page with ``rel``; 404 for what is not published."""
+    for mod in run.mods[:5]:
+        document = run.service.get(f"/api/modhub/{mod['id']}/links").expect(200).document()
+        names = ("source", "report", "community", "license")
+        require_shape("the links", dict.fromkeys(names, (str, None)), document)
+        page = None
+        for name in names[:3]:
+            address = document[name]
+            if address is None:
+                continue
+            require(
+                address.startswith("https://") and address.isascii() and len(address) <= 200, f"{name} is {address!r}."
+            )
+            page = page or read_page(run, mod["url"])
+            shown = [link for link in page.all("a") if link.get("href") == address]
+            require(shown, f"{mod['url']}: no link to {address}.")
+            require(
+                {"ugc", "nofollow", "noopener"} <= set(shown[0].get("rel", "").split()),
+                f"{mod['url']}: rel of {address}.",
+            )
+    run.service.get(f"/api/modhub/{UNKNOWN_ID}/links").expect_error(404, "not_found")

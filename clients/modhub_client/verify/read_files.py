@@ -1,0 +1,212 @@
+"""Files: validators, digests, ranges, conditions, and headers that keep them from doing harm."""
+
+import hashlib
+import re
+from base64 import b64encode
+from email.utils import parsedate_to_datetime
+from typing import Final
+from urllib.parse import unquote
+
+from modhub_client.verify.checks import check
+from modhub_client.verify.outcomes import Skipped
+from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.run import UNKNOWN_ID, Run, find_asset
+
+_WHOLE: Final = 4 * 1024 * 1024
+"""Larger files are not downloaded as a whole."""
+_STRANGER: Final = f'"{"0" * 64}"'
+
+
+def _whole(run: Run) -> Reply:
+    if run.code_file["bytes"] > _WHOLE:
+        raise Skipped("every code file is larger than 4 MB")
+    return run.service.get(run.code_file["url"]).expect(200)
+
+
+def _ranged(run: Run, header: str, **more: str) -> Reply:
+    return run.service.get(run.code_file["url"], range=header, **more)
+
+
+@check("C-FILE-1", "C-PRO-1", part="read", added=True)
+def a_file_has_its_digest_as_etag(run: Run) -> None:
+    """The SHA-256 of what arrives, in ``ETag`` and in ``Repr-Digest``, of the size that the mod names."""
+    reply = _whole(run)
+    digest = hashlib.sha256(reply.body)
+    require_equal(f"the size of {reply.call}", run.code_file["bytes"], len(reply.body))
+    reply.expect_header("ETag", f'"{digest.hexdigest()}"')
+    reply.expect_header("Repr-Digest", f"sha-256=:{b64encode(digest.digest()).decode()}:")
+
+
+@check("C-FILE-1", part="read", added=True)
+def a_file_has_a_date_and_takes_ranges(run: Run) -> None:
+    """``Last-Modified`` is not in the future."""
+    head = run.a_file.expect_header("Accept-Ranges", "bytes")
+    modified = parsedate_to_datetime(head.header("Last-Modified"))
+    require(modified <= parsedate_to_datetime(head.header("Date")), f"{head.call}: Last-Modified is in the future.")
+    require("/" in head.media_type, f"{head.call}: no Content-Type.")
+
+
+@check("C-FILE-2", part="read", added=True)
+def a_single_range_is_206(run: Run) -> None:
+    """From the beginning, from the middle, from the end, to beyond the end."""
+    size = run.code_file["bytes"]
+    middle = size // 2
+    cases = {
+        f"bytes=0-{middle}": (0, min(middle, size - 1)),
+        f"bytes={middle}-": (middle, size - 1),
+        "bytes=-1": (size - 1, size - 1),
+        f"bytes={size - 1}-{size + 100}": (size - 1, size - 1),
+    }
+    content = _whole(run).body
+    for header, (first, last) in cases.items():
+        reply = _ranged(run, header).expect(206)
+        reply.expect_header("Content-Range", f"bytes {first}-{last}/{size}")
+        require(reply.body == content[first : last + 1], f"{reply.call}: {header} has other bytes than the file.")
+        require_equal(f"ETag of {header}", run.a_file.header("ETag"), reply.header("ETag"))
+
+
+@check("C-FILE-2", part="read", added=True)
+def a_range_beyond_the_end_is_416(run: Run) -> None:
+    """Which says how large the file is."""
+    size = run.code_file["bytes"]
+    _ranged(run, f"bytes={size}-").expect(416).expect_header("Content-Range", f"bytes */{size}")
+
+
+@check("C-FILE-2", part="read", added=True)
+def if_range_continues_the_same_file_only(run: Run) -> None:
+    """Another ``ETag`` and a date get the whole file."""
+    etag, modified = run.a_file.header("ETag"), run.a_file.header("Last-Modified")
+    _ranged(run, "bytes=0-0", if_range=etag).expect(206)
+    if run.code_file["bytes"] > _WHOLE:
+        return
+    for condition in (_STRANGER, f"W/{etag}", modified):
+        reply = _ranged(run, "bytes=0-0", if_range=condition).expect(200)
+        require_equal(f"the size with If-Range: {condition}", run.code_file["bytes"], len(reply.body))
+
+
+@check("C-HTTP-8", part="read", added=True)
+def unreadable_ranges_and_conditions_are_ignored(run: Run) -> None:
+    """The whole file comes."""
+    if run.code_file["bytes"] > _WHOLE:
+        raise Skipped("every code file is larger than 4 MB")
+    for name, value in (
+        ("range", "bytes=9-1"),
+        ("range", "bytes=one-two"),
+        ("range", "lines=1-2"),
+        ("range", "bytes=0-0,2-3"),
+        ("if_none_match", "not quoted"),
+        ("if_modified_since", "yesterday"),
+        ("if_unmodified_since", "99 Nov"),
+    ):
+        reply = run.service.get(run.code_file["url"], **{name: value}).expect(200)
+        require_equal(f"the size with {name}: {value}", run.code_file["bytes"], len(reply.body))
+
+
+@check("C-FILE-1", part="read", added=True)
+def a_file_that_is_known_is_304(run: Run) -> None:
+    """By ``ETag``, and by date."""
+    etag, modified = run.a_file.header("ETag"), run.a_file.header("Last-Modified")
+    for header in ({"if_none_match": etag}, {"if_none_match": f'"x", {etag}'}, {"if_modified_since": modified}):
+        reply = run.service.get(run.code_file["url"], **header).expect(304)
+        require_equal(f"the body of {reply.call} with {header}", b"", reply.body)
+    require_equal(
+        "a file with another ETag", 200, run.service.head(run.code_file["url"], if_none_match=_STRANGER).status
+    )
+
+
+@check("C-FILE-9", part="read", added=True)
+def another_file_than_the_one_meant_is_412(run: Run) -> None:
+    """``If-Match`` with its digest, or ``*``, gets it."""
+    etag = run.a_file.header("ETag")
+    run.service.get(run.code_file["url"], if_match=_STRANGER).expect(412)
+    _ranged(run, "bytes=0-0", if_match=_STRANGER).expect(412)
+    for condition in (etag, "*"):
+        _ranged(run, "bytes=0-0", if_match=condition).expect(206)
+
+
+@check("C-FILE-3", part="read", added=True)
+def a_file_is_sandboxed_and_never_sniffed(run: Run) -> None:
+    """At both of its addresses."""
+    for path in (run.code_file["url"], f"/api/modhub/{run.code_mod['id']}/download"):
+        head = run.service.head(path).expect(200).expect_header("X-Content-Type-Options", "nosniff")
+        policy = head.header("Content-Security-Policy")
+        require(
+            "sandbox" in re.split(r"[;\s]+", policy), f"{head.call}: expected sandbox in the policy, came {policy!r}."
+        )
+
+
+@check("C-FILE-4", part="read")
+def code_is_an_attachment(run: Run) -> None:
+    """Whatever its type is."""
+    disposition = run.a_file.header("Content-Disposition")
+    require(disposition.startswith("attachment"), f"{run.a_file.call}: expected an attachment, came {disposition!r}.")
+
+
+@check("C-FILE-4", part="read")
+def images_are_inline(run: Run) -> None:
+    """As far as their type is one of images."""
+    mod = run.find_mod("an image", lambda mod: find_asset(mod, "image"))
+    head = run.service.head(find_asset(mod, "image")["url"]).expect(200)
+    expected = "inline" if head.media_type.startswith("image/") else "attachment"
+    disposition = head.header("Content-Disposition")
+    require(
+        disposition.startswith(expected),
+        f"{head.call}: expected {expected} for {head.media_type}, came {disposition!r}.",
+    )
+
+
+@check("C-FILE-5", part="read", added=True)
+def a_file_has_its_name(run: Run) -> None:
+    """RFC 6266: in ASCII, and as ``filename*`` if that is not enough."""
+    for mod in run.mods[:5]:
+        file = find_asset(mod, "code")
+        disposition = run.service.head(file["url"]).expect(200).header("Content-Disposition")
+        require(
+            disposition.isascii() and disposition.isprintable(), f"Content-Disposition of {file['url']} is not ASCII."
+        )
+        extended = re.search(r"filename\*=UTF-8''([^;\s]+)", disposition)
+        plain = re.search(r'filename="((?:[^"\\]|\\.)*)"', disposition)
+        name = unquote(extended[1]) if extended else re.sub(r"\\(.)", r"\1", plain[1]) if plain else ""
+        require_equal(f"the name of {file['url']}", _printable(file["name"]), name)
+
+
+def _printable(name: str) -> str:
+    """Without what is never sent: marks and overrides of the writing direction, separators of lines."""
+    return re.sub(r"[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", "", name).strip()
+
+
+@check("C-FILE-6", part="read", added=True)
+def our_own_pages_cannot_run_a_file(run: Run) -> None:
+    """As script, style or worker; overlays elsewhere may."""
+    path = run.code_file["url"]
+    for kind in ("script", "style", "worker"):
+        run.service.head(path, sec_fetch_site="same-origin", sec_fetch_dest=kind).expect(403)
+        run.service.head(path, sec_fetch_site="cross-site", sec_fetch_dest=kind).expect(200)
+    run.service.head(path, service_worker="script").expect(403)
+
+
+@check("C-FILE-7", part="read")
+def an_unknown_file_is_404(run: Run) -> None:
+    """As one of a draft."""
+    for number in (UNKNOWN_ID, UNKNOWN_ID + 2, 0):
+        run.service.get(f"/Modhub/file/{number}").expect(404)
+
+
+@check("C-HTTP-12", part="read", added=True)
+def stored_files_are_never_compressed(run: Run) -> None:
+    """Nor ranges of them."""
+    for header in ({}, {"range": "bytes=0-9"}):
+        reply = (
+            run.service.get(run.code_file["url"], accept_encoding="gzip", **header)
+            if header
+            else run.service.head(run.code_file["url"], accept_encoding="gzip")
+        )
+        require_equal(f"Content-Encoding of {reply.call}", "", reply.header("Content-Encoding"))
+
+
+@check("C-HTTP-2", "C-HTTP-10", part="read", added=True)
+def pages_of_other_sites_may_use_files(run: Run) -> None:
+    """And read why they got none."""
+    for reply in (run.a_file, run.service.head(f"/Modhub/file/{UNKNOWN_ID}").expect(404)):
+        reply.expect_header("Access-Control-Allow-Origin", "*")
+        reply.expect_header("Cross-Origin-Resource-Policy", "cross-origin")

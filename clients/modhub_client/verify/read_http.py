@@ -1,0 +1,236 @@
+"""What holds for all addresses: methods, validators, compression, headers, other origins."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from modhub_client.verify.checks import check
+from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.run import UNKNOWN_ID, Run
+
+_ALLOWED_HEADERS: Final = (
+    "Authorization",
+    "Content-Type",
+    "Range",
+    "If-Range",
+    "If-Match",
+    "If-None-Match",
+    "If-Modified-Since",
+    "Idempotency-Key",
+)
+_EXPOSED_HEADERS: Final = (
+    "ETag",
+    "Last-Modified",
+    "Accept-Ranges",
+    "Content-Range",
+    "Content-Disposition",
+    "Repr-Digest",
+    "Link",
+    "Retry-After",
+    "WWW-Authenticate",
+    "Allow",
+    "X-Request-Id",
+)
+_PAGES: Final = ("/Modhub", "/Modhub/doc")
+_LOOKS: Final = 30
+_GAMES: Final = "/api/modhub/games"
+_BOGUS: Final = {"Authorization": "Bearer nonsense", "X-Api-Key": "nonsense", "Cookie": "session=nonsense"}
+
+
+def _reads(run: Run) -> Iterator[str]:
+    """Addresses that everybody may read as JSON."""
+    yield from ("/api/modhub", _GAMES)
+    if run.listed.document().get("mods"):
+        yield from (run.mod_path, f"{run.mod_path}/changelog")
+
+
+@check("C-PRO-1", "C-HTTP-7", part="read", added=True)
+def reading_needs_no_credential_and_minds_none(run: Run) -> None:
+    """The same answer without one and with a bad one; no cookie is set."""
+    for path in _reads(run):
+        plain = run.service.get(path).expect(200)
+        bogus = run.service.call("GET", path, headers=_BOGUS).expect(200)
+        require_equal(f"the body of {path} with bad credentials", plain.body, bogus.body)
+        require_equal(f"Set-Cookie of {path}", "", plain.header("Set-Cookie") + bogus.header("Set-Cookie"))
+
+
+@check("C-PRO-4", part="read")
+def no_header_has_a_version_of_the_interface(run: Run) -> None:
+    """Nor does any address of a mod."""
+    for path in _reads(run):
+        odd = [name for name in run.service.head(path).headers if "version" in name.lower()]
+        require(not odd, f"{path}: the headers {odd} name a version.")
+
+
+@check("C-HTTP-1", part="read", added=True)
+def head_works_wherever_get_does(run: Run) -> None:
+    """The same status and type, without a body."""
+    for path in (*_reads(run), *_PAGES, "/robots.txt", "/Modhub/feed"):
+        get, head = run.service.get(path).expect(200), run.service.head(path).expect(200)
+        require_equal(f"the type of HEAD {path}", get.header("Content-Type"), head.header("Content-Type"))
+        require_equal(f"the body of HEAD {path}", b"", head.body)
+
+
+@check("C-HTTP-1", part="read", added=True)
+def a_trailing_slash_is_the_address_without_it(run: Run) -> None:
+    """The same answer, or a way to it."""
+    for path in _reads(run):
+        require_equal(
+            f"the body of {path}/", run.service.get(path).expect(200).body, run.service.get(f"{path}/").expect(200).body
+        )
+
+
+@check("C-HTTP-2", part="read", added=True)
+def reads_and_feeds_answer_other_origins(run: Run) -> None:
+    for path in (*_reads(run), "/Modhub/feed", "/Modhub/feed.json", f"/api/modhub/{UNKNOWN_ID}"):
+        reply = run.service.get(path, origin="https://elsewhere.example")
+        reply.expect_header("Access-Control-Allow-Origin", "*")
+        require_equal(f"credentials of {path}", "", reply.header("Access-Control-Allow-Credentials"))
+
+
+@check("C-HTTP-3", part="read", added=True)
+def a_preflight_allows_what_clients_send(run: Run) -> None:
+    """For reads and for calls of owners."""
+    for path, method in (
+        ("/api/modhub", "POST"),
+        (_GAMES, "GET"),
+        (f"/api/modhub/{UNKNOWN_ID}", "PUT"),
+        ("/Modhub/file/1", "GET"),
+    ):
+        asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": method}
+        reply = run.service.call("OPTIONS", path, headers=asked).expect(200, 204)
+        reply.expect_named("Access-Control-Allow-Headers", *_ALLOWED_HEADERS).expect_named(
+            "Access-Control-Allow-Methods", method
+        )
+        reply.expect_header("Access-Control-Allow-Origin", "*")
+        require("cookie" not in reply.names("Access-Control-Allow-Headers"), f"{reply.call}: cookies are allowed.")
+
+
+@check("C-HTTP-4", part="read", added=True)
+def other_origins_may_read_these_headers(run: Run) -> None:
+    for path in (*_reads(run), f"/api/modhub/{UNKNOWN_ID}"):
+        run.service.get(path).expect_named("Access-Control-Expose-Headers", *_EXPOSED_HEADERS)
+
+
+@check("C-HTTP-5", part="read", added=True)
+def the_api_reads_no_cookies(run: Run) -> None:
+    """Its answers do not depend on them."""
+    for path in _reads(run):
+        reply = run.service.get(path, cookie="modhub-language=de; theme=dark; account=1").expect(200)
+        require_equal(f"the body of {path} with cookies", run.service.get(path).body, reply.body)
+        require("cookie" not in reply.names("Vary"), f"{reply.call}: Vary names Cookie.")
+
+
+@check("C-HTTP-6", part="read", added=True)
+def the_port_in_host_has_no_effect(run: Run) -> None:
+    """No address is made from it. Another name may be another site of a proxy, so only the port differs."""
+    host = run.service.host
+    for path in ("/", "/Modhub", "/api/modhub", "/sitemap.xml"):
+        plain, other = run.service.get(path), run.service.get(path, host=f"{host}:9")
+        require_equal(f"the status of {path} with another port in Host", plain.status, other.status)
+        require(f"{host}:9/".encode() not in other.body, f"{path}: the body has the port of Host.")
+        require_equal(f"Location of {path}", plain.header("Location"), other.header("Location"))
+
+
+@check("C-HTTP-8", part="read", added=True)
+def nonsensical_conditions_of_a_read_are_ignored(run: Run) -> None:
+    """The answer is the whole."""
+    for name, value in (
+        ("if_none_match", "W/"),
+        ("if_none_match", '"\x80'),
+        ("range", "bytes=0-1"),
+        ("if_modified_since", "soon"),
+    ):
+        reply = run.service.get(_GAMES, **{name: value}).expect(200)
+        require_equal(f"the body with {name}: {value!r}", run.service.get(_GAMES).body, reply.body)
+
+
+@check("C-HTTP-9", part="read", added=True)
+def public_reads_have_a_strong_etag(run: Run) -> None:
+    """Which names the bytes, and is answered with 304."""
+    for path in _reads(run):
+        reply = run.service.get(path).expect(200)
+        etag = reply.header("ETag")
+        require(
+            etag.startswith('"') and etag.endswith('"') and len(etag) > 2,
+            f"{path}: expected a strong ETag, came {etag!r}.",
+        )
+        require_equal(f"ETag of {path} again", etag, run.service.get(path).header("ETag"))
+        for condition in (etag, f'"other", {etag}', f"W/{etag}", "*"):
+            same = run.service.get(path, if_none_match=condition).expect(304)
+            require_equal(f"ETag of the 304 of {path}", etag, same.header("ETag"))
+            require_equal(f"the body of the 304 of {path}", b"", same.body)
+        run.service.get(path, if_none_match='"other"').expect(200)
+
+
+@check("C-HTTP-10", part="read", added=True)
+def every_answer_has_the_headers_of_all(run: Run) -> None:
+    """A request id of its own, ``nosniff``, a referrer policy, a cross-origin resource policy; errors too."""
+    seen = set()
+    for path in (*_reads(run), *_PAGES, f"/api/modhub/{UNKNOWN_ID}", "/Modhub/unheard-of", "/robots.txt", "/"):
+        reply = run.service.get(path).expect_header("X-Content-Type-Options", "nosniff")
+        for name in ("X-Request-Id", "Referrer-Policy", "Cross-Origin-Resource-Policy"):
+            require(reply.header(name), f"{reply.call}: {name} is missing.")
+        require(reply.header("X-Request-Id") not in seen, f"{reply.call}: its X-Request-Id is that of another request.")
+        seen.add(reply.header("X-Request-Id"))
+
+
+@check("C-HTTP-12", part="read", added=True)
+def answers_are_compressed_for_those_who_accept_it(run: Run) -> None:
+    """With ``Vary``, and an ``ETag`` for each form, which both get 304."""
+    for path in ("/api/modhub", "/api/openapi.json", "/Modhub/feed", *_PAGES):
+        plain, packed = run.service.get(path), run.service.get(path, accept_encoding="gzip")
+        if plain.status == 404:
+            continue
+        for reply in (plain, packed):
+            reply.expect(200).expect_named("Vary", "Accept-Encoding")
+        require_equal(f"Content-Encoding of {path} for nobody", "", plain.header("Content-Encoding"))
+        _check_form(run, path, plain, packed)
+
+
+def _check_form(run: Run, path: str, plain: Reply, packed: Reply) -> None:
+    if len(plain.body) < 1000:
+        return  # hardly shrinks
+    packed.expect_header("Content-Encoding", "gzip")
+    if plain.media_type == "application/json":
+        require_equal(f"the content of {path} in gzip", plain.body, packed.unzipped())
+        require(
+            plain.header("ETag") != packed.header("ETag"), f"{path}: both forms have the ETag {plain.header('ETag')}."
+        )
+        run.service.get(path, accept_encoding="gzip", if_none_match=packed.header("ETag")).expect(304)
+    else:
+        require(len(packed.unzipped()) > len(packed.body), f"{path}: gzip does not shrink it.")
+
+
+@check("C-HTTP-12", part="read", added=True)
+def who_refuses_gzip_gets_none(run: Run) -> None:
+    """``gzip;q=0`` and other codings."""
+    for accepted in ("gzip;q=0", "br", "identity"):
+        reply = run.service.get("/api/modhub", accept_encoding=accepted).expect(200)
+        require_equal(f"Content-Encoding with Accept-Encoding: {accepted}", "", reply.header("Content-Encoding"))
+
+
+def _page_and_304(run: Run, path: str) -> tuple[Reply, Reply]:
+    """A page in English, and what its ETag leads to; tried again while the page changes, as figures of downloads do."""
+    for _ in range(_LOOKS):
+        page = run.service.get(path, accept_language="en").expect(200)
+        again = run.service.get(path, accept_language="en", if_none_match=page.header("ETag"))
+        if again.status == 304 or again.header("ETag") == page.header("ETag"):
+            break
+        run.service.stop.wait(1)
+    return page, again
+
+
+@check("C-HTTP-13", part="read", added=True)
+def pages_have_a_weak_etag_for_each_language(run: Run) -> None:
+    """Their 304 has no ``Content-Security-Policy``."""
+    for path in _PAGES:
+        english, again = _page_and_304(run, path)
+        etag = english.header("ETag")
+        require(etag.startswith('W/"'), f"{path}: expected a weak ETag, came {etag!r}.")
+        english.expect_named("Vary", "Cookie", "Accept-Language")
+        same = again.expect(304)
+        require_equal(f"Content-Security-Policy of the 304 of {path}", "", same.header("Content-Security-Policy"))
+        german = run.service.get(path, accept_language="de").expect(200)
+        if german.body != english.body:
+            require(german.header("ETag") != etag, f"{path}: English and German have one ETag.")
+            run.service.get(path, accept_language="de", if_none_match=etag).expect(200)

@@ -1,0 +1,240 @@
+"""The list of mods: its fields, and parameters that are never refused."""
+
+import unicodedata
+from typing import Any
+from urllib.parse import urlencode
+
+from modhub_client.verify.checks import check
+from modhub_client.verify.outcomes import Skipped
+from modhub_client.verify.replies import require, require_equal
+from modhub_client.verify.run import Run
+from modhub_client.verify.shapes import MOD_SHAPE, require_shape
+
+_NONSENSE = "zqxjkvbwpqzx"
+_ACCENTED = str.maketrans("aeiouncAEIOUNC", "áèïöûñçÁÈÏÖÛÑÇ")
+
+
+def read_list(run: Run, **parameters: object) -> dict[str, Any]:
+    """The list with these parameters."""
+    reply = run.service.get(f"/api/modhub?{urlencode(parameters)}")
+    return reply.expect(200).document()
+
+
+def guids_of(document: dict[str, Any]) -> list[str]:
+    """The GUIDs of a list, in its order."""
+    return [mod["guid"] for mod in document["mods"]]
+
+
+def _some_word(run: Run) -> tuple[dict[str, Any], str]:
+    """A mod and a word of its title with letters that fold."""
+    for mod in run.mods:
+        for word in mod["title"].split():
+            if len(word) > 3 and word.isascii() and word.isalpha():
+                return mod, word
+    raise Skipped("no mod has a word of four letters in its title")
+
+
+@check("C-LIST-1", part="read")
+def a_list_has_its_fields_and_counts(run: Run) -> None:
+    """``count`` is that of the page, ``total`` that of all matches, ``more`` whether there are others."""
+    shape = {"count": int, "total": int, "page": int, "size": int, "more": bool, "mods": [MOD_SHAPE]}
+    whole, first = read_list(run, size=100), read_list(run, size=2)
+    for document in (whole, first):
+        require_shape("the list", shape, document)
+        require_equal("count", len(document["mods"]), document["count"])
+        require_equal("more", document["total"] > document["size"], document["more"])
+    require_equal("total, whatever the size is", whole["total"], first["total"])
+    require(
+        whole["more"] or whole["total"] == whole["count"], "total: expected the number of mods of a list without more."
+    )
+
+
+@check("C-LIST-1", part="read")
+def a_list_has_published_mods_only(run: Run) -> None:
+    """And each of them can be read."""
+    for mod in run.mods:
+        require_equal(f"published of {mod['guid']}", True, mod["published"])
+    for mod in run.mods[:3]:
+        run.service.get(f"/api/modhub/{mod['id']}").expect(200)
+
+
+@check("C-LIST-2", part="read", added=True)
+def odd_parameters_of_a_list_become_defaults(run: Run) -> None:
+    cases = [
+        ("page=0", "page", 1),
+        ("page=-3", "page", 1),
+        ("page=two", "page", 1),
+        ("page=", "page", 1),
+        ("size=0", "size", 1),
+        ("size=-1", "size", 1),
+        ("size=many", "size", 20),
+        ("size=101", "size", 100),
+        (f"size={'9' * 40}", "size", 100),
+        ("sort=unheard-of", "size", 20),
+        ("q=%ff%00", "page", 1),
+        ("unheard=of", "size", 20),
+    ]
+    for query, field, value in cases:
+        document = run.service.get(f"/api/modhub?{query}").expect(200).document()
+        require_equal(f"{field} of ?{query}", value, document[field])
+
+
+@check("C-LIST-2", part="read", added=True)
+def an_unknown_order_is_the_newest_first(run: Run) -> None:
+    """The same mods in the same order."""
+    require_equal("the order of sort=unheard-of", guids_of(read_list(run)), guids_of(read_list(run, sort="unheard-of")))
+
+
+@check("C-LIST-3", part="read")
+def a_list_names_the_values_that_were_used(run: Run) -> None:
+    """Those that were asked for, too."""
+    document = read_list(run, page=2, size=3)
+    require_equal("page and size", (2, 3), (document["page"], document["size"]))
+    require(document["count"] <= 3, "count: expected at most size.")
+
+
+@check("C-LIST-3", part="read", added=True)
+def a_page_past_the_end_is_empty(run: Run) -> None:
+    """And still knows the total."""
+    document = read_list(run, page=900_000_000, size=100)
+    require_equal("a page past the end", (0, [], False), (document["count"], document["mods"], document["more"]))
+    require_equal("its total", read_list(run, size=1)["total"], document["total"])
+
+
+@check("C-LIST-4", part="read", added=True)
+def a_search_matches_a_part_of_a_title(run: Run) -> None:
+    """A substring is enough."""
+    mod, word = _some_word(run)
+    document = read_list(run, q=word[1:-1], size=100)
+    require(
+        document["more"] or mod["guid"] in guids_of(document), f"q={word[1:-1]}: expected the mod {mod['title']!r}."
+    )
+    require_equal("a search for nonsense", 0, read_list(run, q=_NONSENSE)["total"])
+
+
+@check("C-LIST-4", part="read", added=True)
+def every_word_of_a_search_must_occur(run: Run) -> None:
+    """In the title or in one game's name."""
+    mod, word = _some_word(run)
+    require_equal("a search with a word that no mod has", 0, read_list(run, q=f"{word} {_NONSENSE}")["total"])
+    turned = " ".join(reversed(mod["title"].split()))[:200]
+    document = read_list(run, q=turned, size=100)
+    require(
+        document["more"] or mod["guid"] in guids_of(document), f"q={turned}: expected the mod, in any order of words."
+    )
+
+
+@check("C-LIST-4", part="read", added=True)
+def a_search_is_cut_after_200_characters(run: Run) -> None:
+    """What follows does not count."""
+    _, word = _some_word(run)
+    filled = f"{word} " * 60
+    require_equal(
+        "the total of a search with nonsense after 200 characters",
+        read_list(run, q=word)["total"],
+        read_list(run, q=f"{filled[: 199 - 199 % (len(word) + 1)]:<200}{_NONSENSE}")["total"],
+    )
+
+
+@check("C-LIST-4", part="read")
+def a_search_finds_names_of_games(run: Run) -> None:
+    """As it does titles."""
+    mod = run.find_mod("a game", lambda mod: mod["games"])
+    document = read_list(run, q=mod["games"][0], size=100)
+    require(
+        document["more"] or mod["guid"] in guids_of(document), f"q={mod['games'][0]}: expected a mod with this game."
+    )
+
+
+@check("C-LIST-5", part="read")
+def a_search_folds_case_and_accents(run: Run) -> None:
+    _, word = _some_word(run)
+    expected = read_list(run, q=word)["total"]
+    for variant in (
+        word.upper(),
+        word.lower(),
+        word.translate(_ACCENTED),
+        unicodedata.normalize("NFD", word.translate(_ACCENTED)),
+    ):
+        require_equal(f"the total of q={variant}", expected, read_list(run, q=variant)["total"])
+
+
+@check("C-LIST-5", part="read", added=True)
+def a_search_folds_letters_that_are_no_accents(run: Run) -> None:
+    """Each letter and what stands for it find the same."""
+    for letter, plain in (
+        ("ß", "ss"),
+        ("æ", "ae"),
+        ("œ", "oe"),
+        ("ø", "o"),
+        ("đ", "d"),
+        ("ł", "l"),
+        ("ħ", "h"),
+        ("ı", "i"),
+        ("þ", "th"),
+        ("ð", "d"),
+    ):
+        require_equal(f"the total of q={letter}", read_list(run, q=plain)["total"], read_list(run, q=letter)["total"])
+
+
+@check("C-LIST-6", part="read", added=True)
+def percent_and_underscore_are_ordinary_characters(run: Run) -> None:
+    """A search for one has only mods with it."""
+    for character in "%_":
+        for mod in read_list(run, q=character, size=100)["mods"]:
+            texts = unicodedata.normalize("NFKD", " ".join([mod["title"], *mod["games"]]))
+            require(character in texts, f"q={character}: the mod {mod['title']!r} has none.")
+
+
+@check("C-LIST-7", part="read")
+def a_game_is_matched_by_its_whole_name(run: Run) -> None:
+    """In any capitals, with spaces around it, and never a part of it."""
+    mod = run.find_mod("a game", lambda mod: mod["games"] and len(mod["games"][0]) > 1)
+    game = mod["games"][0]
+    for name in (game, f"  {game}  ", game.upper() if game.upper().casefold() == game.casefold() else game):
+        document = read_list(run, game=name, size=100)
+        require(
+            document["more"] or mod["guid"] in guids_of(document), f"game={name}: expected the mod {mod['title']!r}."
+        )
+        for listed in document["mods"]:
+            require(_has_game(listed, game), f"game={name}: {listed['title']!r} is for {listed['games']}.")
+    for listed in read_list(run, game=game[:-1], size=100)["mods"]:
+        require(_has_game(listed, game[:-1]), f"game={game[:-1]}: {listed['title']!r} is for {listed['games']}.")
+
+
+def _has_game(mod: dict[str, Any], game: str) -> bool:
+    return game.strip().casefold() in {name.strip().casefold() for name in mod["games"]}
+
+
+@check("C-LIST-8", part="read")
+def the_newest_are_those_that_changed_last(run: Run) -> None:
+    """Of the same moment the higher id first."""
+    order = [(mod["updatedAt"], mod["id"]) for mod in read_list(run, sort="new", size=100)["mods"]]
+    require_equal("the order of sort=new", sorted(order, reverse=True), order)
+
+
+@check("C-LIST-8", part="read", added=True)
+def the_best_have_most_votes(run: Run) -> None:
+    """Ups minus downs, then as the newest. The interface does not say how votes are read."""
+    order = []
+    for mod in read_list(run, sort="top", size=10)["mods"]:
+        votes = run.service.get(f"/api/modhub/{mod['id']}/vote").expect(200).document()
+        order.append((votes["ups"] - votes["downs"], mod["updatedAt"], mod["id"]))
+    require_equal("the order of sort=top", sorted(order, reverse=True), order)
+
+
+@check("C-LIST-9", part="read", added=True)
+def pages_of_a_list_have_each_mod_once(run: Run) -> None:
+    """In the order of the whole list."""
+    for sort in ("new", "top"):
+        whole = guids_of(read_list(run, sort=sort, size=21))
+        paged = [guid for page in (1, 2, 3) for guid in guids_of(read_list(run, sort=sort, size=7, page=page))]
+        require_equal(f"three pages of sort={sort}", whole, paged)
+
+
+@check("C-FRONT-7", "C-DL-5", "C-TAG-4", part="read", added=True)
+def orders_and_filters_of_pages_are_unknown_to_the_api(run: Run) -> None:
+    """``sort=popular``, ``sort=downloads`` and ``tag`` change nothing there."""
+    expected = guids_of(read_list(run))
+    for query in ({"sort": "popular"}, {"sort": "downloads"}, {"tag": "unheard-of"}):
+        require_equal(f"the list with {query}", expected, guids_of(read_list(run, **query)))

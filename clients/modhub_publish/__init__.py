@@ -1,1 +1,0 @@
-"""``modhub-publish`` for build agents; the program without ``mod`` is :mod:`modhub_publish.publish`."""
