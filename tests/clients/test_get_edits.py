@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from modhub_client.get import edits
+from modhub_client.get import folder as folder_module
 from modhub_client.get.folder import local_problem
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
@@ -97,7 +97,7 @@ def test_nothing_is_replaced_if_the_copy_has_no_room(
         raise local_problem(OSError(errno.ENOSPC, "No space left on device"))
 
     with monkeypatch.context() as patched:
-        patched.setattr(edits, "_write_whole", full)
+        patched.setattr(folder_module, "_write_whole", full)
         run(ExitCode.FOLDER, "update")
     assert (folder / mod.guid / mod.name).read_bytes() == b"mine"
     assert not (folder / PRIVATE / "journal.json").exists()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from modhub_client.get import downloads
+from modhub_client.get import transfer
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
@@ -148,7 +148,7 @@ def test_a_replacement_between_plan_and_download(
     site: Site, run: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mod = add(site, b"first")
-    fetch_all, calls = downloads.fetch_all, []
+    fetch_all, calls = transfer.fetch_all, []
 
     def late(*arguments: Any) -> None:
         if not calls:

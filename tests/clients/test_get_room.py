@@ -13,7 +13,8 @@ from modhub_client.get import transfer
 from modhub_client.get.folder import exclusive_lock
 from modhub_client.get.installation import PRIVATE, open_installation
 from modhub_client.get.main import main
-from modhub_client.get.outcome import ExitCode, GetError
+from modhub_client.get.outcome import ExitCode
+from modhub_client.outcome import ClientError
 
 
 @pytest.fixture
@@ -129,7 +130,7 @@ def test_a_lock_that_was_removed_in_between_is_no_lock(tmp_path: Path, monkeypat
         lock.unlink()
 
     monkeypatch.setattr("modhub_client.get.folder._lock", removed)
-    with pytest.raises(GetError), exclusive_lock(lock):
+    with pytest.raises(ClientError), exclusive_lock(lock):
         pass
 
 

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from modhub_client.get.lockfile import LockEntry, parse_lock
 from modhub_client.get.names import clean_name, is_sha256, is_single_segment, parse_guid
-from modhub_client.get.outcome import ExitCode, GetError
+from modhub_client.get.outcome import ExitCode
 from modhub_client.get.service import is_own_path
+from modhub_client.outcome import ClientError
 
 ACTIONS: Final = frozenset({"install", "update", "keep"})
 
@@ -158,12 +159,16 @@ def decode_shown(answer: Any) -> Mapping[str, Any]:
 def check_file(mod: RemoteMod, most_bytes: int) -> None:
     """Refuse a file that no honest service offers."""
     if not is_single_segment(mod.name):
-        raise GetError(ExitCode.BAD_ANSWER, f"{mod.guid}: the service sent an unsafe file name; nothing was changed.")
+        raise ClientError(
+            ExitCode.BAD_ANSWER, f"{mod.guid}: the service sent an unsafe file name; nothing was changed."
+        )
     if not is_own_path(mod.path):
-        raise GetError(ExitCode.BAD_ANSWER, f"{mod.guid}: the service sent an address elsewhere; nothing was changed.")
+        raise ClientError(
+            ExitCode.BAD_ANSWER, f"{mod.guid}: the service sent an address elsewhere; nothing was changed."
+        )
     if mod.bytes > most_bytes:
         sentence = f"{mod.guid}: the file would have {mod.bytes} bytes, more than --max-bytes allows."
-        raise GetError(ExitCode.BAD_ANSWER, sentence)
+        raise ClientError(ExitCode.BAD_ANSWER, sentence)
 
 
 def _step(step: Mapping[str, Any]) -> PlanStep:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from modhub_client import __version__
-from modhub_client.get.output import write_now
 from modhub_client.get.references import REFERENCE_KINDS
+from modhub_client.output import write_now
 
 COMPLETIONS = {"bash": "modhub-get.bash", "zsh": "_modhub-get"}
 """The files with completions, by shell; `tools/write_completions.py` writes them."""

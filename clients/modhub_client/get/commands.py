@@ -8,10 +8,10 @@ from modhub_client.get.answers import InstallPlan
 from modhub_client.get.installation import InstallationState, LocalMod, ModInstallation
 from modhub_client.get.installer import AppliedPlan, Installer
 from modhub_client.get.lockfile import LockEntry, build_lock, write_lock
-from modhub_client.get.outcome import ExitCode, GetError
+from modhub_client.get.outcome import ExitCode, Report
 from modhub_client.get.plans import closure, look_up, unneeded
-from modhub_client.get.reports import Report, describe
 from modhub_client.get.transfer import FileReplaced
+from modhub_client.outcome import ClientError
 
 
 def preview_plan(installer: Installer, guids: list[str], *, update: bool) -> Report:
@@ -40,7 +40,7 @@ def _describe_steps(installer: Installer, plan: InstallPlan) -> dict[str, list[M
     for step in steps:
         mod = mods.get(step.guid)
         if mod is None:
-            raise GetError(ExitCode.NOT_AVAILABLE, f"{step.guid} has gone from the service just now.")
+            raise ClientError(ExitCode.NOT_AVAILABLE, f"{step.guid} has gone from the service just now.")
         facts = {"guid": mod.guid, "id": mod.id, "title": mod.title, "version": mod.version, "bytes": mod.bytes}
         described[step.action].append(facts)
     return described
@@ -66,7 +66,7 @@ def install_lock(installer: Installer, entries: list[LockEntry], *, dry_run: boo
         if changed:
             changes = ", ".join(f"{change['guid']} ({change['state']})" for change in changed[:10])
             sentence = f"The service no longer has what the lock names: {changes}. Nothing was changed."
-            raise GetError(ExitCode.NOT_AVAILABLE, sentence, entries=changed)
+            raise ClientError(ExitCode.NOT_AVAILABLE, sentence, entries=changed)
         installer.refuse_advised(needed)
         if not dry_run:
             placed = _place_locked(installer, needed)
@@ -78,7 +78,7 @@ def install_lock(installer: Installer, entries: list[LockEntry], *, dry_run: boo
     return Report(
         [_line("Installed", installation, mod) for mod in placed] or ["Everything of the lock is installed."],
         {
-            "installed": [describe(installation, mod) for mod in placed],
+            "installed": [installation.describe(mod) for mod in placed],
             "kept": len(entries) - len(placed),
             "edited": _copies(installation),
         },
@@ -105,13 +105,13 @@ def remove_mods(installation: ModInstallation, guids: list[str], *, dry_run: boo
     """``remove MOD…``: these mods, and what was installed only because they require it. Needs no service."""
     mods = installation.state.mods
     if absent := [guid for guid in guids if guid not in mods]:
-        raise GetError(ExitCode.NOT_AVAILABLE, f"Not installed: {', '.join(absent)}. Nothing was changed.")
+        raise ClientError(ExitCode.NOT_AVAILABLE, f"Not installed: {', '.join(absent)}. Nothing was changed.")
     others = {guid for guid, mod in mods.items() if mod.wanted and guid not in guids}
     kept = closure(mods, others)
     if needed := [guid for guid in guids if guid in kept]:
         asking = [mod.title for mod in mods.values() if mod.guid in kept and set(needed) & set(mod.requires)]
         sentence = f"Still required by {', '.join(sorted(asking)[:10])}. Nothing was changed."
-        raise GetError(ExitCode.CONFLICT, sentence, required=needed)
+        raise ClientError(ExitCode.CONFLICT, sentence, required=needed)
     removed = [mod for guid, mod in mods.items() if guid not in kept]
     if dry_run:
         fields = {"dryRun": True, "remove": [mod.guid for mod in removed]}
@@ -134,7 +134,7 @@ def _place_locked(installer: Installer, needed: list[LockEntry]) -> tuple[LocalM
         return installer.place(needed, [], recheck=False)
     except FileReplaced as replaced:
         sentence = f"{replaced} was replaced on the service just now. Nothing was changed."
-        raise GetError(ExitCode.NOT_AVAILABLE, sentence) from None
+        raise ClientError(ExitCode.NOT_AVAILABLE, sentence) from None
 
 
 def _roots(mods: Mapping[str, LocalMod], guids: list[str]) -> list[str]:
@@ -163,8 +163,8 @@ def _report(
     lines += [f"Removed {mod.title} ({mod.guid})" for mod in removed or ()]
     lines += [f"Not on the service: {entry['guid']}" for entry in applied.plan.missing]
     fields = {
-        "installed": [describe(installation, mod) for mod in installed],
-        "updated": [describe(installation, mod) for mod in updated],
+        "installed": [installation.describe(mod) for mod in installed],
+        "updated": [installation.describe(mod) for mod in updated],
         "kept": sum(step.action == "keep" for step in applied.plan.steps),
         "removed": [mod.guid for mod in removed or ()],
         "missing": list(applied.plan.missing),

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -13,19 +14,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from modhub_client.get.outcome import DiskFull, ExitCode, GetError
+from modhub_client.get.outcome import DiskFull, ExitCode
+from modhub_client.outcome import ClientError
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 _NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
-def local_problem(problem: OSError) -> GetError:
+def local_problem(problem: OSError) -> ClientError:
     """The error for a file of this machine that cannot be read or written."""
     where = f"{problem.filename}: " if problem.filename else ""
     if problem.errno in _NO_ROOM:
         return DiskFull(where)
-    return GetError(ExitCode.FOLDER, f"{where}{problem.strerror or problem}.")
+    return ClientError(ExitCode.FOLDER, f"{where}{problem.strerror or problem}.")
 
 
 def own_directory(path: Path) -> Path:
@@ -37,7 +39,9 @@ def own_directory(path: Path) -> Path:
     except OSError as problem:
         raise local_problem(problem) from None
     if not stat.S_ISDIR(mode):
-        raise GetError(ExitCode.FOLDER, f"{path} is a link or a file where a folder is needed; links are not followed.")
+        raise ClientError(
+            ExitCode.FOLDER, f"{path} is a link or a file where a folder is needed; links are not followed."
+        )
     return path
 
 
@@ -54,13 +58,13 @@ def open_regular(path: Path, *, create: bool = True) -> io.FileIO:
     flags = (os.O_RDWR | os.O_CREAT if create else os.O_RDONLY) | _NO_LINK | getattr(os, "O_NONBLOCK", 0)
     try:
         if path.is_symlink():
-            raise GetError(ExitCode.FOLDER, f"{path} is a link; links are not followed.")
+            raise ClientError(ExitCode.FOLDER, f"{path} is a link; links are not followed.")
         file = io.FileIO(os.open(path, flags, 0o666), "r+" if create else "r")
     except OSError as problem:
         raise local_problem(problem) from None
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise GetError(ExitCode.FOLDER, f"{path} is not a regular file.")
+        raise ClientError(ExitCode.FOLDER, f"{path} is not a regular file.")
     return file
 
 
@@ -86,7 +90,7 @@ def load_json(path: Path) -> Any:
         try:
             return json.loads(file.read())
         except (ValueError, RecursionError):
-            raise GetError(ExitCode.FOLDER, f"{path} is damaged.") from None
+            raise ClientError(ExitCode.FOLDER, f"{path} is damaged.") from None
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -104,6 +108,42 @@ def replace_text(path: Path, text: str) -> None:
                 Path(temporary).unlink()
             raise
         sync_directory(path.parent)
+    except OSError as problem:
+        raise local_problem(problem) from None
+
+
+def keep_edited(file: Path, known: set[str], into: Path) -> Path | None:
+    """Copy ``file`` into the folder ``into`` unless its SHA-256 is one of ``known``; None if there is nothing to keep.
+
+    The name has the digest in it: each edit is kept, and once.
+    """
+    if not is_plain_directory(file.parent) or file.is_symlink() or not file.is_file():
+        return None
+    with open_regular(file, create=False) as edited:
+        digest = hash_file(edited)
+        if not size_of(edited) or digest in known:
+            return None
+        own_directory(into.parent)
+        copy = own_directory(into) / f"{digest[:8]}-{file.name}"
+        edited.seek(0)
+        _write_whole(edited, copy)
+    return copy
+
+
+def _write_whole(source: io.FileIO, target: Path) -> None:
+    """Copy in such a way that ``target`` is whole wherever a run ends."""
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=".")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                shutil.copyfileobj(source, file)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+            raise
     except OSError as problem:
         raise local_problem(problem) from None
 
@@ -171,8 +211,8 @@ def exclusive_lock(path: Path) -> Iterator[None]:
         yield
 
 
-def _in_use() -> GetError:
-    return GetError(ExitCode.FOLDER, "Another modhub-get is working in this folder.")
+def _in_use() -> ClientError:
+    return ClientError(ExitCode.FOLDER, "Another modhub-get is working in this folder.")
 
 
 def _is_at(path: Path, file: io.FileIO) -> bool:

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from modhub_client.get import folder
-from modhub_client.get.edits import keep_edited
 from modhub_client.get.names import clean_name, is_sha256, parse_guid
-from modhub_client.get.outcome import ExitCode, GetError
+from modhub_client.get.outcome import ExitCode
+from modhub_client.outcome import ClientError, WrongUse
 
 PRIVATE: Final = ".modhub-get"
 PART_KEPT: Final = 7 * 24 * 3600.0
@@ -78,6 +78,18 @@ class ModInstallation:
         """Where the file of a mod is."""
         return self.root / mod.guid / mod.name
 
+    def describe(self, mod: LocalMod) -> Mapping[str, Any]:
+        """An installed mod as a JSON object."""
+        return {
+            "guid": mod.guid,
+            "id": mod.id,
+            "title": mod.title,
+            "version": mod.version,
+            "sha256": mod.sha256,
+            "bytes": mod.bytes,
+            "path": str(self.path_of(mod)),
+        }
+
     def part_of(self, guid: str, sha256: str) -> Path:
         """Where a file of a mod is collected. It has its own name, so a later run can continue with it."""
         return self._parts / f"{guid}.{sha256}"
@@ -90,7 +102,7 @@ class ModInstallation:
         try:
             with folder.open_regular(path, create=False) as file:
                 return folder.size_of(file) == mod.bytes and folder.hash_file(file) == mod.sha256
-        except (GetError, OSError):
+        except (ClientError, OSError):
             return False
 
     def check_places(self, mods: list[LocalMod]) -> None:
@@ -98,7 +110,7 @@ class ModInstallation:
         for mod in mods:
             folder.own_directory(self.root / mod.guid)
             if folder.is_plain_directory(self.path_of(mod)):
-                raise GetError(ExitCode.FOLDER, f"{self.path_of(mod)} is a folder.")
+                raise ClientError(ExitCode.FOLDER, f"{self.path_of(mod)} is a folder.")
 
     def apply(self, state: InstallationState, placed: list[LocalMod]) -> None:
         """Make ``state`` the installation. The files of ``placed`` are complete in their parts."""
@@ -116,7 +128,7 @@ class ModInstallation:
         for mod in replaced:
             installed = self.state.mods.get(mod.guid, mod)
             into = self._private / "edited" / mod.guid
-            copy = keep_edited(self.path_of(mod), {mod.sha256, installed.sha256}, into)
+            copy = folder.keep_edited(self.path_of(mod), {mod.sha256, installed.sha256}, into)
             if copy is not None:
                 self.copies.append((mod, copy))
 
@@ -179,7 +191,7 @@ class ModInstallation:
 def open_installation(root: Path, *, create: bool) -> Iterator[ModInstallation]:
     """The installation in ``root``, for this run alone. Without ``create`` there must be one."""
     if not create and not folder.is_plain_directory(root / PRIVATE):
-        raise GetError(ExitCode.WRONG_CALL, f"Nothing was installed into {root}.")
+        raise WrongUse(f"Nothing was installed into {root}.")
     absent = [path for path in (root, *root.parents) if not path.exists()]
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -216,11 +228,11 @@ def parse_state(document: Any) -> InstallationState:
         return InstallationState()
     try:
         if document["format"] != STATE_FORMAT:
-            raise GetError(ExitCode.FOLDER, "The state of this folder was written by another version of modhub-get.")
+            raise ClientError(ExitCode.FOLDER, "The state of this folder was written by another version of modhub-get.")
         mods = [_parse_mod(mod) for mod in document["mods"]]
         return InstallationState(str(document["url"]), {mod.guid: mod for mod in mods})
     except (KeyError, TypeError, ValueError):
-        raise GetError(ExitCode.FOLDER, "The state of this folder is damaged.") from None
+        raise ClientError(ExitCode.FOLDER, "The state of this folder is damaged.") from None
 
 
 def _parse_mod(document: Any) -> LocalMod:
@@ -240,7 +252,7 @@ def _parse_journal(document: Any) -> tuple[InstallationState, list[Any], list[An
             raise ValueError(moves)
         return parse_state(document["state"]), moves, deletions
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise GetError(ExitCode.FOLDER, "The journal of this folder is damaged.") from None
+        raise ClientError(ExitCode.FOLDER, "The journal of this folder is damaged.") from None
 
 
 def _dump_state(state: InstallationState) -> dict[str, Any]:

@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TextIO
 
 from modhub_client.get import answers
-from modhub_client.get.advisories import ask_advisories, describe_advisory
 from modhub_client.get.answers import InstallPlan, RemoteMod
-from modhub_client.get.downloads import fetch_all
 from modhub_client.get.installation import InstallationState, LocalMod, ModInstallation
 from modhub_client.get.lockfile import LockEntry
-from modhub_client.get.outcome import DiskFull, ExitCode, GetError
-from modhub_client.get.plans import ask_plan, look_up
-from modhub_client.get.progress import TransferBar
+from modhub_client.get.outcome import DiskFull, ExitCode
+from modhub_client.get.plans import ask_advisories, ask_plan, describe_advisory, look_up
 from modhub_client.get.service import ModhubService
-from modhub_client.get.transfer import FileReplaced, Transfer
+from modhub_client.get.transfer import FileReplaced, Transfer, fetch_all
+from modhub_client.outcome import ClientError
+from modhub_client.progress import ProgressBar
 
 ROUNDS: Final = 4
 """Plans that are made, if files are replaced on the service while they are downloaded."""
@@ -66,7 +65,7 @@ class Installer:
                 continue
             self._record_requirements(plan)
             return AppliedPlan(plan, placed)
-        raise GetError(ExitCode.BAD_ANSWER, "The service's plan and its files do not match; nothing was changed.")
+        raise ClientError(ExitCode.BAD_ANSWER, "The service's plan and its files do not match; nothing was changed.")
 
     def place(self, entries: list[LockEntry], requested: list[str], *, recheck: bool) -> tuple[LocalMod, ...]:
         """Download exactly these files, then put all of them in place. ``recheck``: compare their names once more."""
@@ -96,7 +95,7 @@ class Installer:
             )
             for mod in new
         ]
-        bar = TransferBar(sum(mod.bytes for mod in new), self.options.terminal)
+        bar = ProgressBar(sum(mod.bytes for mod in new), self.options.terminal)
         try:
             fetch_all(self.service, transfers, bar, self.options.jobs)
         finally:
@@ -132,11 +131,11 @@ class Installer:
         if plan.missing and not self.options.allow_missing:
             gaps = ", ".join(self._describe_gap(gap) for gap in plan.missing[:10])
             sentence = f"Not on the service: {gaps}. Nothing was changed; --allow-missing installs the rest."
-            raise GetError(ExitCode.NOT_AVAILABLE, sentence, missing=list(plan.missing))
+            raise ClientError(ExitCode.NOT_AVAILABLE, sentence, missing=list(plan.missing))
         if plan.conflicts and not self.options.allow_conflicts:
             pairs = [" and ".join(self._name(mod["guid"]) for mod in conflict["pair"]) for conflict in plan.conflicts]
             sentence = f"In conflict: {'; '.join(pairs[:10])}. Nothing was changed."
-            raise GetError(ExitCode.CONFLICT, sentence, conflicts=list(plan.conflicts))
+            raise ClientError(ExitCode.CONFLICT, sentence, conflicts=list(plan.conflicts))
         self.refuse_advised(plan.locked[step.guid] for step in plan.steps if step.action != "keep")
         return plan
 
@@ -152,7 +151,7 @@ class Installer:
                 f"The service warns of {warnings}. Nothing was changed; --allow-advised installs it all the same."
             )
             described = [describe_advisory(guid, advisory) for guid, advisory in advised.items()]
-            raise GetError(ExitCode.ADVISED, sentence, error="advised", advised=described)
+            raise ClientError(ExitCode.ADVISED, sentence, error="advised", advised=described)
 
     def _describe_gap(self, gap: Mapping[str, Any]) -> str:
         requirers = ", ".join(self._name(str(guid)) for guid in gap.get("requiredBy") or ())

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from modhub_client.get import answers
-from modhub_client.get.advisories import ask_advisories, describe_advisory
 from modhub_client.get.answers import InstallPlan
 from modhub_client.get.installation import LocalMod, ModInstallation
-from modhub_client.get.outcome import ExitCode, GetError
-from modhub_client.get.plans import ask_plan, ask_updates, unneeded
+from modhub_client.get.outcome import ExitCode, Report
+from modhub_client.get.plans import ask_advisories, ask_plan, ask_updates, describe_advisory, unneeded
 from modhub_client.get.references import parse_reference, resolve_remote
-from modhub_client.get.reports import Report, describe
 from modhub_client.get.service import ModhubService
+from modhub_client.outcome import ClientError
 
 
 def search_mods(service: ModhubService, query: Mapping[str, Any]) -> Report:
@@ -26,7 +25,7 @@ def list_mods(installation: ModInstallation, words: str) -> Report:
     mods = [mod for mod in installation.state.mods.values() if words.casefold() in mod.title.casefold()]
     mods.sort(key=lambda mod: (mod.title.casefold(), mod.guid))
     lines = [f"{mod.guid}  {mod.title} {mod.version}{'' if mod.wanted else ' (required)'}" for mod in mods]
-    fields = {"mods": [{**describe(installation, mod), "requested": mod.wanted} for mod in mods]}
+    fields = {"mods": [{**installation.describe(mod), "requested": mod.wanted} for mod in mods]}
     return Report([*lines, f"{len(mods)} of {len(installation.state.mods)} mods"], fields, answers=True)
 
 
@@ -35,8 +34,7 @@ def list_outdated(service: ModhubService, installation: ModInstallation) -> Repo
     mods = installation.state.mods
     updates = ask_updates(service, mods)
     outdated = [
-        {**describe(installation, mods[_guid(mod)]), "available": str(mod.get("version", ""))}
-        for mod in updates.changed
+        {**installation.describe(mods[_guid(mod)]), "available": str(mod.get("version", ""))} for mod in updates.changed
     ]
     lines = [f"{mod['guid']}  {mod['title']} {mod['version']} -> {mod['available']}" for mod in outdated]
     lines += [f"{guid}  {mods[guid].title} {mods[guid].version} is no longer on the service" for guid in updates.gone]
@@ -53,13 +51,13 @@ def show_mod(service: ModhubService, words: str, installation: ModInstallation |
         guid = reference.guid if reference is not None else _find_title(service, words)
     mod = service.find(f"/api/modhub/guid/{guid}", answers.decode_shown)
     if mod is None:
-        raise GetError(ExitCode.NOT_AVAILABLE, f"There is no mod {guid} on {service.url}.")
+        raise ClientError(ExitCode.NOT_AVAILABLE, f"There is no mod {guid} on {service.url}.")
     installed = installation.state.mods.get(guid) if installation is not None else None
     lines = [f"{mod['title']} {mod['version']}".rstrip(), *_facts(service, mod)]
     fields: dict[str, Any] = {"mod": mod, "installed": None}
     if installation is not None and installed is not None:
         lines.append(f"  installed  {installed.version}: {installation.path_of(installed)}")
-        fields["installed"] = describe(installation, installed)
+        fields["installed"] = installation.describe(installed)
     return Report(lines, fields, answers=True)
 
 
@@ -71,7 +69,7 @@ def _find_title(service: ModhubService, title: str) -> str:
         return _guid(matches[0])
     listed = ", ".join(f"{mod['title']} ({mod['guid']})" for mod in matches[:10])
     sentence = f"Several mods match: {listed}. Name its GUID." if matches else f"No mod matches {title}."
-    raise GetError(ExitCode.NOT_AVAILABLE, sentence)
+    raise ClientError(ExitCode.NOT_AVAILABLE, sentence)
 
 
 def _facts(service: ModhubService, mod: Mapping[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from modhub_client.get.names import is_sha256, parse_guid
-from modhub_client.get.outcome import ExitCode, GetError
+from modhub_client.outcome import WrongUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ def read_lock(file: Path) -> list[LockEntry]:
     try:
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
-        raise GetError(ExitCode.WRONG_CALL, f"{file} cannot be read: {problem}.") from None
+        raise WrongUse(f"{file} cannot be read: {problem}.") from None
     try:
         return parse_lock(json.loads(text))
     except (json.JSONDecodeError, RecursionError):
-        raise GetError(ExitCode.WRONG_CALL, f"{file} is not a lock.") from None
+        raise WrongUse(f"{file} is not a lock.") from None
     except ValueError as problem:
-        raise GetError(ExitCode.WRONG_CALL, f"{file}: {problem}") from None
+        raise WrongUse(f"{file}: {problem}") from None
 
 
 def _entry(entry: Any) -> LockEntry:

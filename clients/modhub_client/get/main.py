@@ -36,11 +36,11 @@ from modhub_client.get.folder import is_plain_directory, local_problem, replace_
 from modhub_client.get.installation import PRIVATE, ModInstallation, open_installation
 from modhub_client.get.installer import Installer, InstallOptions
 from modhub_client.get.lockfile import read_lock
-from modhub_client.get.outcome import ExitCode, GetError
-from modhub_client.get.output import printable, take_every_character, warn, write_now
+from modhub_client.get.outcome import PROGRAM, ExitCode, Report
 from modhub_client.get.references import parse_reference, parse_references, resolve_installed, resolve_remote
-from modhub_client.get.reports import Report
 from modhub_client.get.service import ModhubService
+from modhub_client.outcome import ClientError, WrongUse
+from modhub_client.output import printable, take_every_character, warn, write_now
 
 
 def _run_search(arguments: argparse.Namespace) -> Report:
@@ -65,7 +65,7 @@ def _run_show(arguments: argparse.Namespace) -> Report:
 def _run_install(arguments: argparse.Namespace) -> Report:
     """``install``"""
     if bool(arguments.mods) == (arguments.lock is not None):
-        raise GetError(ExitCode.WRONG_CALL, "install takes either mods or --lock FILE.")
+        raise WrongUse("install takes either mods or --lock FILE.")
     references = parse_references(arguments.mods)
     entries = read_lock(arguments.lock) if arguments.lock else []
     page = next((reference.service for reference in references if reference.service), "")
@@ -131,7 +131,7 @@ def _run_completions(arguments: argparse.Namespace) -> Report:
 
 def _folder(arguments: argparse.Namespace) -> Path:
     if arguments.into is None and not is_plain_directory(Path(PRIVATE)):
-        raise GetError(ExitCode.WRONG_CALL, "Name the folder with --into DIR.")
+        raise WrongUse("Name the folder with --into DIR.")
     return Path(arguments.into or ".")
 
 
@@ -139,10 +139,10 @@ def _service(arguments: argparse.Namespace, remembered: str = "", *, page: str =
     """The service; ``page`` is that of an address among the arguments, if nothing else names one."""
     url = arguments.url or remembered or os.environ.get("MODHUB_URL", "") or page
     if not url:
-        raise GetError(ExitCode.WRONG_CALL, "Name the service with --url.")
+        raise WrongUse("Name the service with --url.")
     service = ModhubService(url, arguments.timeout)
     if not service.is_private:
-        warn("warning: the connection is not encrypted; use https.")
+        warn(PROGRAM, "warning: the connection is not encrypted; use https.")
     return service
 
 
@@ -193,18 +193,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = make_parser(__doc__).parse_args(words, argparse.Namespace(**DEFAULTS))
     except WrongArguments as problem:
         write_now(sys.stderr, problem.usage)
-        return _print_failure(GetError(ExitCode.WRONG_CALL, f"{problem}."), as_json="--json" in words)
+        return _print_failure(ClientError(ExitCode.WRONG_CALL, f"{problem}."), as_json="--json" in words)
     try:
         report = RUNS[arguments.command](arguments)
-    except GetError as problem:
+    except ClientError as problem:
         return _fail(arguments, problem)
     except OSError as problem:
         # Network errors are handled in ModhubService; these are about local files.
         return _fail(arguments, local_problem(problem))
     except UnicodeEncodeError:
-        return _fail(arguments, GetError(ExitCode.FOLDER, "The locale allows no such file name; set PYTHONUTF8=1."))
+        return _fail(arguments, ClientError(ExitCode.FOLDER, "The locale allows no such file name; set PYTHONUTF8=1."))
     except KeyboardInterrupt:
-        _fail(arguments, GetError(ExitCode.INTERRUPTED, "Interrupted; run the command again to continue."))
+        _fail(arguments, ClientError(ExitCode.INTERRUPTED, "Interrupted; run the command again to continue."))
         # Downloads may be waiting for the network. A run may end anywhere: what is in place is whole.
         os._exit(ExitCode.INTERRUPTED)
     return _print_report(report, arguments)
@@ -213,7 +213,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _print_report(report: Report, arguments: argparse.Namespace) -> int:
     """Print what was done: it is done even if that cannot be printed, unless the command only prints."""
     for notice in report.notices:
-        warn(notice)
+        warn(PROGRAM, notice)
     text = report.text
     if arguments.json and report.fields:
         # In ASCII: a service's text must not break the output, whatever its encoding is.
@@ -224,20 +224,20 @@ def _print_report(report: Report, arguments: argparse.Namespace) -> int:
     if problem is None:
         return int(report.code)
     if report.answers:
-        warn(f"The output could not be written: {local_problem(problem)}")
+        warn(PROGRAM, f"The output could not be written: {local_problem(problem)}")
         return int(ExitCode.FOLDER)
-    warn(f"The command is done, but its output could not be written: {local_problem(problem)}")
+    warn(PROGRAM, f"The command is done, but its output could not be written: {local_problem(problem)}")
     return int(report.code)
 
 
-def _fail(arguments: argparse.Namespace, problem: GetError) -> int:
-    warn(str(problem))
+def _fail(arguments: argparse.Namespace, problem: ClientError) -> int:
+    warn(PROGRAM, str(problem))
     return _print_failure(problem, as_json=arguments.json)
 
 
-def _print_failure(problem: GetError, *, as_json: bool) -> int:
+def _print_failure(problem: ClientError, *, as_json: bool) -> int:
     if as_json:
-        described = {"error": problem.code.name.lower(), "message": str(problem), **problem.details}
+        described = {"error": ExitCode(problem.code).name.lower(), "message": str(problem), **problem.details}
         write_now(sys.stdout, json.dumps({"exit": int(problem.code), **described}) + "\n")
     return int(problem.code)
 

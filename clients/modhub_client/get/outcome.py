@@ -1,7 +1,13 @@
-"""How a run ends: the exit codes, and the exception that carries one."""
+"""How a run ends: the exit codes, and what a command reports."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
+
+from modhub_client.outcome import ClientError
+
+PROGRAM: Final = "modhub-get"
 
 
 class ExitCode(IntEnum):
@@ -19,17 +25,23 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-class GetError(Exception):
-    """Ends the run with an exit code and a sentence; ``details`` are further fields of the JSON output."""
-
-    def __init__(self, code: ExitCode, sentence: str, **details: Any) -> None:
-        super().__init__(sentence)
-        self.code = code
-        self.details = details
-
-
-class DiskFull(GetError):
+class DiskFull(ClientError):
     """There is no room for what has to be written."""
 
     def __init__(self, where: str = "") -> None:
         super().__init__(ExitCode.FOLDER, f"{where}The disk is full.")
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of a command: lines for people, fields for programs, and the exit code.
+
+    ``text`` is printed as it is; ``answers`` if printing is all that the command does; ``notices`` are always told.
+    """
+
+    lines: list[str]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    code: ExitCode = ExitCode.DONE
+    text: str = ""
+    answers: bool = False
+    notices: Sequence[str] = ()

@@ -1,11 +1,12 @@
 """What the service is asked about an installation, in as many calls as its limits need, and what follows from it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Final, TypeVar
 
 from modhub_client.get import answers
-from modhub_client.get.answers import InstallPlan, RemoteMod, UpdateCheck
+from modhub_client.get.answers import InstallPlan, RemoteMod, StandingAdvisory, UpdateCheck
 from modhub_client.get.installation import LocalMod
 from modhub_client.get.service import ModhubService
 
@@ -13,6 +14,11 @@ LOOKUP: Final = 100
 """Mods in one lookup: at most 500 are allowed, but their descriptions make large answers."""
 AT_ONCE: Final = 500
 """Wanted mods of one plan, and mods of one update check."""
+ASKED_DIGITS: Final = 5
+"""Digits that a question has."""
+QUESTIONS: Final = 32
+"""Questions at most: instead of more, all advisories are read."""
+_ADVISORIES: Final = "/api/modhub/advisories"
 _T = TypeVar("_T")
 
 
@@ -69,6 +75,28 @@ def unneeded(mods: Mapping[str, LocalMod], plan: InstallPlan) -> list[LocalMod]:
     # What a mod requires that has gone from the service is not known any more: nothing of it is removed.
     kept = {step.guid for step in plan.steps} | closure(mods, missing)
     return [mod for guid, mod in mods.items() if guid not in kept and not mod.wanted]
+
+
+def ask_advisories(service: ModhubService, digests: Iterable[str]) -> dict[str, StandingAdvisory]:
+    """The advisories about files with these digests; none from a service that has no advisories.
+
+    It is asked by the first digits of a SHA-256, so that it does not learn what is here.
+    """
+    asked = set(digests)
+    prefixes = sorted({digest[:ASKED_DIGITS] for digest in asked})
+    paths = [f"{_ADVISORIES}/{prefix}" for prefix in prefixes] if len(prefixes) <= QUESTIONS else [_ADVISORIES]
+    known: dict[str, StandingAdvisory] = {}
+    for path in paths:
+        advisories = service.find(path, answers.decode_advisories)
+        if advisories is None:
+            break
+        known |= {advisory.sha256: advisory for advisory in advisories if advisory.sha256 in asked}
+    return known
+
+
+def describe_advisory(guid: str, advisory: StandingAdvisory) -> dict[str, Any]:
+    """The advisory about the file of a mod as a JSON object."""
+    return {"guid": guid, **asdict(advisory)}
 
 
 def _have(mods: Iterable[LocalMod]) -> list[dict[str, str]]:

@@ -9,8 +9,9 @@ from urllib.parse import SplitResult, urlsplit
 from modhub_client.get import answers
 from modhub_client.get.installation import InstallationState
 from modhub_client.get.names import parse_guid
-from modhub_client.get.outcome import ExitCode, GetError
+from modhub_client.get.outcome import ExitCode
 from modhub_client.get.service import ModhubService
+from modhub_client.outcome import ClientError, WrongUse
 
 REFERENCE_KINDS: Final = "a GUID, a number, the address of a mod's page or modhub://install/GUID"
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,17}")
@@ -54,7 +55,7 @@ def parse_references(words: list[str]) -> list[ModReference]:
     references = [(word, parse_reference(word)) for word in words]
     if wrong := [word for word, reference in references if reference is None]:
         sentence = f"Not {REFERENCE_KINDS}: {', '.join(wrong)}. Titles are for search, show and list."
-        raise GetError(ExitCode.WRONG_CALL, sentence)
+        raise WrongUse(sentence)
     return [reference for _, reference in references if reference is not None]
 
 
@@ -71,7 +72,7 @@ def resolve_installed(state: InstallationState, references: list[ModReference]) 
     for reference in references:
         _refuse_elsewhere(reference, state.url)
         if not reference.guid and reference.id not in guids:
-            raise GetError(ExitCode.NOT_AVAILABLE, f"Not installed: {reference.word}. Nothing was changed.")
+            raise ClientError(ExitCode.NOT_AVAILABLE, f"Not installed: {reference.word}. Nothing was changed.")
     return list(dict.fromkeys(reference.guid or guids[reference.id] for reference in references))
 
 
@@ -79,14 +80,14 @@ def _ask_guid(service: ModhubService, reference: ModReference) -> str:
     mod = service.find(f"/api/modhub/{reference.id}", answers.decode_shown)
     if mod is None:
         sentence = f"There is no mod {reference.id} on {service.url}. Nothing was changed."
-        raise GetError(ExitCode.NOT_AVAILABLE, sentence)
+        raise ClientError(ExitCode.NOT_AVAILABLE, sentence)
     return str(mod["guid"]).lower()
 
 
 def _refuse_elsewhere(reference: ModReference, url: str) -> None:
     if reference.service and _place(reference.service) != _place(url):
         sentence = f"{reference.word} is a page of another service than {url}. Nothing was changed."
-        raise GetError(ExitCode.WRONG_CALL, sentence)
+        raise WrongUse(sentence)
 
 
 def _place(url: str) -> tuple[str, str, int | None, str]:

@@ -7,11 +7,11 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from modhub_client import __version__
-from modhub_client.get.outcome import ExitCode, GetError
-from modhub_client.get.proxies import find_proxy, is_this_machine
+from modhub_client.get.outcome import PROGRAM, ExitCode
+from modhub_client.outcome import ClientError
+from modhub_client.transport import Transport
 
 ATTEMPTS: Final = 6
 """Attempts in a row without any progress before a call is given up."""
@@ -40,7 +40,7 @@ class Stopped(Exception):
     """Another download has failed, so this one ends."""
 
 
-class NothingThere(GetError):
+class NothingThere(ClientError):
     """The service is there, but not what was asked for."""
 
     def __init__(self, url: str) -> None:
@@ -51,31 +51,12 @@ class ModhubService:
     """The service at ``url``. Each thread has a connection of its own; ``stop`` ends waiting in all of them."""
 
     def __init__(self, url: str, timeout: float) -> None:
-        address = urlsplit(url)
-        if address.scheme not in {"http", "https"} or not address.hostname or address.query or address.fragment:
-            raise GetError(ExitCode.WRONG_CALL, "--url must be an address such as https://mods.example.org.")
-        if "@" in address.netloc:
-            raise GetError(ExitCode.WRONG_CALL, "--url must not contain a user name: reading needs no account.")
-        try:
-            self._port = address.port
-        except ValueError:
-            raise GetError(ExitCode.WRONG_CALL, "--url has an invalid port.") from None
-        self.url = url.rstrip("/")
+        self._transport = Transport(url, PROGRAM, timeout)
+        self.url = self._transport.url
+        self.is_private = self._transport.is_private
         self.stop = threading.Event()
-        self._host = address.hostname
-        self._secure = address.scheme == "https"
-        self._prefix = address.path.rstrip("/")
-        self._proxy = find_proxy(address.scheme, address.hostname)
-        if self._proxy is not None and not self._secure:
-            self._prefix = f"http://{address.netloc}{self._prefix}"
-        self._timeout = timeout
         self._of_thread = threading.local()
         self._opened: list[http.client.HTTPConnection] = []
-
-    @property
-    def is_private(self) -> bool:
-        """Whether nobody on the way can read what is sent."""
-        return self._secure or is_this_machine(self._host)
 
     def __enter__(self) -> Self:
         return self
@@ -142,7 +123,7 @@ class ModhubService:
             raise _broken(problem) from None
         if len(text) > MAX_ANSWER:
             self.close()
-            raise GetError(ExitCode.BAD_ANSWER, f"The answer of {path} is too large.")
+            raise ClientError(ExitCode.BAD_ANSWER, f"The answer of {path} is too large.")
         if not whole:
             self.close()
             raise Passing("the answer was cut short")
@@ -158,21 +139,15 @@ class ModhubService:
 
     def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> http.client.HTTPResponse:
         self.pause(0)
-        sent = {"User-Agent": f"modhub-get/{__version__}", "Accept-Encoding": "identity", **headers}
-        if self._proxy is not None and not self._secure:
-            sent |= self._proxy.headers
-        if body is not None:
-            sent["Content-Type"] = "application/json"
-        connection = self._connection()
+        sent = {**headers, "Content-Type": "application/json"} if body is not None else headers
         try:
-            connection.request(method, self._prefix + path, body, sent)
-            response = connection.getresponse()
+            response = self._transport.send(self._connection(), method, path, body, sent)
         except (OSError, http.client.HTTPException) as problem:
             self.close()
             raise _broken(problem) from None
         if 300 <= response.status < 400 and response.status != 304:
             self.close()
-            raise GetError(ExitCode.BAD_ANSWER, "The service redirects to another address: give that with --url.")
+            raise ClientError(ExitCode.BAD_ANSWER, "The service redirects to another address: give that with --url.")
         if response.getheader("Content-Encoding", "identity") != "identity":
             self.close()
             raise Passing("the answer has an encoding that was not asked for", reached=True)
@@ -187,7 +162,7 @@ class ModhubService:
             error = {}
         self.close()
         if error.get("error") == "storage_not_configured":
-            return GetError(ExitCode.BAD_ANSWER, "The service has no file storage configured. Tell its operator.")
+            return ClientError(ExitCode.BAD_ANSWER, "The service has no file storage configured. Tell its operator.")
         asked = response.getheader("Retry-After", "")
         wait = float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 6 else None
         return Passing(f"status {response.status}", wait)
@@ -195,21 +170,15 @@ class ModhubService:
     def _connection(self) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._of_thread, "connection", None)
         if connection is None:
-            # Certificates and host names are checked by default. Redirects are never followed.
-            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            host, port = (self._proxy.host, self._proxy.port) if self._proxy else (self._host, self._port)
-            connection = self._of_thread.connection = kind(host, port, timeout=self._timeout)
-            if self._proxy and self._secure:
-                connection.set_tunnel(self._host, self._port or http.client.HTTPS_PORT, dict(self._proxy.headers))
+            connection = self._of_thread.connection = self._transport.new_connection()
             self._opened.append(connection)
         return connection
 
-    def _given_up(self, problem: Passing) -> GetError:
+    def _given_up(self, problem: Passing) -> ClientError:
         if problem.reached:
-            return GetError(ExitCode.BAD_ANSWER, f"{self.url} gave no usable answer: {problem}.")
-        through = f" through the proxy {self._proxy.host}:{self._proxy.port}" if self._proxy else ""
-        sentence = f"{self.url} cannot be reached{through} or is busy: {problem}. Try again later."
-        return GetError(ExitCode.UNREACHABLE, sentence)
+            return ClientError(ExitCode.BAD_ANSWER, f"{self.url} gave no usable answer: {problem}.")
+        sentence = f"{self.url} cannot be reached{self._transport.through} or is busy: {problem}. Try again later."
+        return ClientError(ExitCode.UNREACHABLE, sentence)
 
 
 def is_own_path(address: str) -> bool:
@@ -229,9 +198,9 @@ def _error_of(text: bytes) -> Mapping[str, Any]:
     return error if isinstance(error, dict) else {}
 
 
-def _refusal(url: str, status: int, error: Mapping[str, Any]) -> GetError:
+def _refusal(url: str, status: int, error: Mapping[str, Any]) -> ClientError:
     if status in {404, 405}:
         sentence = f"{url} is not a modhub service, or its feature modhub_sync is switched off."
-        return GetError(ExitCode.BAD_ANSWER, sentence)
+        return ClientError(ExitCode.BAD_ANSWER, sentence)
     message = str(error.get("message") or error.get("error") or "no reason given")[:300]
-    return GetError(ExitCode.BAD_ANSWER, f"The service refused ({status}): {message}")
+    return ClientError(ExitCode.BAD_ANSWER, f"The service refused ({status}): {message}")

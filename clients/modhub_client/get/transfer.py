@@ -1,9 +1,14 @@
-"""Downloads that survive bad connections: resumed by ranges, checked against the SHA-256 before they count."""
+"""Downloads that survive bad connections: resumed by ranges, checked against the SHA-256 before they count.
+
+Some run at a time: if one fails, the others stop, and what has arrived is kept for the next run.
+"""
 
 import contextlib
 import http.client
 import io
 import os
+from collections.abc import Iterable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
@@ -11,9 +16,10 @@ from typing import Final
 
 from modhub_client.get.folder import hash_file, local_problem, open_regular, size_of
 from modhub_client.get.names import clean_name
-from modhub_client.get.outcome import DiskFull, ExitCode, GetError
-from modhub_client.get.progress import TransferBar
-from modhub_client.get.service import ModhubService, Passing
+from modhub_client.get.outcome import DiskFull, ExitCode
+from modhub_client.get.service import ModhubService, Passing, Stopped
+from modhub_client.outcome import ClientError
+from modhub_client.progress import ProgressBar
 
 MISMATCHES: Final = 5
 """Complete downloads with wrong bytes before a file is given up."""
@@ -42,7 +48,26 @@ class Transfer:
         return f'"{self.sha256}"'
 
 
-def fetch(service: ModhubService, transfer: Transfer, bar: TransferBar) -> None:
+def fetch_all(service: ModhubService, transfers: Iterable[Transfer], bar: ProgressBar, jobs: int) -> None:
+    """Fetch every file; raise the first failure."""
+    pool = ThreadPoolExecutor(jobs)
+    running = [pool.submit(fetch, service, transfer, bar) for transfer in transfers]
+    try:
+        wait(running, return_when=FIRST_EXCEPTION)
+    except BaseException:
+        service.stop.set()
+        raise
+    # Those that still run end at once if one has failed.
+    service.stop.set()
+    pool.shutdown(cancel_futures=True)
+    service.stop.clear()
+    problems = [done.exception() for done in running if not done.cancelled()]
+    for problem in problems:
+        if problem is not None and not isinstance(problem, Stopped):
+            raise problem
+
+
+def fetch(service: ModhubService, transfer: Transfer, bar: ProgressBar) -> None:
     """Fetch the file. On return ``part`` is complete, on the disk, and has the right SHA-256."""
     failures = mismatches = 0
     with open_regular(transfer.part) as file:
@@ -66,7 +91,7 @@ def fetch(service: ModhubService, transfer: Transfer, bar: TransferBar) -> None:
                 service.wait(failures, problem)
 
 
-def _receive(service: ModhubService, transfer: Transfer, file: io.FileIO, bar: TransferBar) -> None:
+def _receive(service: ModhubService, transfer: Transfer, file: io.FileIO, bar: ProgressBar) -> None:
     start = size_of(file)
     resume = {"Range": f"bytes={start}-", "If-Range": transfer.etag}
     headers = resume if start else {"If-Match": transfer.etag}
@@ -89,7 +114,7 @@ def _check_head(transfer: Transfer, response: http.client.HTTPResponse, start: i
     if response.status == 416:
         raise Passing("the service has no such part of the file", reached=True)
     if response.status not in {200, 206}:
-        raise GetError(ExitCode.BAD_ANSWER, f"{transfer.guid}: the service refused the file ({response.status}).")
+        raise ClientError(ExitCode.BAD_ANSWER, f"{transfer.guid}: the service refused the file ({response.status}).")
     if response.getheader("ETag") != transfer.etag:
         raise FileReplaced(transfer.guid)
     if transfer.name and clean_name(_stated_name(response)) != transfer.name:
@@ -113,7 +138,7 @@ def _stated_name(response: http.client.HTTPResponse) -> str:
 
 
 def _copy(
-    service: ModhubService, transfer: Transfer, response: http.client.HTTPResponse, file: io.FileIO, bar: TransferBar
+    service: ModhubService, transfer: Transfer, response: http.client.HTTPResponse, file: io.FileIO, bar: ProgressBar
 ) -> None:
     left = transfer.bytes - size_of(file)
     file.seek(0, os.SEEK_END)
@@ -139,7 +164,7 @@ def _append(file: io.FileIO, chunk: bytes) -> None:
         raise DiskFull
 
 
-def _restart(file: io.FileIO, bar: TransferBar) -> None:
+def _restart(file: io.FileIO, bar: ProgressBar) -> None:
     bar.add(-size_of(file))
     file.truncate(0)
     file.seek(0)
@@ -152,6 +177,6 @@ def _sync(file: io.FileIO) -> None:
         raise local_problem(problem) from None
 
 
-def _wrong_bytes(transfer: Transfer) -> GetError:
+def _wrong_bytes(transfer: Transfer) -> ClientError:
     sentence = f"{transfer.guid}: the bytes that arrive do not match the SHA-256 of the file; nothing was changed."
-    return GetError(ExitCode.BAD_ANSWER, sentence, guid=transfer.guid)
+    return ClientError(ExitCode.BAD_ANSWER, sentence, guid=transfer.guid)

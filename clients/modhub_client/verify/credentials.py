@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from modhub_client.verify.outcomes import WrongUse
+from modhub_client.outcome import WrongUse
 
 _KEY_PREFIX: Final = "mhk_"
 """How publisher keys begin."""

@@ -29,9 +29,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from modhub_client import __version__
+from modhub_client.outcome import WrongUse
+from modhub_client.output import printable, take_every_character, warn, write_now
+from modhub_client.progress import ProgressBar
 from modhub_client.verify.checks import VERIFIED_PARTS
 from modhub_client.verify.credentials import RunCredentials, read_credentials
-from modhub_client.verify.outcomes import Broken, Skipped, Unreachable, VerifyExit, WrongUse
+from modhub_client.verify.outcomes import PROGRAM, Broken, Skipped, Unreachable, VerifyExit
 from modhub_client.verify.owner import require_account
 from modhub_client.verify.parts import CHECKS, find_features
 from modhub_client.verify.publisher import require_key
@@ -40,14 +43,13 @@ from modhub_client.verify.results import CheckResult, CheckState, VerifyReport
 from modhub_client.verify.run import Run, RunOptions
 from modhub_client.verify.runner import run_checks
 from modhub_client.verify.service import VerifiedService
-from modhub_client.verify.terminal import CheckBar, safe_line, say_error, show_every_character, write_output
 
 
 def make_verify_parser() -> argparse.ArgumentParser:
     """The arguments."""
     about, _, epilog = (__doc__ or "").partition("\n\n")
     parser = argparse.ArgumentParser(
-        "modhub-verify", description=about, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+        PROGRAM, description=about, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("url", metavar="URL", nargs="?", default=os.environ.get("MODHUB_URL", ""))
     parser.add_argument("--part", action="append", choices=VERIFIED_PARTS, help="only this part; may be repeated")
@@ -70,7 +72,7 @@ def make_verify_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The console script. The module's docstring explains the exit codes."""
-    show_every_character()
+    take_every_character()
     arguments = make_verify_parser().parse_args(argv)
     try:
         _end_as_interrupted()
@@ -119,23 +121,23 @@ def _verify(
 ) -> VerifyReport:
     reply = service.head("/api/modhub")
     if 300 <= reply.status < 400 and reply.header("Location"):
-        raise WrongUse(f"The service redirects to {safe_line(reply.header('Location'))}: name that address.")
+        raise WrongUse(f"The service redirects to {printable(reply.header('Location'))}: name that address.")
     try:
         features = find_features(service)
     except (Broken, Skipped) as problem:
-        say_error(f"The features are not known: {problem}")
+        warn(PROGRAM, f"The features are not known: {problem}")
         features = frozenset({"core"})
     run = Run(service, features, RunOptions(arguments.may_leave_traces, arguments.interface_only), credentials)
     _require_credentials(run, parts)
     checks = [check for check in CHECKS if check.part in parts]
-    bar = CheckBar(len(checks), None if arguments.json else sys.stderr)
+    bar = ProgressBar(len(checks), None if arguments.json else sys.stderr)
 
     def tell(result: CheckResult) -> None:
-        bar.step()
+        bar.add(1)
         is_news = result.state in {CheckState.BROKEN, CheckState.SKIPPED}
         if not arguments.json and (is_news or not bar.is_shown):
             bar.clear()
-            write_output(sys.stdout, f"{safe_line(result_line(result))}\n")
+            write_now(sys.stdout, f"{printable(result_line(result))}\n")
 
     report = run_checks(run, checks, tell)
     bar.clear()
@@ -144,10 +146,10 @@ def _verify(
 
 def _fail(code: VerifyExit, problem: Exception, *, as_json: bool) -> int:
     """Say why there is no report."""
-    say_error(str(problem))
+    warn(PROGRAM, str(problem))
     if as_json:
         document = {"exit": int(code), "error": code.name.lower(), "message": str(problem)}
-        write_output(sys.stdout, json.dumps(document) + "\n")
+        write_now(sys.stdout, json.dumps(document) + "\n")
     return int(code)
 
 
@@ -158,11 +160,11 @@ def _write_report(report: VerifyReport, arguments: argparse.Namespace) -> int:
             arguments.junit.write_bytes(junit_report(report))
         except OSError as problem:
             problems.append(problem)
-    lines = "".join(f"{safe_line(line)}\n" for line in summary_lines(report))
-    problems.append(write_output(sys.stdout, json_report(report) if arguments.json else lines))
+    lines = "".join(f"{printable(line)}\n" for line in summary_lines(report))
+    problems.append(write_now(sys.stdout, json_report(report) if arguments.json else lines))
     failures = [problem for problem in problems if problem is not None]
     for failure in failures:
-        say_error(f"The report cannot be written: {failure}.")
+        warn(PROGRAM, f"The report cannot be written: {failure}.")
     return int(VerifyExit.USAGE if failures else report.code)
 
 

@@ -1,6 +1,9 @@
 """How a check ends if not well, and how a run ends: the exit codes."""
 
 from enum import IntEnum
+from typing import Final
+
+PROGRAM: Final = "modhub-verify"
 
 
 class VerifyExit(IntEnum):
@@ -23,10 +26,6 @@ class Skipped(Exception):
 
 class Absent(Exception):
     """The deployment leaves out this feature."""
-
-
-class WrongUse(Exception):
-    """The command was called in a wrong way."""
 
 
 class Unreachable(Exception):

@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any, Final
 from uuid import uuid4
 
+from modhub_client.outcome import WrongUse
 from modhub_client.verify.checks import check
-from modhub_client.verify.outcomes import Absent, Broken, Interrupted, LeftBehind, Skipped, Unreachable, WrongUse
+from modhub_client.verify.outcomes import Absent, Broken, Interrupted, LeftBehind, Skipped, Unreachable
 from modhub_client.verify.replies import Reply
 from modhub_client.verify.run import Run
 from modhub_client.verify.service import VerifiedService

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from modhub_client.outcome import WrongUse
 from modhub_client.verify import owner
 from modhub_client.verify.checks import check
-from modhub_client.verify.outcomes import Broken, LeftBehind, Skipped, Unreachable, WrongUse
+from modhub_client.verify.outcomes import Broken, LeftBehind, Skipped, Unreachable
 from modhub_client.verify.owner import CLEANING_PAUSE, MARK, send
 from modhub_client.verify.replies import Reply
 from modhub_client.verify.run import Run

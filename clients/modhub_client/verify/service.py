@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from queue import LifoQueue
 from typing import Any, Final, Self
-from urllib.parse import urlsplit
 
-from modhub_client import __version__
-from modhub_client.verify.outcomes import Broken, Interrupted, Skipped, Unreachable, WrongUse
-from modhub_client.verify.proxies import choose_proxy
+from modhub_client.transport import Transport
+from modhub_client.verify.outcomes import PROGRAM, Broken, Interrupted, Skipped, Unreachable
 from modhub_client.verify.replies import Reply
 
 CONNECTIONS: Final = 4
@@ -45,28 +43,14 @@ class VerifiedService:
     """The service at ``url``. Threads may share it: each call takes one of the connections."""
 
     def __init__(self, url: str, timeout: float = 30.0) -> None:
-        address = urlsplit(url)
-        if address.scheme not in {"http", "https"} or not address.hostname or address.query or address.fragment:
-            raise WrongUse("URL must be an address such as https://mods.example.org.")
-        if "@" in address.netloc:
-            raise WrongUse("URL must not contain a user name or password.")
-        try:
-            self._port = address.port
-        except ValueError:
-            raise WrongUse("URL has an invalid port.") from None
-        self.url = url.rstrip("/")
-        self.calls = 0
-        self.host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
+        self._transport = Transport(url, PROGRAM, timeout)
+        self.url = self._transport.url
+        self.host = f"[{self._transport.host}]" if ":" in self._transport.host else self._transport.host
         """Its name or number, without a port."""
+        self.calls = 0
         self.stop = threading.Event()
-        self._secure = address.scheme == "https"
-        self._prefix = address.path.rstrip("/")
-        self._proxy = choose_proxy(address.scheme, address.hostname)
-        if self._proxy is not None and not self._secure:
-            self._prefix = f"http://{address.netloc}{self._prefix}"
-        self._timeout = timeout
         self._lines: LifoQueue[_Line] = LifoQueue()
-        self._all = [_Line(self._new_connection()) for _ in range(CONNECTIONS)]
+        self._all = [_Line(self._transport.new_connection()) for _ in range(CONNECTIONS)]
         for line in self._all:
             self._lines.put(line)
         self._lock = threading.Lock()
@@ -131,11 +115,8 @@ class VerifiedService:
         if not broken:
             raise Skipped(f"{method} {path}: the service stays busy; try again later.")
         if not self._answers():
-            raise Unreachable(f"{self.url} cannot be reached{self._through()}: {broken}.")
+            raise Unreachable(f"{self.url} cannot be reached{self._transport.through}: {broken}.")
         raise Broken(f"{method} {path}: expected a response, the connection failed ({broken}).")
-
-    def _through(self) -> str:
-        return f" through the proxy {self._proxy.host}:{self._proxy.port}" if self._proxy else ""
 
     def _answers(self) -> bool:
         try:
@@ -148,19 +129,11 @@ class VerifiedService:
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], *, own_line: bool = False
     ) -> Reply:
         """``own_line``: over a new connection, since a proxy may close a kept one at any moment."""
-        sent = {"User-Agent": f"modhub-verify/{__version__}", "Accept-Encoding": "identity"}
-        if self._proxy is not None and not self._secure:
-            sent |= self._proxy.headers
-        # A header of the caller replaces the default, in any spelling.
-        own = {name.title(): value for name, value in headers.items()}
         line = self._lines.get()
         try:
             line.refresh(fresh=own_line)
             began = time.monotonic()
-            # A refusal may come before the whole body was taken: it is read in any case.
-            with suppress(BrokenPipeError, ConnectionResetError):
-                line.connection.request(method, self._prefix + path, body, sent | own)
-            response = line.connection.getresponse()
+            response = self._transport.send(line.connection, method, path, body, headers)
             content = response.read(_MOST_BYTES + 1)
             if len(content) > _MOST_BYTES:
                 line.connection.close()
@@ -175,16 +148,6 @@ class VerifiedService:
         if len(content) > _MOST_BYTES:
             raise Broken(f"{method} {path}: the body has more than {_MOST_BYTES} bytes.")
         return Reply(f"{method} {path}", response.status, response.headers, content, line.used - began)
-
-    def _new_connection(self) -> http.client.HTTPConnection:
-        # Certificates and host names are checked by default. It connects when it is used.
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        name = self.host.strip("[]")
-        host, port = (self._proxy.host, self._proxy.port) if self._proxy else (name, self._port)
-        connection = kind(host, port, timeout=self._timeout)
-        if self._proxy and self._secure:
-            connection.set_tunnel(name, self._port or http.client.HTTPS_PORT, dict(self._proxy.headers))
-        return connection
 
     def _wait_until_welcome(self) -> None:
         """Wait as long as any call was told to: a limit counts all calls of a caller."""

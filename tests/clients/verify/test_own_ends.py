@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from modhub_client.outcome import WrongUse
 from modhub_client.verify import own_mod, owner
 from modhub_client.verify.credentials import RunCredentials, read_credentials
 from modhub_client.verify.main import main
-from modhub_client.verify.outcomes import WrongUse
 from modhub_testing import Site, Start
 from modhub_testing.broken_service import BrokenService, Fault
 from modhub_testing.lines import Relay

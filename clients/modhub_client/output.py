@@ -38,9 +38,9 @@ def write_now(stream: TextIO | None, text: str, *, exact: bool = False) -> OSErr
     return None
 
 
-def warn(text: str) -> None:
+def warn(program: str, text: str) -> None:
     """A line for people on standard error; nothing depends on it."""
-    write_now(sys.stderr, f"modhub-get: {printable(text)}\n")
+    write_now(sys.stderr, f"{program}: {printable(text)}\n")
 
 
 def printable(text: str) -> str:
