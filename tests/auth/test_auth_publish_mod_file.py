@@ -19,7 +19,7 @@ from modhub.catalogue.models import Mod
 from modhub.db import now
 from modhub_auth import publisher_keys
 from modhub_auth.services import lock_account
-from modhub_client.publish import command, mods, publish, publisher
+from modhub_client.publish import client, command, mods
 from modhub_testing.lines import Relay
 from modhub_testing.running_server import running
 
@@ -69,7 +69,7 @@ class Release:
         file.write_text(line + text, "utf-8")
         return file
 
-    def run(self, *words: Any, code: int = publish.DONE) -> str:
+    def run(self, *words: Any, code: int = client.DONE) -> str:
         """Standard output of a run."""
         self.capsys.readouterr()
         arguments = ["--url", self.url, "mod", str(self.folder / "mod.toml"), *map(str, words)]
@@ -161,7 +161,7 @@ def test_a_file_is_what_the_mod_becomes(release: Release, monkeypatch: Any) -> N
 def test_without_a_guid_only_create_goes_on(release: Release) -> None:
     # C-OWN-43
     release.write()
-    release.run(code=publish.USAGE_ERROR)
+    release.run(code=client.USAGE_ERROR)
     assert release.own_mods() == []
     shown = release.run("--create")
     guid = release.own_mods()[0]["guid"]
@@ -171,7 +171,7 @@ def test_without_a_guid_only_create_goes_on(release: Release) -> None:
     assert [mod["guid"] for mod in release.own_mods()] == [guid]
     with release.app.databases.write_session.begin() as session:
         session.execute(update(Mod).values(created_at=now() - mods.REPEATABLE_FOR - timedelta(minutes=1)))
-    release.run("--create", code=publish.USAGE_ERROR)
+    release.run("--create", code=client.USAGE_ERROR)
     assert guid in release.complaints
     assert len(release.own_mods()) == 1
     # With the GUID in the file --create may stay in the job.
@@ -183,8 +183,8 @@ def test_without_a_guid_only_create_goes_on(release: Release) -> None:
 def test_the_guid_is_told_even_if_the_rest_fails(release: Release) -> None:
     release.write()
     (release.folder / "hud.css").write_bytes(b"x" * 300_000)
-    assert "guid = " in release.run("--create", code=publish.REJECTED)
-    release.run("--create", "--json", code=publish.REJECTED)
+    assert "guid = " in release.run("--create", code=client.REJECTED)
+    release.run("--create", "--json", code=client.REJECTED)
     assert f'guid = "{release.own_mods()[0]["guid"]}"' in release.complaints
     assert len(release.own_mods()) == 1
 
@@ -195,7 +195,7 @@ def test_a_key_for_one_mod_creates_none(release: Release, monkeypatch: Any) -> N
     monkeypatch.setenv("MODHUB_API_KEY", key_for(release, release.own_mods()[0]["id"]))
     release.guid = ""
     release.write(FILE.replace("Rally HUD", "Another"))
-    release.run("--create", code=publish.KEY_REJECTED)
+    release.run("--create", code=client.KEY_REJECTED)
     assert len(release.own_mods()) == 1
 
 
@@ -232,10 +232,10 @@ def test_an_image_is_replaced_in_its_place_with_its_caption(release: Release) ->
     (release.folder / "shots/one.png").write_bytes(PNG + b"newest")
     words = ["--url", release.url, "mod", mod["url"], str(release.folder / "hud.zip"), "--version", "1.0"]
     images = [word for name in ("one", "two") for word in ("--image", str(release.folder / f"shots/{name}.png"))]
-    assert command.main([*words, *images]) == publish.DONE
+    assert command.main([*words, *images]) == client.DONE
     assert release.images() == [("two.png", "At night"), ("one.png", "From the workshop")]
     before = release.state()
-    assert command.main([*words, *images]) == publish.DONE
+    assert command.main([*words, *images]) == client.DONE
     assert release.state() == before
 
 
@@ -244,7 +244,7 @@ def test_an_upload_that_fails_removes_nothing(release: Release) -> None:
     release.create()
     before = release.state()[1]
     (release.folder / "shots/one.png").write_bytes(PNG + b"x" * 3_000_000)
-    assert "Done: image" not in release.run("--prune", code=publish.REJECTED)
+    assert "Done: image" not in release.run("--prune", code=client.REJECTED)
     assert release.state()[1] == before
 
 
@@ -299,7 +299,7 @@ def test_problems_keep_a_draft_from_being_published(release: Release) -> None:
     release.create()
     text = FILE.replace("requires = []", f'requires = ["{ABSENT[:-1]}0"]')
     release.write(text)
-    release.run("--publish", code=publish.REJECTED)
+    release.run("--publish", code=client.REJECTED)
     assert f"problem: required, but nobody could install it: {ABSENT[:-1]}0" in release.complaints
     assert "hint: images: not every image has a caption" in release.complaints
     assert not release.own_mods()[0]["published"]
@@ -308,7 +308,7 @@ def test_problems_keep_a_draft_from_being_published(release: Release) -> None:
     assert "Unchanged: published" in release.run("--publish")
     release.guid = ""
     release.write('title = "Empty"')
-    release.run("--create", "--publish", code=publish.REJECTED)
+    release.run("--create", "--publish", code=client.REJECTED)
     assert "problem: there is no code file" in release.complaints
 
 
@@ -330,14 +330,14 @@ def test_an_older_release_changes_its_notes_alone(release: Release) -> None:
     assert "Very first" in notes["notes"][1]["text"]
     # Other bytes under a version that is used are refused.
     (release.folder / "hud.zip").write_bytes(b"other code")
-    release.run(code=publish.REJECTED)
+    release.run(code=client.REJECTED)
 
 
 def test_notes_of_a_version_that_was_never_uploaded_are_refused(release: Release) -> None:
     release.create()
     release.write('version = "9"\nnotes = "Nine"')
     for words in ((), ("--dry-run",)):
-        release.run(*words, code=publish.REJECTED)
+        release.run(*words, code=client.REJECTED)
         assert "no entry for this version" in release.complaints
     release.write('notes = "The version that it has"')
     assert release.run_json()["changed"] == ["changelog"]
@@ -377,10 +377,10 @@ def test_a_successor_by_guid_number_and_address(release: Release) -> None:
     assert changed == [True, False, False, False, True, True]
     for by in ("9999", "/Modhub/9999"):
         release.write(f'supersededBy = "{by}"')
-        release.run(code=publish.REJECTED)
+        release.run(code=client.REJECTED)
     for by in ("https://elsewhere.example.org/Modhub/1", "http://[::1", "a title"):
         release.write(f'title = "Never sent"\nsupersededBy = "{by}"')
-        release.run(code=publish.USAGE_ERROR)
+        release.run(code=client.USAGE_ERROR)
     assert {mod["title"] for mod in release.own_mods()} == {"Rally HUD", "Other"}
 
 
@@ -393,21 +393,21 @@ def test_a_mod_is_named_by_guid_number_or_address(release: Release) -> None:
     names += [f"{release.url}/Modhub/mine/{mod['id']}#files"]
     for name in map(str, names):
         release.capsys.readouterr()
-        assert command.main(["--url", release.url, "mod", name, *words]) == publish.DONE
+        assert command.main(["--url", release.url, "mod", name, *words]) == client.DONE
         assert json.loads(release.capsys.readouterr().out)["mod"] == mod["id"]
     wrong = {
-        ABSENT: publish.KEY_REJECTED,
-        "999999": publish.KEY_REJECTED,
-        "/Modhub/999999": publish.KEY_REJECTED,
-        f"https://elsewhere.example.org/Modhub/{mod['id']}": publish.USAGE_ERROR,
-        "Rally HUD": publish.USAGE_ERROR,
+        ABSENT: client.KEY_REJECTED,
+        "999999": client.KEY_REJECTED,
+        "/Modhub/999999": client.KEY_REJECTED,
+        f"https://elsewhere.example.org/Modhub/{mod['id']}": client.USAGE_ERROR,
+        "Rally HUD": client.USAGE_ERROR,
     }
     for name, code in wrong.items():
         assert command.main(["--url", release.url, "mod", name, *words]) == code
     # One file for two services: the other one's mod is named by --mod.
     release.guid = ABSENT
     release.write()
-    release.run(code=publish.KEY_REJECTED)
+    release.run(code=client.KEY_REJECTED)
     assert release.run_json("--mod", mod["id"])["changed"] == []
 
 
@@ -430,27 +430,27 @@ def test_an_output_that_lacks_characters_or_is_closed(release: Release, encoding
     words = [sys.executable, "-c", program, "--url", release.url, "mod", str(release.folder / "mod.toml")]
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     shown = subprocess.run(words, capture_output=True, env=environment, timeout=100, check=False)
-    assert (shown.returncode, b"Traceback" in shown.stderr) == (publish.DONE, False)
+    assert (shown.returncode, b"Traceback" in shown.stderr) == (client.DONE, False)
     assert b"Done: image \\u65e5\\u672c.png" in shown.stdout
     assert b"hint: games: not in the list of games: \\u65e5\\u672c" in shown.stderr
     reader, writer = os.pipe()
     os.close(reader)
     closed = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, env=environment, timeout=100, check=False)
     os.close(writer)
-    assert (closed.returncode, b"Traceback" in closed.stderr) == (publish.DONE, False)
+    assert (closed.returncode, b"Traceback" in closed.stderr) == (client.DONE, False)
     assert release.run_json()["changed"] == []
 
 
 def test_a_long_run_begins_a_new_session(release: Release, monkeypatch: Any) -> None:
     # C-TOK-1
     key = key_for(release)
-    service = publisher.Publisher(release.url, key)
+    service = client.Publisher(release.url, key)
     sessions: list[Any] = []
-    begin = publisher.Publisher._begin_session
-    monkeypatch.setattr(publisher.Publisher, "_begin_session", lambda self: [sessions.append(self), begin(self)])
-    later = publisher.monotonic() + 1000
+    begin = client.Publisher._begin_session
+    monkeypatch.setattr(client.Publisher, "_begin_session", lambda self: [sessions.append(self), begin(self)])
+    later = client.monotonic() + 1000
     assert service.read_own_mods() == []
-    monkeypatch.setattr(publisher, "monotonic", lambda: later)
+    monkeypatch.setattr(client, "monotonic", lambda: later)
     assert (service.read_own_mods(), service.read_own_mods()) == ([], [])
     assert sessions == [service]
 

@@ -7,7 +7,7 @@ import pytest
 
 from modhub_auth import publisher_keys
 from modhub_auth.services import lock_account
-from modhub_client.publish import command, publish
+from modhub_client.publish import client, command
 from modhub_testing.running_server import running
 
 pytestmark = pytest.mark.process
@@ -55,11 +55,11 @@ def test_a_second_run_changes_nothing(app: Any, person: Any, tmp_path: Any, monk
         assert json.loads(capsys.readouterr().out)["changed"] == ["image shot.png"]
         assert [asset["kind"] for asset in state()[0]["assets"]] == ["code", "image"]
         code.write_bytes(b"another")
-        assert run(mod, "1.0") == publish.REJECTED
-        assert run(other, "1.0") == publish.KEY_REJECTED
+        assert run(mod, "1.0") == client.REJECTED
+        assert run(other, "1.0") == client.KEY_REJECTED
         monkeypatch.setenv("MODHUB_API_KEY", key[:-1] + "x")
-        assert run(mod, "1.1") == publish.KEY_REJECTED
-        assert command.main(["--url", url, "key"]) == publish.KEY_REJECTED
+        assert run(mod, "1.1") == client.KEY_REJECTED
+        assert command.main(["--url", url, "key"]) == client.KEY_REJECTED
     shown = capsys.readouterr()
     assert key[20:] not in shown.out + shown.err
 

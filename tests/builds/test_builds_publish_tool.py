@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub_client.publish import command, publish
+from modhub_client.publish import client, command
 from modhub_testing.running_server import running
 
 pytestmark = pytest.mark.process
@@ -34,7 +34,7 @@ def served(agent):
 
 
 def run(url, *words):
-    return publish.main(["--url", url, *map(str, words)])
+    return command.main(["--url", url, *map(str, words)])
 
 
 def test_builds_and_sections_arrive(served, agent, build, tmp_path, capsys):
@@ -59,12 +59,12 @@ def test_builds_and_sections_arrive(served, agent, build, tmp_path, capsys):
 
 
 def test_what_the_service_refuses(served, agent, build, capsys):
-    assert run(served, "app", "WINDOWS", build) == publish.REJECTED
+    assert run(served, "app", "WINDOWS", build) == client.REJECTED
     assert "operating system" in capsys.readouterr().err
-    assert run(served, "app", "../changelog", build) == publish.REJECTED
-    assert run(served, "changelog", "--pop") == publish.REJECTED
+    assert run(served, "app", "../changelog", build) == client.REJECTED
+    assert run(served, "changelog", "--pop") == client.REJECTED
     # More than a section may have.
-    assert run(served, "changelog", build) == publish.REJECTED
+    assert run(served, "changelog", build) == client.REJECTED
     assert "262144" in capsys.readouterr().err
     assert agent.list() == {"builds": [], "changelog": ""}
 
@@ -72,9 +72,9 @@ def test_what_the_service_refuses(served, agent, build, capsys):
 @pytest.mark.parametrize("key", ["wrong", "wiki-key", "address-key"])
 def test_a_key_that_the_service_refuses(served, build, monkeypatch, key):
     monkeypatch.setenv("MODHUB_API_KEY", key)
-    assert run(served, "app", "windows", build) == publish.KEY_REJECTED
-    assert run(served, "changelog", build) == publish.KEY_REJECTED
-    assert run(served, "changelog", "--pop") == publish.KEY_REJECTED
+    assert run(served, "app", "windows", build) == client.KEY_REJECTED
+    assert run(served, "changelog", build) == client.KEY_REJECTED
+    assert run(served, "changelog", "--pop") == client.KEY_REJECTED
 
 
 def release(url, *words):
@@ -128,7 +128,7 @@ def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["changed"] == ["changelog"]
     assert release(served, "--json", "key") == 0
     assert json.loads(capsys.readouterr().out) == {"changed": [], "unchanged": [], "url": served}
-    assert release("http://127.0.0.1:9", "app", "windows", build) == publish.UNAVAILABLE
+    assert release("http://127.0.0.1:9", "app", "windows", build) == client.UNAVAILABLE
 
 
 def test_json_of_wiki_pages(start, tmp_path, capsys):
@@ -163,9 +163,9 @@ def test_every_command_explains_itself(capsys):
         assert ended.value.code == 0
         output = capsys.readouterr().out
         assert "--json" in output
-        assert publish.EXIT_HELP in output
+        assert command.EXIT_HELP in output
         assert f"| `{word}` |" in readme or not word
         for option in re.findall(r"--[a-z]+(?:-[a-z]+)*", output):
             assert option == "--help" or option in readme
-    codes = re.findall(r"(\d) \w", publish.EXIT_HELP)
+    codes = re.findall(r"(\d) \w", command.EXIT_HELP)
     assert codes == re.findall(r"^\| (\d) \|", readme, re.MULTILINE)

@@ -13,9 +13,10 @@ import pytest
 
 from modhub_client.get import main as getting
 from modhub_client.get.outcome import ExitCode
-from modhub_client.publish import command, publish
-from modhub_client.publish.releases import ServiceReader
-from modhub_client.verify.outcomes import Unreachable, WrongUse
+from modhub_client.outcome import WrongUse
+from modhub_client.publish import client, command
+from modhub_client.publish.client import ServiceClient
+from modhub_client.verify.outcomes import Unreachable
 from modhub_client.verify.service import VerifiedService
 from modhub_testing.commands import issue_certificate
 from modhub_testing.lines import Relay
@@ -62,7 +63,7 @@ def call(tool: str, url: str) -> int:
     if tool == "verify":
         return visit(url)
     if tool == "reader":
-        return 0 if ServiceReader(url, "").body_of("/api/modhub/app") else int(ExitCode.UNREACHABLE)
+        return 0 if ServiceClient(url, "").body_of("/api/modhub/app") else int(ExitCode.UNREACHABLE)
     return command.main(["--url", url, "key"])
 
 
@@ -178,7 +179,7 @@ def test_a_proxy_of_another_kind_is_said(
     tool: str, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("http_proxy", address)
-    assert call(tool, f"http://{HOST}") == ExitCode.WRONG_CALL == publish.USAGE_ERROR
+    assert call(tool, f"http://{HOST}") == ExitCode.WRONG_CALL == client.USAGE_ERROR
     assert "proxy" in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from modhub_client.publish import command, publish
+from modhub_client.publish import client, command
 from modhub_client.publish.schema import find_mistakes, read_schema
 
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_named(text: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("MODHUB_API_KEY", "mhk_x")
     file = tmp_path / "mod.toml"
     file.write_text(text)
-    assert command.main(["--url", "http://127.0.0.1:9", "mod", str(file), "--create"]) == publish.USAGE_ERROR
+    assert command.main(["--url", "http://127.0.0.1:9", "mod", str(file), "--create"]) == client.USAGE_ERROR
     assert capsys.readouterr().err == f"modhub-publish: {file}: {WRONG[text]}\n"
 
 
@@ -121,22 +121,22 @@ def test_a_wrong_call_sends_nothing(
     for name in ("binary.md", "binary.md.toml"):
         Path(name).write_bytes(b"\xff\xfe")
     # A call would end with 4: nobody listens there.
-    assert command.main(["--url", "http://127.0.0.1:9", *words]) == publish.USAGE_ERROR
+    assert command.main(["--url", "http://127.0.0.1:9", *words]) == client.USAGE_ERROR
     assert CALLS[words] in capsys.readouterr().err
 
 
 def test_the_schema_is_there_without_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     # C-OWN-42
     monkeypatch.delenv("MODHUB_API_KEY", raising=False)
-    assert command.main(["schema"]) == publish.DONE
+    assert command.main(["schema"]) == client.DONE
     assert json.loads(capsys.readouterr().out) == read_schema()
     program = [sys.executable, "-c", "from modhub_client.publish.command import main; main(['schema'])"]
     shown = subprocess.run(program, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii"})
     assert json.loads(shown.stdout) == read_schema()
-    assert command.main(["schema", str(tmp_path / "mod.schema.json")]) == publish.DONE
+    assert command.main(["schema", str(tmp_path / "mod.schema.json")]) == client.DONE
     assert json.loads((tmp_path / "mod.schema.json").read_text("ascii")) == read_schema()
-    assert command.main(["schema", str(tmp_path)]) == publish.USAGE_ERROR
-    assert command.main(["key"]) == publish.USAGE_ERROR
+    assert command.main(["schema", str(tmp_path)]) == client.USAGE_ERROR
+    assert command.main(["key"]) == client.USAGE_ERROR
 
 
 @pytest.mark.parametrize(
@@ -152,4 +152,4 @@ def test_the_code_file_may_follow_options(line: str) -> None:
 def test_unknown_arguments_are_refused(line: str) -> None:
     with pytest.raises(SystemExit) as ended:
         command.parse_console_arguments(line.split())
-    assert ended.value.code == publish.USAGE_ERROR
+    assert ended.value.code == client.USAGE_ERROR

@@ -50,16 +50,14 @@ KNOWN = {
         "obstore.store",
         "obstore.store.S3Store",
     },
-    # A program for build agents, which the service never runs.
-    # urllib.request only reads the environment's proxies, here as in get: tests/clients/test_proxies.py.
-    "clients/modhub_client/publish/publish.py": {"http.client", "urllib.request"},
-    "clients/modhub_client/publish/releases.py": {"http.client"},
-    # A program for people who install mods: --url names the service; tests/clients/test_get_hostile.py.
-    "clients/modhub_client/get/proxies.py": {"urllib.request"},
+    # Programs for other machines, which the service never runs: they call the service that an argument names.
+    # urllib.request only reads the environment's proxies (tests/clients/test_proxies.py).
+    "clients/modhub_client/transport.py": {"http.client", "urllib.request"},
+    "clients/modhub_client/publish/client.py": {"http.client"},
+    # tests/clients/test_get_hostile.py
     "clients/modhub_client/get/service.py": {"http.client"},
     "clients/modhub_client/get/transfer.py": {"http.client"},
-    # A program that tests the service that its argument names: tests/clients/verify/test_verify_service.py.
-    "clients/modhub_client/verify/proxies.py": {"urllib.request"},
+    # tests/clients/verify/test_verify_service.py
     "clients/modhub_client/verify/replies.py": {"http.client"},
     "clients/modhub_client/verify/service.py": {"http.client"},
 }

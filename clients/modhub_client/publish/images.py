@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from modhub_client.publish.client import Answer, Publisher, complain, failure_of, sha256_of
 from modhub_client.publish.modfile import TargetImage
-from modhub_client.publish.publish import Answer, complain, failure_of
-from modhub_client.publish.publisher import Publisher, sha256_of
 from modhub_client.publish.report import StepReport
 
 ListedFile = Mapping[str, Any]

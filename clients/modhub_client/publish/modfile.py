@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from unicodedata import normalize
 
-from modhub_client.publish.publish import USAGE_ERROR, Failure
+from modhub_client.outcome import WrongUse
 from modhub_client.publish.schema import find_mistakes
 
 SUFFIX: Final = ".toml"
@@ -67,22 +67,22 @@ def read_target(arguments: argparse.Namespace) -> TargetMod:
     else:
         target = _read_arguments(arguments)
     if target.code is not None and not target.version:
-        raise Failure(USAGE_ERROR, "The code file needs a version: give --version.")
+        raise WrongUse("The code file needs a version: give --version.")
     images = target.images or ()
     names = [image.name for image in images]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
-        raise Failure(USAGE_ERROR, f"Two images have the name {doubled[0]}.")
+        raise WrongUse(f"Two images have the name {doubled[0]}.")
     for file in filter(None, (target.code, target.css, *(image.file for image in images))):
         if not file.is_file() or not os.access(file, os.R_OK):
-            raise Failure(USAGE_ERROR, f"{file} cannot be read.")
+            raise WrongUse(f"{file} cannot be read.")
     return target
 
 
 def _read_arguments(arguments: argparse.Namespace) -> TargetMod:
     if arguments.file is None:
-        raise Failure(USAGE_ERROR, "mod needs a TOML file, or the mod and its code file.")
+        raise WrongUse("mod needs a TOML file, or the mod and its code file.")
     if arguments.create or arguments.prune or arguments.mod_elsewhere:
-        raise Failure(USAGE_ERROR, "--create, --prune and --mod need a TOML file.")
+        raise WrongUse("--create, --prune and --mod need a TOML file.")
     return TargetMod(
         arguments.mod,
         version=arguments.version,
@@ -99,21 +99,21 @@ def _read_changelog(arguments: argparse.Namespace) -> TextSource | None:
 
 def _read_file(path: Path, arguments: argparse.Namespace) -> TargetMod:
     if arguments.css or arguments.image:
-        raise Failure(USAGE_ERROR, f"Name css and images in {path}.")
+        raise WrongUse(f"Name css and images in {path}.")
     content = path.read_bytes()
     try:
         document = tomllib.loads(content.decode("utf-8-sig"))
     except ValueError as problem:
-        raise Failure(USAGE_ERROR, f"{path} is not TOML: {problem}") from None
+        raise WrongUse(f"{path} is not TOML: {problem}") from None
     if problems := find_mistakes(document):
-        raise Failure(USAGE_ERROR, f"{path}: {' '.join(sorted(problems))}")
+        raise WrongUse(f"{path}: {' '.join(sorted(problems))}")
     target = _target_of(document, path.parent)
     reference = arguments.mod_elsewhere or target.reference
     if not reference and not arguments.create:
         sentence = f"{path} names no guid: write that of your mod into it, or create the mod with --create."
-        raise Failure(USAGE_ERROR, sentence)
+        raise WrongUse(sentence)
     if not reference and not target.fields.get("title", "").strip():
-        raise Failure(USAGE_ERROR, f"{path}: title is required to create a mod.")
+        raise WrongUse(f"{path}: title is required to create a mod.")
     winning = {"version": arguments.version, "code": arguments.file, "notes": _read_changelog(arguments)}
     winning = {name: value for name, value in winning.items() if value is not None}
     return replace(target, reference=reference, digest=hashlib.sha256(content).hexdigest(), **winning)
@@ -149,8 +149,8 @@ def _read_text(document: Mapping[str, Any], key: str, folder: Path) -> TextSourc
     file = folder / value["file"]
     text_format = value.get("format") or _FORMATS.get(file.suffix.lower())
     if text_format is None:
-        raise Failure(USAGE_ERROR, f"{key}.file: {file.name} tells no format. Give {key}.format.")
+        raise WrongUse(f"{key}.file: {file.name} tells no format. Give {key}.format.")
     try:
         return TextSource(file.read_text("utf-8-sig"), text_format)
     except UnicodeDecodeError:
-        raise Failure(USAGE_ERROR, f"{key}.file: {file} is not UTF-8.") from None
+        raise WrongUse(f"{key}.file: {file} is not UTF-8.") from None

@@ -1,29 +1,38 @@
 """``modhub-publish mod``: brings a mod on the service to the state of its file, or of the arguments."""
 
 import argparse
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from modhub_client.outcome import WrongUse
+from modhub_client.publish.client import Publisher, ServiceClient, complain, find_own, read_mod_number
 from modhub_client.publish.modfile import TargetMod, read_target
-from modhub_client.publish.publish import USAGE_ERROR, Failure, ServiceClient, complain, say
-from modhub_client.publish.publisher import Publisher, find_own, read_mod_number
-from modhub_client.publish.rehearsal import hints_of, problems_of
 from modhub_client.publish.report import StepReport
 from modhub_client.publish.steps import ModSync
 
 REPEATABLE_FOR: Final = timedelta(hours=23)
 """How long the same file is sure to name the same new mod: a little less than the service keeps its key (C-OWN-31)."""
+_ARCHIVE: Final = {
+    "parent_folder": "leads to a parent folder",
+    "absolute": "is an absolute path",
+    "duplicate": "is there twice",
+    "unreadable": "the archive cannot be read",
+}
+_TEXTS: Final = {
+    "image_without_alt": "not every image has alt text",
+    "heading_skipped": "a level of headings is skipped",
+    "link_text": "the text of a link says nothing, such as “here”",
+    "caption_missing": "not every image has a caption",
+}
 
 
-def release_mod(client: ServiceClient, arguments: argparse.Namespace) -> None:
+def release_mod(client: ServiceClient, arguments: argparse.Namespace, report: StepReport) -> dict[str, Any]:
     """``mod FILE.toml``, and ``mod MOD FILE --version V``"""
     target = read_target(arguments)
     mod_id = read_mod_number(target.reference, client.url) if target.reference else None
     if target.successor and target.successor.strip():
         read_mod_number(target.successor, client.url)
-    report = StepReport(is_dry=arguments.dry_run, as_json=arguments.json)
     service = Publisher(client.url, client.key)
     mods = service.read_own_mods()
     mod = find_own(mods, target.reference, mod_id) if target.reference else _create(service, mods, target, report)
@@ -32,8 +41,7 @@ def release_mod(client: ServiceClient, arguments: argparse.Namespace) -> None:
         _note_all(target, report, is_publishing=arguments.publish)
     else:
         facts, mod = _bring(ModSync(service, mod, target, report), report, arguments)
-    if report.as_json:
-        _say_all(service, mod, target, report, facts)
+    return _describe(service, mod, target, report) | facts
 
 
 def _bring(sync: ModSync, report: StepReport, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -60,17 +68,16 @@ def _create(
         age = datetime.now(UTC) - datetime.fromisoformat(mod["createdAt"])
         if mod["title"] == title and age > REPEATABLE_FOR:
             sentence = f'You have a mod of this title. Write guid = "{mod["guid"]}" into the file, or change the title.'
-            raise Failure(USAGE_ERROR, sentence)
+            raise WrongUse(sentence)
     if report.is_dry:
         report.note("created", changed=True)
         return None
     created = service.create_mod(title, f"modhub-publish {target.digest}")
     report.note("created", changed=all(mod["id"] != created["id"] for mod in mods))
     line = f'guid = "{created["guid"]}"'
+    report.say(f"Write this line to the top of the file: {line}")
     if report.as_json:
         complain(f"write this line to the top of the file: {line}")
-    else:
-        say(f"Write this line to the top of the file: {line}")
     return created
 
 
@@ -93,11 +100,44 @@ def _note_all(target: TargetMod, report: StepReport, *, is_publishing: bool) -> 
             report.note(what, changed=True)
 
 
-def _say_all(
-    service: Publisher, mod: dict[str, Any] | None, target: TargetMod, report: StepReport, facts: dict[str, Any]
-) -> None:
-    known = {"mod": mod["id"], "guid": mod["guid"]} if mod else {"mod": None, "guid": None}
-    version = target.version or (mod["version"] if mod else "")
-    steps = {"changed": report.changed, "unchanged": report.unchanged, "dryRun": report.is_dry}
-    url = f"{service.url}/Modhub/{mod['id']}" if mod else service.url
-    say(json.dumps({**known, "version": version, **steps, **facts, "url": url}))
+def _describe(service: Publisher, mod: dict[str, Any] | None, target: TargetMod, report: StepReport) -> dict[str, Any]:
+    return {
+        "mod": mod["id"] if mod else None,
+        "guid": mod["guid"] if mod else None,
+        "version": target.version or (mod["version"] if mod else ""),
+        "dryRun": report.is_dry,
+        "url": f"{service.url}/Modhub/{mod['id']}" if mod else service.url,
+    }
+
+
+def problems_of(rehearsal: Mapping[str, Any], *, has_code: bool) -> list[str]:
+    """Why the mod should not be published as it is."""
+    return [
+        *([] if has_code else ["there is no code file"]),
+        *(f"required, but nobody could install it: {guid}" for guid in rehearsal["missing"]),
+        *(f"required, but still a draft: {guid}" for guid in rehearsal["unpublished"]),
+        *(f"{pair['guid']} excludes {pair['conflictsWith']}, and needs it" for pair in rehearsal["conflicts"]),
+        *(
+            f"code: {' '.join(filter(None, (entry['name'], _say(_ARCHIVE, entry['problem']))))}"
+            for entry in rehearsal["archive"]
+        ),
+    ]
+
+
+def hints_of(rehearsal: Mapping[str, Any]) -> list[str]:
+    """What could be better."""
+    successor = rehearsal["supersededBy"]
+    return [
+        *(f"{field}: as long as it may be; its end may be cut off" for field in rehearsal["trimmed"]),
+        *(f"games: not in the list of games: {game}" for game in rehearsal["games"]),
+        *(f"{entry['field']}: {_say(_TEXTS, entry['problem'])}" for entry in rehearsal["texts"]),
+        *(
+            ["supersededBy: not published, so that readers are not told"]
+            if successor and not successor["published"]
+            else []
+        ),
+    ]
+
+
+def _say(sentences: Mapping[str, str], problem: str) -> str:
+    return sentences.get(problem, problem.replace("_", " "))

@@ -1,132 +1,109 @@
-"""``app``, ``changelog`` and ``wiki`` of the console script: what the service has already is not sent again."""
+"""``app``, ``changelog``, ``wiki`` and ``key``: what the service has already is not sent again.
+
+Each takes the steps, tells them, and returns further fields of the JSON document.
+"""
 
 import argparse
-import hashlib
-import http.client
 import io
 import json
+import re
+import sys
 import unicodedata
-from collections.abc import Callable
-from contextlib import nullcontext, redirect_stdout
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlencode
 
-from modhub_client.publish import publish
-from modhub_client.publish.publish import UNAVAILABLE, Failure, ServiceClient, parse_document
+from modhub_client.outcome import ClientError, WrongUse
+from modhub_client.publish.client import (
+    PUBLISHER_KEY,
+    REJECTED,
+    ServiceClient,
+    complain,
+    guess_media_type,
+    sha256_of,
+)
+from modhub_client.publish.report import StepReport
 
-ANSWER_BYTES = 1 << 24
-
-
-class ServiceReader(ServiceClient):
-    """Reads what everybody may read."""
-
-    def _read(self, method: str, path: str) -> tuple[int, bytes, str]:
-        """(status, body, ETag without its quotes)"""
-        connection = self._connection()
-        try:
-            connection.request(method, self._prefix + path, headers=self.for_proxy({}))
-            response = connection.getresponse()
-            etag = (response.getheader("ETag") or "").strip('"')
-            return response.status, response.read(ANSWER_BYTES), etag
-        except (OSError, http.client.HTTPException) as problem:
-            reason = problem or type(problem).__name__
-            raise Failure(UNAVAILABLE, f"{self.url} cannot be reached: {reason}.") from None
-        finally:
-            connection.close()
-
-    def digest_of(self, path: str) -> str | None:
-        """The SHA-256 of a public file; None if there is none, as for a draft's, which the service shows to nobody."""
-        status, _, etag = self._read("HEAD", path)
-        return etag if self._is_there(status) else None
-
-    def body_of(self, path: str) -> bytes | None:
-        """The body at this path; None if nothing is there."""
-        status, body, _ = self._read("GET", path)
-        return body if self._is_there(status) else None
-
-    def _is_there(self, status: int) -> bool:
-        if status not in (200, 404):
-            # Sending again what may be there would make it twice.
-            raise Failure(UNAVAILABLE, f"{self.url} cannot be read: status {status}.")
-        return status == 200
+WIKI_PATH: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
+WIKI_PATH_LENGTH: Final = 200
 
 
-class ReleaseRun:
-    """One run of a command of the single file, and what it changed."""
-
-    def __init__(self, command: Callable[[ServiceClient, argparse.Namespace], object], *, as_json: bool) -> None:
-        self._command = command
-        self._as_json = as_json
-        self.changed: list[str] = []
-        self.unchanged: list[str] = []
-        self._url = ""
-        self._facts: dict[str, list[str]] = {}
-
-    def run(self, service: ServiceClient, arguments: argparse.Namespace) -> None:
-        """Send what is not there yet."""
-        self._url = service.url
-        with redirect_stdout(io.StringIO()) if self._as_json else nullcontext():
-            self._send(service, arguments)
-        if self._as_json:
-            facts = {"changed": self.changed, "unchanged": self.unchanged, **self._facts}
-            publish.say(json.dumps({**facts, "url": self._url}))
-
-    def _send(self, service: ServiceClient, arguments: argparse.Namespace) -> None:
-        reader = ServiceReader(service.url, "")
-        if self._command is publish.run_app:
-            address = _find_build(reader, arguments)
-            if self._is_there(f"app {arguments.os}", address is not None):
-                self._url = f"{service.url}{address}"
-            else:
-                self._url = publish.run_app(service, arguments)
-        elif self._command is publish.run_changelog:
-            publish.run_changelog(
-                service, arguments, lambda text: self._is_there("changelog", _has_section(reader, text))
-            )
-            if arguments.pop:
-                self.changed.append("changelog")
-        elif self._command is publish.run_wiki:
-            removed, skipped = publish.run_wiki(
-                service, arguments, lambda *page: self._is_there(f"wiki {page[0]}", _has_page(reader, *page))
-            )
-            self._facts = {"removed": removed, "skipped": skipped}
-        else:
-            self._command(service, arguments)
-
-    def _is_there(self, what: str, is_there: bool) -> bool:
-        (self.unchanged if is_there else self.changed).append(what)
-        if is_there:
-            publish.say(f"Unchanged: {what}")
-        return is_there
+def check_key(service: ServiceClient, _arguments: argparse.Namespace, report: StepReport) -> dict[str, Any]:
+    """``key``: check that the key is valid, whichever kind it is."""
+    if service.key.startswith(PUBLISHER_KEY):
+        session = service.send_json("POST", "/api/auth/exchange", {"key": service.key}).document
+        report.say(f"The key is valid: it publishes mods of {session.get('displayName')}.")
+    else:
+        service.call("GET", "/api/modhub/key")
+        report.say("The key is valid.")
+    return {"url": service.url}
 
 
-def _lines(text: bytes) -> bytes:
-    return text.replace(b"\r\n", b"\n").strip()
+def release_app(service: ServiceClient, arguments: argparse.Namespace, report: StepReport) -> dict[str, Any]:
+    """``app OS FILE``; ``url`` is the address that will always be this build's."""
+    path: Path = arguments.file
+    name, size = arguments.name or path.name, path.stat().st_size
+    address = _find_build(service, arguments, name, size)
+    if address is not None:
+        report.note(f"app {arguments.os}", changed=False)
+        return {"url": f"{service.url}{address}"}
+    query = urlencode({"name": name, "version": arguments.version})
+    with path.open("rb") as file:
+        target = f"/api/modhub/app/{quote(arguments.os, safe='')}?{query}"
+        stored = service.call("POST", target, file, guess_media_type(path.name), path.name).document
+    if stored.get("bytes") != size:
+        raise ClientError(REJECTED, f"The service stored {stored.get('bytes')} bytes, but the file has {size}.")
+    url = f"{service.url}{stored.get('url')}"
+    told = f"Published {stored.get('os')} {stored.get('version')}: {url}"
+    report.note(f"app {arguments.os}", changed=True, told=told)
+    return {"url": url}
 
 
-def _has_page(reader: ServiceReader, path: str, text: bytes) -> bool:
-    """Whether the wiki has this page with this text."""
-    return _lines(reader.body_of(f"/Modhub/api/wiki/{path}") or b"") == _lines(text)
-
-
-def _find_build(reader: ServiceReader, arguments: argparse.Namespace) -> str | None:
+def _find_build(service: ServiceClient, arguments: argparse.Namespace, name: str, size: int) -> str | None:
     """The address of the newest build of the system, if it has this version, this name and these bytes."""
-    name, size = arguments.name or arguments.file.name, arguments.file.stat().st_size
-    builds = parse_document(reader.body_of("/api/modhub/app") or b"").get("builds", [])
-    newest = next((build for build in builds if build["os"] == arguments.os), None)
+    newest = next((build for build in _read_app(service).get("builds", []) if build["os"] == arguments.os), None)
     if newest is None or (newest["version"], newest["name"], newest["bytes"]) != (arguments.version, name, size):
         return None
-    with arguments.file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
     address = str(newest["versions"][0]["url"])
-    return address if reader.digest_of(address) == digest else None
+    return address if service.digest_of(address) == sha256_of(arguments.file) else None
 
 
-def _has_section(reader: ServiceReader, section: bytes) -> bool:
+def _read_app(service: ServiceClient) -> Mapping[str, Any]:
+    """The builds and the changelog."""
+    try:
+        app = json.loads(service.body_of("/api/modhub/app") or b"{}")
+    except ValueError:
+        return {}
+    return app if isinstance(app, dict) else {}
+
+
+def release_changelog(service: ServiceClient, arguments: argparse.Namespace, report: StepReport) -> dict[str, Any]:
+    """``changelog FILE`` or ``changelog --pop``"""
+    if arguments.pop == (arguments.file is not None):
+        raise WrongUse("changelog takes either a file or --pop.")
+    path = "/api/modhub/app/changelog"
+    if arguments.pop:
+        left = service.call("DELETE", path).document.get("characters")
+        told = f"Removed the newest section; the changelog now has {left} characters."
+        report.note("changelog", changed=True, told=told)
+        return {"url": service.url}
+    section = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
+    if _has_section(str(_read_app(service).get("changelog") or ""), section):
+        report.note("changelog", changed=False)
+        return {"url": service.url}
+    added = service.call("POST", path, io.BytesIO(section), "text/plain; charset=utf-8", "changelog").document
+    told = f"Added {added.get('characters')} characters; the changelog now has {added.get('whole')}."
+    report.note("changelog", changed=True, told=told)
+    return {"url": service.url}
+
+
+def _has_section(changelog: str, section: bytes) -> bool:
     """Whether the changelog has this section: at the top, or wherever if its first line has a number.
 
     So an older release's job may run again, and "Bug fixes" may be the section of two releases. The service drops
     outer blank lines and control characters, and joins sections by one blank line.
     """
-    changelog = parse_document(reader.body_of("/api/modhub/app") or b"").get("changelog") or ""
     stored = unicodedata.normalize("NFC", section.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n"))
     lines = "".join(char for char in stored if char in "\n\t" or unicodedata.category(char) != "Cc").split("\n")
     while lines and not lines[0].strip():
@@ -140,3 +117,52 @@ def _has_section(reader: ServiceReader, section: bytes) -> bool:
     return whole.startswith(f"{text}\n\n") or (
         any(char.isdigit() for char in text.partition("\n")[0]) and f"\n\n{text}\n\n" in whole
     )
+
+
+def release_wiki(service: ServiceClient, arguments: argparse.Namespace, report: StepReport) -> dict[str, Any]:
+    """``wiki DIR``: publish every ``.md`` file as the page of its path. Other pages stay, unless they are pruned."""
+    pages, others = _find_pages(arguments.folder), _find_others(arguments.folder)
+    for path, file in pages.items():
+        _release_page(service, path, file.read_bytes(), report)
+    if others:
+        complain(f"not published, as only .md files are pages: {', '.join(others)}")
+    published = service.call("GET", "/Modhub/api/wiki").document.get("pages", [])
+    orphans = [str(page["path"]) for page in published if page["path"] not in pages]
+    if orphans and not arguments.prune:
+        complain(f"pages without a file here, which --prune removes: {', '.join(orphans)}")
+        orphans = []
+    for path in orphans:
+        service.remove(f"/Modhub/api/wiki/{quote(path)}")
+        report.say(f"Removed {path}")
+    return {"removed": orphans, "skipped": others, "url": service.url}
+
+
+def _release_page(service: ServiceClient, path: str, text: bytes, report: StepReport) -> None:
+    address = f"/Modhub/api/wiki/{path}"
+    if _lines(service.body_of(address) or b"") == _lines(text):
+        report.note(f"wiki {path}", changed=False)
+        return
+    answer = service.call("PUT", address, io.BytesIO(text), "text/markdown; charset=utf-8", path)
+    told = f"{'Created' if answer.status == 201 else 'Updated'} {path}, revision {answer.document.get('revision')}"
+    report.note(f"wiki {path}", changed=True, told=told)
+
+
+def _lines(text: bytes) -> bytes:
+    return text.replace(b"\r\n", b"\n").strip()
+
+
+def _find_pages(folder: Path) -> dict[str, Path]:
+    """The Markdown files below ``folder`` by page path. An invalid path ends the run."""
+    pages = {file.relative_to(folder).with_suffix("").as_posix(): file for file in sorted(folder.rglob("*.md"))}
+    invalid = [path for path in pages if len(path) > WIKI_PATH_LENGTH or not WIKI_PATH.fullmatch(path)]
+    if invalid:
+        raise WrongUse(f"Invalid page path: {', '.join(invalid)}. Use letters, digits, '.', '_' and '-'.")
+    if not pages:
+        raise WrongUse(f"There are no .md files below {folder}.")
+    return pages
+
+
+def _find_others(folder: Path) -> list[str]:
+    """The files below ``folder`` that become no page, such as images; hidden ones are nobody's business."""
+    files = (file.relative_to(folder) for file in sorted(folder.rglob("*")) if file.is_file() and file.suffix != ".md")
+    return [file.as_posix() for file in files if not any(part.startswith(".") for part in file.parts)]

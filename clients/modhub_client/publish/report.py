@@ -1,8 +1,12 @@
 """What a run changed and what not: told at once, or at the end as one JSON document."""
 
-from collections.abc import Callable
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from modhub_client.publish.publish import say
+from modhub_client.output import printable, write_now
+from modhub_client.publish.client import complain
 
 
 class StepReport:
@@ -20,9 +24,30 @@ class StepReport:
             send()
         self.note(what, changed=is_due)
 
-    def note(self, what: str, *, changed: bool) -> None:
-        """Tell what became of a step."""
+    def note(self, what: str, *, changed: bool, told: str = "") -> None:
+        """Tell what became of a step, in the words of ``told`` if there are any."""
         (self.changed if changed else self.unchanged).append(what)
+        word = ("Would do" if self.is_dry else "Done") if changed else "Unchanged"
+        self.say(told or f"{word}: {what}")
+
+    def say(self, line: str) -> None:
+        """A line for people."""
         if not self.as_json:
-            word = ("Would do" if self.is_dry else "Done") if changed else "Unchanged"
-            say(f"{word}: {what}")
+            say(line)
+
+    def finish(self, facts: Mapping[str, Any]) -> None:
+        """Print the document, if that is what is wanted."""
+        if self.as_json:
+            say(json.dumps({"changed": self.changed, "unchanged": self.unchanged, **facts}))
+
+
+def say(line: str) -> None:
+    """Print a line to the build log. What was sent is sent, even if that is full or closed."""
+    write_text(f"{printable(line)}\n")
+
+
+def write_text(text: str) -> None:
+    """Print a text as it is."""
+    problem = write_now(sys.stdout, text)
+    if problem is not None:
+        complain(f"the output could not be written: {problem.strerror}")

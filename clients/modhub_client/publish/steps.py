@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+from modhub_client.outcome import ClientError
+from modhub_client.publish.client import REJECTED, Publisher, complain, failure_of, sha256_of
 from modhub_client.publish.images import ImageSync
 from modhub_client.publish.modfile import TargetMod, TextSource
-from modhub_client.publish.publish import REJECTED, Failure, complain, failure_of
-from modhub_client.publish.publisher import Publisher, sha256_of
 from modhub_client.publish.report import StepReport
 
 
@@ -112,7 +112,7 @@ class ModSync:
         note = next((entry for entry in self._notes if entry["title"] == self._version), None)
         is_coming = self._report.is_dry and self._target.code is not None
         if note is None and not is_coming:
-            raise Failure(REJECTED, "The changelog has no entry for this version.")
+            raise ClientError(REJECTED, "The changelog has no entry for this version.")
         text = self._preview("changelog", notes)
         number = note["id"] if note else 0
         is_other = note is None or note["text"] != text
@@ -127,7 +127,7 @@ class ModSync:
         is_draft = not self.mod["published"]
         if is_draft and problems and not self._report.is_dry:
             sentence = "Not published, because of the problems above. --allow-problems publishes all the same."
-            raise Failure(REJECTED, sentence)
+            raise ClientError(REJECTED, sentence)
         self._report.take(
             "published", is_due=is_draft, send=lambda: self._service.call("POST", f"{self._path}/publish")
         )
