@@ -24,8 +24,10 @@ pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {path.parent.name: path.parent.name for path in ROOT.glob("modhub*/pyproject.toml")}
+SOURCES = FOLDERS | {"modhub_client": "clients"}
+"""The folder that each part is built from, by the name of its package."""
 FOLDERS |= {"modhub_client": "clients/modhub_client"}
-"""The folder of each part's package by its name."""
+"""The folder of each part's package."""
 PARTS = sorted(FOLDERS)
 KIT = "modhub_testing"
 """What tests need; a distribution that the suite has no part of."""
@@ -104,7 +106,7 @@ class Workshop(dict[str, Built]):
 
     def __missing__(self, name: str) -> Built:
         folder = self.folder / name
-        source = self.folder / "tracked" / ("clients" if name == "modhub_client" else FOLDERS.get(name, ""))
+        source = self.folder / "tracked" / SOURCES.get(name, "")
         archive = self.run_hook("build_sdist", source, folder)
         with tarfile.open(archive) as unpacked:
             unpacked.extractall(folder / "source", **SAFELY)
@@ -207,7 +209,7 @@ OPTIONAL = {"modhub/blobs/s3/": "s3"}
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_import_is_of_a_declared_requirement(built: Workshop, part: str) -> None:
-    project = tomllib.loads((ROOT / FOLDERS[part] / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((ROOT / SOURCES[part] / "pyproject.toml").read_text("utf-8"))["project"]
     known = packages_distributions() | {name: [name] for name in PARTS}
 
     def names(lines: list[str]) -> set[str]:

@@ -1,9 +1,7 @@
-"""Part ``own``: pages, feeds, archives and look-ups of the published mod."""
+"""Part ``own``: feeds, archives and look-ups of the published mod."""
 
-import html
 import io
 import json
-import re
 import zipfile
 
 from modhub_client.verify.outcomes import Broken
@@ -11,31 +9,7 @@ from modhub_client.verify.own_hidden import changes_of, note_serial
 from modhub_client.verify.own_public import single
 from modhub_client.verify.owner import own_check
 from modhub_client.verify.replies import require, require_equal
-from modhub_client.verify.run import Run, find_asset
-
-
-@own_check("C-UP-15", "C-MOD-3", "C-PAGE-1")
-def _the_page_of_a_mod_shows_text_as_text(run: Run) -> None:
-    """Title and caption have markup; its css is not used."""
-    mod, _ = single(run)
-    page = run.service.get(f"/Modhub/{mod.id}").expect(200)
-    require(html.escape(mod.title, quote=False) in page.text, "The page of a mod does not show its title as text.")
-    for markup in ("<i>Ångström</i>", f"<b>{mod.owner.nonce}</b>"):
-        require(markup not in page.text, f"The page of a mod has what its owner wrote as markup: {markup}")
-    css = find_asset(mod.public, "css")["url"]
-    require(not re.search(f"<(?:link|style)[^>]*{css}", page.text), "The page of a mod uses its css.")
-    listed = run.service.get(f"/Modhub?q={mod.owner.nonce}").expect(200).text
-    require(f"/Modhub/{mod.id}" in listed, "Browse does not show a published mod.")
-    require("<i>Ångström</i>" not in listed, "Browse has a title as markup.")
-
-
-@own_check("C-PAGE-24", added=True)
-def _the_page_of_a_mod_names_its_guid_and_digest(run: Run) -> None:
-    """Of the file that is served."""
-    mod, _ = single(run)
-    page = run.service.get(f"/Modhub/{mod.id}").expect(200).text
-    require(mod.guid in page, "The page of a mod does not show its GUID.")
-    require(mod.digest in page, "The page of a mod does not show the SHA-256 of its file.")
+from modhub_client.verify.run import Run
 
 
 @own_check("C-PAGE-17", added=True)
@@ -48,14 +22,10 @@ def _the_feeds_of_a_mod_have_its_versions(run: Run) -> None:
     require_equal("entries of both feeds", len(items), atom.text.count("<entry>"))
 
 
-@own_check("C-PAGE-37", "C-PAGE-39", added=True)
-def _the_page_of_an_author_has_the_published_mod(run: Run) -> None:
-    """And so has the feed."""
+@own_check("C-PAGE-39", added=True)
+def _the_feed_of_an_author_has_the_published_mod(run: Run) -> None:
     mod, _ = single(run)
-    author = f"/Modhub/by/{mod.owner.account_id}"
-    page = run.service.get(author).expect(200).text
-    require(f"/Modhub/{mod.id}" in page, "The page of an author has not the published mod.")
-    feed = run.service.get(f"{author}/feed.json").expect(200).text
+    feed = run.service.get(f"/Modhub/by/{mod.owner.account_id}/feed.json").expect(200).text
     require(f"/Modhub/{mod.id}" in feed, "The feed of an author has not the published mod.")
 
 

@@ -3,14 +3,11 @@
 import hashlib
 import io
 import json
-import re
 import zipfile
 from typing import Any, Final
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.html_texts import HtmlText
 from modhub_client.verify.outcomes import Broken, Skipped
-from modhub_client.verify.read_pages import read_page
 from modhub_client.verify.replies import Reply, require, require_equal
 from modhub_client.verify.run import UNKNOWN_ID, Run
 
@@ -67,25 +64,3 @@ def _check_members(run: Run, path: str, index: dict[str, Any], files: list[tuple
     single = run.service.get(f"/api/modhub/{path.split('/')[2]}").expect(200).document()
     order = [mod["guid"].lower() for mod in single["install"]]
     require_equal("the order of the archive", order, [entry["guid"].lower() for entry in index["mods"]])
-
-
-@check("C-PAGE-65", part="read", added=True)
-def descriptions_are_searched_by_whole_words(run: Run) -> None:
-    """That are not in the title or in a game."""
-    for mod in run.mods:
-        named = " ".join([mod["title"], *mod["games"]]).lower()
-        words = re.findall(r"\b[A-Za-z]{6,20}\b", HtmlText(mod["description"].replace("<", " <")).text)
-        for word in (word for word in words if word.lower() not in named):
-            links = read_page(run, f"/Modhub/descriptions?q={word}").links()
-            many = any("page=2" in link for link in links)
-            require(many or mod["url"] in links, f"/Modhub/descriptions?q={word} does not find {mod['url']}.")
-            return
-    raise Skipped("no description has a word of its own")
-
-
-@check("C-PAGE-65", part="read", added=True)
-def searches_of_authors_and_descriptions_have_a_page(run: Run) -> None:
-    """Which list nothing for nonsense."""
-    for path in ("/Modhub/authors?q=zqxjkvbwpqzx", "/Modhub/descriptions?q=zqxjkvbwpqzx"):
-        links = read_page(run, path).links()
-        require(not any(re.fullmatch("/Modhub/(?:by/)?[0-9]+", link) for link in links), f"{path} finds something.")

@@ -3,11 +3,9 @@
 import re
 from itertools import pairwise
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
 
 from modhub_client.verify.checks import check
 from modhub_client.verify.outcomes import Skipped
-from modhub_client.verify.read_pages import read_page
 from modhub_client.verify.replies import require, require_equal
 from modhub_client.verify.run import UNKNOWN_ID, Run
 from modhub_client.verify.shapes import require_shape
@@ -94,17 +92,6 @@ def the_changelog_is_plain_sections(run: Run) -> None:
     require_equal("the changelog without outer blank lines", changelog.strip("\n"), changelog)
 
 
-@check("C-APP-11", "C-PAGE-3", part="read", feature="modhub_builds")
-def the_page_of_the_app_has_all_builds(run: Run) -> None:
-    """And the changelog as text, never as markup."""
-    document = read_builds(run)
-    page = read_page(run, "/Modhub/App")
-    for build in document["builds"]:
-        require({build["url"], build["versions"][0]["url"]} & page.links(), f"/Modhub/App: no link for {build['os']}.")
-    for line in document["changelog"].splitlines()[:20]:
-        require(line.strip() in page.text, f"/Modhub/App: the changelog's line {line!r:.80} is missing.")
-
-
 @check("C-DL-4", part="read", feature="modhub_downloads", added=True)
 def downloads_are_counted_by_version(run: Run) -> None:
     """The total is their sum; 404 for what is not published."""
@@ -115,13 +102,6 @@ def downloads_are_counted_by_version(run: Run) -> None:
         require_equal("the total of downloads", sum(counts), document["total"])
         require(all(count >= 0 for count in counts), "a number of downloads is negative.")
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/downloads").expect_error(404, "not_found")
-
-
-@check("C-DL-5", part="read", feature="modhub_downloads", added=True)
-def pages_can_be_ordered_by_downloads(run: Run) -> None:
-    page = read_page(run, "/Modhub?sort=downloads")
-    chosen = [option.get("value") for option in page.all("option") if "selected" in option]
-    require("downloads" in chosen, f"/Modhub?sort=downloads: the order that is chosen is {chosen}.")
 
 
 @check("C-TAG-1", "C-TAG-2", part="read", feature="modhub_tags", added=True)
@@ -138,42 +118,15 @@ def tags_have_a_name_and_titles(run: Run) -> None:
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/tags").expect_error(404, "not_found")
 
 
-@check("C-TAG-4", "C-TAG-7", part="read", feature="modhub_tags", added=True)
-def a_tag_filters_pages(run: Run) -> None:
-    """A mod's page links to it; an unknown one finds nothing."""
-    empty = read_page(run, "/Modhub?tag=unheard-of")
-    require(run.a_mod["url"] not in empty.links(), "/Modhub?tag=unheard-of finds a mod.")
-    for mod in run.mods[:10]:
-        tags = run.service.get(f"/api/modhub/{mod['id']}/tags").expect(200).document()["tags"]
-        if tags:
-            links = {urlsplit(link).query for link in read_page(run, mod["url"]).links()}
-            require(
-                any(f"tag={quote(tags[0])}" in query for query in links), f"{mod['url']}: no link to its tag {tags[0]}."
-            )
-            return
-    raise Skipped("no mod of the newest ten has a tag")
-
-
-@check("C-PRF-1", "C-PRF-2", "C-PRF-5", part="read", feature="modhub_profiles", added=True)
+@check("C-PRF-1", "C-PRF-2", part="read", feature="modhub_profiles", added=True)
 def links_of_a_mod_are_https_addresses(run: Run) -> None:
-    """Each a string or null, shown on its page with ``rel``; 404 for what is not published."""
+    """Each a string or null; 404 for what is not published."""
     for mod in run.mods[:5]:
         document = run.service.get(f"/api/modhub/{mod['id']}/links").expect(200).document()
         names = ("source", "report", "community", "license")
         require_shape("the links", dict.fromkeys(names, (str, None)), document)
-        page = None
         for name in names[:3]:
-            address = document[name]
-            if address is None:
-                continue
-            require(
-                address.startswith("https://") and address.isascii() and len(address) <= 200, f"{name} is {address!r}."
-            )
-            page = page or read_page(run, mod["url"])
-            shown = [link for link in page.all("a") if link.get("href") == address]
-            require(shown, f"{mod['url']}: no link to {address}.")
-            require(
-                {"ugc", "nofollow", "noopener"} <= set(shown[0].get("rel", "").split()),
-                f"{mod['url']}: rel of {address}.",
-            )
+            address = document[name] or "https://"
+            is_right = address.startswith("https://") and address.isascii() and len(address) <= 200
+            require(is_right, f"{name} is {address!r}.")
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/links").expect_error(404, "not_found")

@@ -1,6 +1,5 @@
-"""Feeds, the sitemap and what robots are told."""
+"""Feeds."""
 
-import re
 import xml.etree.ElementTree as ET
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -11,7 +10,6 @@ from modhub_client.verify.replies import Reply, require, require_equal
 from modhub_client.verify.run import UNKNOWN_ID, Run
 
 _ATOM: Final = "{http://www.w3.org/2005/Atom}"
-_SITEMAP: Final = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 _JSON_FEED: Final = "https://jsonfeed.org/version/1.1"
 
 
@@ -23,12 +21,6 @@ def read_xml(reply: Reply) -> ET.Element:
         return ET.fromstring(reply.body)  # noqa: S314 - without a document type there are no entities
     except ET.ParseError as problem:
         raise Broken(f"{reply.call}: the document is no XML ({problem}).") from None
-
-
-def find_author(run: Run) -> str:
-    """The address of the author of `Run.a_mod`; empty where pages name no authors."""
-    author = re.search(r'href="(/Modhub/by/[0-9]+)"', run.service.get(run.a_mod["url"]).expect(200).text)
-    return author[1] if author else ""
 
 
 def _paths_of_feeds(run: Run) -> list[str]:
@@ -111,45 +103,27 @@ def feeds_tell_what_was_deleted(run: Run) -> None:
 
 @check("C-PAGE-39", part="read", added=True)
 def an_authors_feed_has_their_mods_only(run: Run) -> None:
+    """Of whom the details of each mod say so."""
     for path in (f"/Modhub/by/{UNKNOWN_ID}/feed", f"/Modhub/by/{UNKNOWN_ID}/feed.json"):
         run.service.get(path).expect(404)
-    author = find_author(run)
+    author = _author_of(run, run.a_mod["id"])
     if not author:
-        raise Skipped("the page of the mod names no author")
+        raise Skipped("the details of the mod name no author")
     _read_atom(run, f"{author}/feed")
-    listed = run.service.get(author).expect(200).text
-    for item in _read_json_feed(run, f"{author}/feed.json")["items"]:
-        path = urlsplit(item["url"]).path
-        require(f'"{path}"' in listed or "page=2" in listed, f"{author}/feed.json has {path}, which its page has not.")
+    for item in _read_json_feed(run, f"{author}/feed.json")["items"][:5]:
+        number = urlsplit(item["url"]).path.rpartition("/")[2]
+        require_equal(f"the author of {item['url']}", author, _author_of(run, int(number)))
 
 
-@check("C-PAGE-60", part="read", added=True)
-def robots_are_told_where_not_to_go(run: Run) -> None:
-    """And where the sitemap is."""
-    reply = run.service.get("/robots.txt").expect(200)
-    require_equal("the type of /robots.txt", "text/plain", reply.media_type)
-    require(re.search(r"(?m)^Disallow: .*everything\.zip", reply.text), "/robots.txt: archives are not disallowed.")
-    require(re.search(r"(?m)^Sitemap: https?://\S+/sitemap\.xml", reply.text), "/robots.txt: no sitemap.")
+def _author_of(run: Run, number: int) -> str:
+    """The address of the page of a mod's author; empty if nobody is named."""
+    details = run.service.post_json("/api/modhub/details", {"ids": [number]}).expect(200).document()["details"]
+    author = details[0].get("author") if details else None
+    return str(author["url"]) if author else ""
 
 
-@check("C-PAGE-38", part="read", added=True)
-def the_sitemap_has_public_addresses(run: Run) -> None:
-    """Of mods and authors, each once; in parts if they are many."""
-    root = read_xml(run.service.get("/sitemap.xml").expect(200))
-    places = [place.text or "" for place in root.iter(f"{_SITEMAP}loc")]
-    require(all(place.startswith(("https://", "http://")) for place in places), "the sitemap has relative addresses.")
-    if root.tag == f"{_SITEMAP}sitemapindex":
-        part = urlsplit(places[0])
-        require(
-            read_xml(run.service.get(f"{part.path}?{part.query}").expect(200)).tag == f"{_SITEMAP}urlset",
-            "a part is no urlset.",
-        )
-        return
-    paths = [urlsplit(place).path for place in places]
-    require_equal("the addresses of the sitemap, each once", len(paths), len(set(paths)))
-    for mod in run.mods[:10]:
-        require(mod["url"] in paths, f"the sitemap has not {mod['url']}.")
-    author = find_author(run)
-    require(not author or author in paths, f"the sitemap has not {author}.")
-    private = [path for path in paths if path.startswith(("/Modhub/mine", "/Modhub/account", "/api/auth"))]
-    require(not private, f"the sitemap has {private[:3]}.")
+@check("C-FOL-14", part="read", feature="modhub_following", added=True)
+def a_private_feed_needs_its_token(run: Run) -> None:
+    """With another one it is a 404 that nobody keeps."""
+    for path in ("/Modhub/following/feed?token=nonsense", "/Modhub/following/feed.json?token=nonsense"):
+        require("no-store" in run.service.get(path).expect(404).names("Cache-Control"), f"{path}: may be kept.")

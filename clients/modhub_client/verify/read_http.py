@@ -207,30 +207,3 @@ def who_refuses_gzip_gets_none(run: Run) -> None:
     for accepted in ("gzip;q=0", "br", "identity"):
         reply = run.service.get("/api/modhub", accept_encoding=accepted).expect(200)
         require_equal(f"Content-Encoding with Accept-Encoding: {accepted}", "", reply.header("Content-Encoding"))
-
-
-def _page_and_304(run: Run, path: str) -> tuple[Reply, Reply]:
-    """A page in English, and what its ETag leads to; tried again while the page changes, as figures of downloads do."""
-    for _ in range(_LOOKS):
-        page = run.service.get(path, accept_language="en").expect(200)
-        again = run.service.get(path, accept_language="en", if_none_match=page.header("ETag"))
-        if again.status == 304 or again.header("ETag") == page.header("ETag"):
-            break
-        run.service.stop.wait(1)
-    return page, again
-
-
-@check("C-HTTP-13", part="read", added=True)
-def pages_have_a_weak_etag_for_each_language(run: Run) -> None:
-    """Their 304 has no ``Content-Security-Policy``."""
-    for path in _PAGES:
-        english, again = _page_and_304(run, path)
-        etag = english.header("ETag")
-        require(etag.startswith('W/"'), f"{path}: expected a weak ETag, came {etag!r}.")
-        english.expect_named("Vary", "Cookie", "Accept-Language")
-        same = again.expect(304)
-        require_equal(f"Content-Security-Policy of the 304 of {path}", "", same.header("Content-Security-Policy"))
-        german = run.service.get(path, accept_language="de").expect(200)
-        if german.body != english.body:
-            require(german.header("ETag") != etag, f"{path}: English and German have one ETag.")
-            run.service.get(path, accept_language="de", if_none_match=etag).expect(200)

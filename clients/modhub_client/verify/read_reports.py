@@ -7,8 +7,6 @@ import json
 from typing import Any, Final
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.read_feeds import find_author
-from modhub_client.verify.read_pages import read_page
 from modhub_client.verify.replies import Reply, require
 from modhub_client.verify.run import UNKNOWN_ID, Run
 
@@ -51,28 +49,8 @@ def a_report_that_says_nothing_is_400(run: Run) -> None:
         require(refused.get("message"), f"{run.mod_path}/reports: the refusal has no sentence.")
 
 
-@check("C-NTC-3", part="read", feature="modhub_moderation", added=True)
-def an_unknown_receipt_is_404(run: Run) -> None:
-    """As what is no receipt."""
-    for receipt in ("0" * 64, "nonsense"):
-        run.service.get(f"/Modhub/notices/{receipt}").expect(404)
-
-
 @check("C-NTC-4", part="read", feature="modhub_moderation", added=True)
 def a_bad_token_of_a_report_is_401(run: Run) -> None:
     """Before the report is read; an absent mod is no other than one that is there."""
     for path in (f"{run.mod_path}/reports", *_ABSENT):
         _send(run, path, {}, Authorization="Bearer nonsense").expect(401)
-
-
-@check("C-NTC-9", part="read", feature="modhub_moderation", added=True)
-def pages_lead_to_the_form_of_reports(run: Run) -> None:
-    """That of a mod and that of its author; it works without scripts, and what is absent has none."""
-    for page in filter(None, (run.a_mod["url"], find_author(run))):
-        form = f"{page}/reports"
-        require(form in read_page(run, page).links(), f"{page}: no link to {form}.")
-        fields = read_page(run, form).fields()
-        missing = {"ground", "text", "goodFaith", "name", "email"} - fields
-        require(not missing, f"{form}: the form lacks {', '.join(sorted(missing))}.")
-    for page in (f"/Modhub/{UNKNOWN_ID}", f"/Modhub/by/{UNKNOWN_ID}"):
-        run.service.get(f"{page}/reports").expect(404)

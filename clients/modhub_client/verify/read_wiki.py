@@ -1,12 +1,8 @@
 """The wiki, for programs and for people."""
 
-import re
 from typing import Final
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.html_texts import HtmlText
-from modhub_client.verify.outcomes import Skipped
-from modhub_client.verify.read_pages import read_page
 from modhub_client.verify.replies import require, require_equal
 from modhub_client.verify.run import Run
 from modhub_client.verify.shapes import require_shape
@@ -41,39 +37,6 @@ def the_older_address_of_the_wiki_answers_the_same(run: Run) -> None:
     for path in paths:
         newer, older = run.service.get(f"/Modhub/api/wiki{path}"), run.service.get(f"/api/modhub/wiki{path}")
         require_equal(f"the answer of {older.call}", (newer.status, newer.body), (older.status, older.body))
-
-
-@check("C-WIKI-8", part="read", feature="modhub_wiki", added=True)
-def the_wiki_has_pages_for_people(run: Run) -> None:
-    """With a search, and 404 for what is not there."""
-    start = read_page(run, "/Modhub/Wiki")
-    pages = run.service.get("/Modhub/api/wiki").expect(200).document()["pages"]
-    for page in pages[:2]:
-        require(page["title"] in read_page(run, page["url"]).text, f"{page['url']}: its title is missing.")
-        require(page["url"] in start.links() or page["path"] == "index", f"/Modhub/Wiki: no link to {page['url']}.")
-    read_page(run, "/Modhub/Wiki?q=zqxjkvbwpqzx")
-    run.service.get("/Modhub/Wiki/unheard-of/page").expect(404)
-
-
-@check("C-WIKI-9", part="read", feature="modhub_wiki", added=True)
-def headings_of_the_wiki_have_ids(run: Run) -> None:
-    """Lower case, letters, digits and single hyphens, each once."""
-    pages = run.service.get("/Modhub/api/wiki").expect(200).document()["pages"]
-    if not pages:
-        raise Skipped("the wiki has no page")
-    for page in pages[:3]:
-        html = HtmlText(run.service.get(page["url"]).expect(200).text)
-        anchors = [
-            link[1:] for link in html.links() if link.startswith("#") and link not in {"#main_content", "#results"}
-        ]
-        ids = [attributes["id"] for tag, attributes in html.tags if re.fullmatch("h[1-6]", tag) and "id" in attributes]
-        require_equal(f"the ids of headings of {page['url']}, each once", len(ids), len(set(ids)))
-        for name in ids:
-            require(
-                name == name.lower() and not re.search(r"[\s]|--", name), f"{page['url']}: a heading's id is {name!r}."
-            )
-        require(all(attributes.get("id") for attributes in html.all("main")), f"{page['url']}: no main part.")
-        require(set(ids) & set(anchors) or not anchors, f"{page['url']}: no link leads to a heading.")
 
 
 @check("C-WIKI-10", part="read", feature="modhub_wiki")

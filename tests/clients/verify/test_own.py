@@ -197,15 +197,6 @@ class Sticky:
         )
         return [self.leaks("nothing")[0], shown]
 
-    def styles(self) -> list[Fault]:
-        """The page of a mod is shown by the css that was uploaded last."""
-
-        def learn(_request: Request, response: Response) -> None:
-            self.guid = next(asset["url"] for asset in response.json["assets"] if asset["kind"] == "css")
-
-        shown = body(r"GET /Modhub/\d+", lambda page: page + f'<link rel="stylesheet" href="{self.guid}">'.encode())
-        return [Fault("POST .*/css.*", after=learn), shown]
-
     def reuses(self, *, newest: bool) -> list[Fault]:
         """The number of a deleted mod is given out again; with ``newest`` only that of a draft which was made last."""
 
@@ -669,30 +660,12 @@ CASES: list[tuple[str, str, list[Fault]]] = [
     ("the captions of a published mod are read", "C-PIC-9", [document("GET .*/captions", first("caption", ""))]),
     ("a new version is served at the same address", "C-UP-6", [answers("POST .*/code.*newer", 201, b"{}")]),
     (
-        "the page of a mod shows text as text",
-        "C-MOD-3",
-        [
-            body(
-                f"GET /Modhub/{MOD[12:]}",
-                lambda page: page.replace(b"&lt;i&gt;", b"<i>").replace(b"&lt;/i&gt;", b"</i>"),
-            )
-        ],
-    ),
-    ("the page of a mod shows text as text", "C-UP-15", Sticky().styles()),
-    ("the page of a mod shows text as text", "C-PAGE-1", [status(r"GET /Modhub/\d+", 404)]),
-    (
-        "the page of a mod names its guid and digest",
-        "C-PAGE-24",
-        [body(r"GET /Modhub/\d+", lambda page: page.replace(b"SHA-256", b"")[:2000])],
-    ),
-    (
         "the feeds of a mod have its versions",
         "C-PAGE-17",
         [document("GET .*/feed.json", lambda value: value["items"].pop())],
     ),
-    ("the page of an author has the published mod", "C-PAGE-37", [status(r"GET /Modhub/by/\d+", 404)]),
     (
-        "the page of an author has the published mod",
+        "the feed of an author has the published mod",
         "C-PAGE-39",
         [document(r"GET /Modhub/by/\d+/feed.json", put(items=[]))],
     ),

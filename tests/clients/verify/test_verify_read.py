@@ -97,14 +97,6 @@ def zipped(request: Any) -> None:
     request.environ["HTTP_ACCEPT_ENCODING"] = "gzip"
 
 
-def german_etag(request: Any, response: Any) -> None:
-    response.headers["ETag"] = 'W/"one-for-all"'
-
-
-def fickle_etag(_request: Any, response: Any) -> None:
-    response.headers["ETag"] = f'W/"{next(COUNT)}"'
-
-
 def by_cookie(request: Any, response: Any) -> None:
     if request.cookies and response.body:
         response.body = response.body + b" "
@@ -336,13 +328,9 @@ FAULTS: dict[str, list[Fault]] = {
     "who refuses gzip gets none": [
         Fault(at(LIST), lambda request: request.environ.update(HTTP_ACCEPT_ENCODING="gzip"))
     ],
-    "pages have a weak etag for each language": [Fault(at(FRONT), after=german_etag)],
     # Errors
     "an error is a code and a sentence": [document(at(API), lambda error: error.pop("message", None))],
     "the api answers errors as json": [header(at("/Modhub/api/.*"), "Content-Type", "text/html")],
-    "pages answer errors in the layout of the site": [
-        answers(at("/unheard-of"), 404, b"Not found", content_type="text/html")
-    ],
     "a 405 says what is allowed": [header(at(API), "Allow", None)],
     "no call adds an entry to a changelog": [status(at(NOTES, "POST"), 201)],
     "no address gives a 500": [status(at("/Modhub/9{400}"), 500)],
@@ -365,44 +353,15 @@ FAULTS: dict[str, list[Fault]] = {
     "signing out is always 204": [status(at("/api/auth/logout"), 401)],
     "the service says that it lives": [status(at("/healthz"), 500)],
     "security txt names a contact": [replaces(at("/.well-known/security.txt"), "Expires", "Expiry")],
-    "an unknown mod is one 404": [replaces(at("/Modhub/9007199254740993"), "</main>", "hidden</main>")],
-    # Pages
-    "the front leads to the list": [answers(at("/"), 302, location="/Modhub/all")],
-    "addresses in other capitals redirect": [status(at("/modhub"), 404)],
-    "pages name their site": [replaces(at("/Modhub/doc"), "</title>", "!</title>")],
-    "scripts run by a nonce only": [replaces(at(FRONT), "</main>", "<script>alert(1)</script></main>")],
-    "the chosen language wins": [ignores(at(FRONT), "Cookie")],
-    "nobody gets a cookie unasked": [header(at(FRONT), "Set-Cookie", "id=1")],
-    "the form of the theme leads back": [
-        answers(at("/Modhub/preferences"), 303, location="https://elsewhere.example/", set_cookie="theme=dark")
-    ],
-    "the list names its feeds and its call": [replaces(at(FRONT), "/Modhub/feed.json", "/Modhub/feed")],
-    "an empty list says what was looked for": [replaces(at(FRONT), "zqxjkvbwpqzx", "nothing")],
-    "any query shows the list alone": [replaces(at(FRONT), 'href="/Modhub/[0-9]+"', "")],
-    "a mod can be opened in the app": [replaces(at(PAGE), "://install/[0-9a-f]", "://install/x")],
-    "a mods page has its guid and digest": [replaces(at(PAGE), "[0-9a-f]{64}", "")],
-    "a mods page leads to its download": [replaces(at(PAGE), "/download|/Modhub/file", "/nowhere")],
-    "authors have a page": [status(at("/Modhub/by/9007199254740993"), 200)],
-    "shared links have a title and a picture": [replaces(at(PAGE), 'property="og:url"', 'property="og:uri"')],
-    "pages name all sizes of a picture": [replaces(at(PAGE), " 320w", " 9999w")],
+    "an unknown mod is one 404": [document(at(NOBODY), lambda error: error.update(message="Hidden."))],
+    # Pictures
     "a picture is kept for a day at most": [
         header(at("/Modhub/picture/.*"), "Cache-Control", "public, max-age=31536000, immutable")
     ],
-    "a page that needs an account leads to the sign in": [
-        answers(at("/Modhub/mine"), 302, location="/Modhub/account/login")
-    ],
-    "pages take no bearer tokens": [status(at("/Modhub/mine"), 200)],
-    "account pages have the fields of the api": [replaces(at("/Modhub/account/login"), 'name="email"', 'name="mail"')],
-    "a link that is not valid is a 410 page": [status(at("/Modhub/account/reset"), 404)],
-    "visitors are led to sign in to follow": [replaces(at(PAGE), '/follow"', '/unfollow"')],
-    "what is followed is for its account only": [status(at("/Modhub/following/feed"), 200)],
+    # Archives
     "everything is a zip with a length": [header(at("/Modhub/[0-9]+/everything.zip"), "Accept-Ranges", "bytes")],
     "everything has an index and the files as they are": [
         replaces(at("/Modhub/[0-9]+/everything.zip"), "index.json", "index.jsom")
-    ],
-    "descriptions are searched by whole words": [replaces(at("/Modhub/descriptions"), 'href="/Modhub/[0-9]+"', "")],
-    "searches of authors and descriptions have a page": [
-        replaces(at("/Modhub/authors"), "</main>", '<a href="/Modhub/by/1">x</a></main>')
     ],
     # Feeds
     "every atom feed has a json twin": [document(at("/Modhub/feed.json"), lambda feed: feed["items"].pop())],
@@ -412,8 +371,7 @@ FAULTS: dict[str, list[Fault]] = {
     ],
     "feeds tell what was deleted": [replaces(at("/Modhub/feed"), "<at:deleted-entry[^>]*>", "")],
     "an authors feed has their mods only": [replaces(at("/Modhub/by/.*feed.json"), "/Modhub/[0-9]+", "/Modhub/99999")],
-    "robots are told where not to go": [replaces(at("/robots.txt"), "everything.zip", "")],
-    "the sitemap has public addresses": [replaces(at("/sitemap.xml"), "/Modhub/[0-9]+<", "/Modhub/mine<")],
+    "a private feed needs its token": [header(at("/Modhub/following/.*"), "Cache-Control", "public")],
     # Features
     "each system has its newest build and all versions": [
         document(at(BUILDS), lambda app: app["builds"][0]["versions"].reverse())
@@ -425,19 +383,14 @@ FAULTS: dict[str, list[Fault]] = {
     ],
     "an unknown system has no build": [status(at("/Modhub/app/unheard-of"), 200)],
     "the changelog is plain sections": [document(at(BUILDS), lambda app: app.update(changelog="1.0\r\n"))],
-    "the page of the app has all builds": [replaces(at("/Modhub/App"), "/Modhub/app/windows", "/nowhere")],
     "the wiki lists its pages": [document(at(WIKI), lambda wiki: wiki["pages"].reverse())],
     "the older address of the wiki answers the same": [status(at("/api/modhub/wiki"), 404)],
-    "the wiki has pages for people": [status(at("/Modhub/Wiki/unheard-of/page"), 200)],
-    "headings of the wiki have ids": [replaces(at("/Modhub/Wiki/.*"), '<h2 id="[^"]*"', '<h2 id="An ID"')],
     "the wiki has its contract": [header(at("/api/modhub/doc/wiki"), "Content-Type", "text/html")],
     "paths of the wiki lead nowhere else": [status(at(f"{WIKI}/.hidden"), 200)],
     "downloads are counted by version": [
         document(at(f"{ONE}/downloads"), lambda counts: counts.update(total=counts["total"] + 1))
     ],
-    "pages can be ordered by downloads": [asks(at(FRONT), lambda query: query.pop("sort", ""))],
     "tags have a name and titles": [document(at("/api/modhub/tags"), lambda tags: tags["tags"][0]["titles"].pop("de"))],
-    "a tag filters pages": [asks(at(FRONT), lambda query: query.pop("tag", ""))],
     "links of a mod are https addresses": [
         document(at(f"{ONE}/links"), lambda links: links.update(source="http://a.example"))
     ],
@@ -454,15 +407,12 @@ FAULTS: dict[str, list[Fault]] = {
     "the export of advisories says when it changed": [
         document(at(ADVISORIES), lambda export: export.update(changedAt=export["advisories"][0]["since"]))
     ],
-    "the newest advisories have a page and feeds": [
+    "the newest advisories have feeds": [
         document(at("/Modhub/advisories/feed.json"), lambda feed: feed["items"].pop())
     ],
-    "a mod with an advised file warns": [replaces(at(PAGE), "It is malware", "It is")],
     "what is absent cannot be reported": [status(at(f"{NOBODY}/reports"), 400)],
     "a report that says nothing is 400": [answers(at(f"{ONE}/reports"), 201, b'{"receipt": "0"}')],
-    "an unknown receipt is 404": [status(at("/Modhub/notices/0+"), 200)],
     "a bad token of a report is 401": [ignores(at(f"{ONE}/reports"), "Authorization")],
-    "pages lead to the form of reports": [replaces(at(f"{PAGE}/reports"), 'name="goodFaith"', 'name="faith"')],
     # Description
     "the api is described in openapi": [replaces(at(OPENAPI), '"openapi": ?"3.1', '"openapi":"3.0')],
     "every call is described once": [replaces(at(OPENAPI), '"operationId": ?"read_mod"', '"operationId":"list_mods"')],
@@ -516,18 +466,7 @@ MORE: list[tuple[str, str, list[Fault]]] = [
     ("C-ERR-2", "a key that is missing or unknown is 401", [document(at("/api/modhub/key"), with_a_sentence)]),
     ("C-ERR-12", "a body of an account call is limited", [status(at("/api/auth/refresh"), 401)]),
     ("C-TXT-7", "a body of an account call is limited", [document(at("/api/auth/refresh"), thousand_bytes)]),
-    ("C-READ-1", "an unknown mod is one 404", [status(at(NOBODY), 403)]),
-    ("C-PAGE-13", "an unknown mod is one 404", [status(at("/Modhub/9007199254740993"), 410)]),
-    ("C-PAGE-15", "pages name their site", [replaces(at("/Modhub/doc"), "apple-touch-icon", "icon")]),
-    ("C-SET-7", "pages name their site", [document(at("/manifest.webmanifest"), lambda shown: shown.update(name="x"))]),
-    ("T-H5", "scripts run by a nonce only", [header(at(FRONT), "Content-Security-Policy", "default-src 'self'")]),
-    ("C-PAGE-31", "scripts run by a nonce only", [replaces(at(FRONT), "/Modhub/preferences", "/nowhere")]),
-    ("C-FRONT-1", "any query shows the list alone", [replaces(at(FRONT), 'href="/Modhub/[0-9]+"', "")]),
-    ("C-FRONT-8", "any query shows the list alone", [replaces(at(FRONT), "/Modhub/feed", "/nowhere")]),
     ("C-READ-9", "a download is the code file", [header(at(f"{ONE}/download"), "ETag", '"another"')]),
-    ("C-PAGE-38", "the sitemap has public addresses", [replaces(at("/sitemap.xml"), "/by/", "/of/")]),
-    ("C-PIC-4", "pages name all sizes of a picture", [replaces(at(PAGE), " 320w", " 9999w")]),
-    ("C-PIC-10", "pages name all sizes of a picture", [replaces(at(PAGE), 'href="/Modhub/file/', 'href="/')]),
     ("C-PIC-1", "a picture is kept for a day at most", [header(at("/Modhub/picture/.*"), "Content-Type", "image/gif")]),
     (
         "C-PIC-3",
@@ -536,25 +475,7 @@ MORE: list[tuple[str, str, list[Fault]]] = [
     ),
     ("C-PAGE-60", "everything is a zip with a length", [status(at("/Modhub/9007199254740993/.*"), 200)]),
     ("C-PAGE-62", "everything is a zip with a length", [header(at("/Modhub/[0-9]+/.*zip"), "ETag", '"strong"')]),
-    ("C-PAGE-4", "account pages have the fields of the api", [status(at("/Modhub/account/forgot"), 404)]),
-    (
-        "C-PAGE-6",
-        "account pages have the fields of the api",
-        [replaces(at("/Modhub/account/.*"), "csrf_token", "token")],
-    ),
-    ("C-PAGE-7", "what is followed is for its account only", [status(at("/Modhub/following"), 404)]),
-    (
-        "C-FOL-14",
-        "what is followed is for its account only",
-        [header(at("/Modhub/following/.*"), "Cache-Control", "public")],
-    ),
     ("C-APP-7", "the newest build and each build can be downloaded", [header(at("/Modhub/app/[a-z]+"), "ETag", '"x"')]),
-    (
-        "C-APP-11",
-        "the page of the app has all builds",
-        [document(at(BUILDS), lambda app: app.update(changelog="<b>B"))],
-    ),
-    ("C-PAGE-3", "the page of the app has all builds", [replaces(at("/Modhub/App"), "/Modhub/app/", "/nowhere/")]),
     ("C-WIKI-6", "the wiki lists its pages", [ignores(at(f"{WIKI}/.*"), "If-None-Match")]),
     ("C-TAG-1", "tags have a name and titles", [document(at("/api/modhub/tags"), with_odd_tag)]),
     (
@@ -562,14 +483,12 @@ MORE: list[tuple[str, str, list[Fault]]] = [
         "tags have a name and titles",
         [document(at(f"{ONE}/tags"), lambda tags: tags.update(tags=["b", "a"]))],
     ),
-    ("C-TAG-7", "a tag filters pages", [replaces(at(PAGE), "tag=", "gat=")]),
     (
         "C-PRF-1",
         "links of a mod are https addresses",
         [document(at(f"{ONE}/links"), lambda links: links.pop("source"))],
     ),
     ("C-PRF-2", "links of a mod are https addresses", [document(at(f"{ONE}/links"), long_link)]),
-    ("C-PRF-5", "links of a mod are https addresses", [replaces(at(PAGE), "ugc", "ug")]),
     ("C-OWN-12", "every call that needs a token is 401 without one", [status(at(f"{ONE}/notes"), 404)]),
     (
         "C-API-2",
@@ -594,24 +513,6 @@ def test_a_broken_service_is_red(run: Run, verified: Any, name: str) -> None:
 def test_a_broken_clause_is_red(run: Run, verified: Any, clause: str, name: str, faults: list[Fault]) -> None:
     assert clause in READS[name].clauses
     turns_red(run, verified, READS[name], faults)
-
-
-def test_a_page_that_changes_once_is_no_fault(run: Run, verified: Any) -> None:
-    changes = iter((True,))
-
-    def change(_request: Any, response: Any) -> None:
-        if next(changes, False):
-            response.headers["ETag"] = 'W/"before"'
-
-    verified.faulty.faults = [Fault(at(FRONT), after=change)]
-    result = try_check(run, READS["pages have a weak etag for each language"])
-    assert (result.state, next(changes, None)) == (CheckState.PASSED, None)
-
-
-def test_a_page_whose_etag_never_lasts_is_red(run: Run, verified: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run.service.stop, "wait", lambda _seconds: False)
-    faults = [ignores(at(FRONT), "If-None-Match"), Fault(at(FRONT), after=fickle_etag)]
-    turns_red(run, verified, READS["pages have a weak etag for each language"], faults)
 
 
 def test_every_clause_is_broken_by_a_fault() -> None:
@@ -658,12 +559,9 @@ SHARPER: list[tuple[str, str, list[Fault]]] = [
         "the export of advisories says when it changed",
         [document(at(ADVISORIES), lambda export: export.update(signature="AAAA"))],
     ),
-    ("page", "the newest advisories have a page and feeds", [replaces(at("/Modhub/advisories"), "a{64}", "")]),
-    ("feed", "the newest advisories have a page and feeds", [replaces(at("/Modhub/advisories/feed"), "a{64}", "")]),
+    ("feed", "the newest advisories have feeds", [replaces(at("/Modhub/advisories/feed"), "a{64}", "")]),
     ("author", "what is absent cannot be reported", [status(at("/api/modhub/authors/[0-9]+/reports"), 400)]),
     ("no sentence", "a report that says nothing is 400", [document(at(f"{ONE}/reports"), lambda e: e.pop("message"))]),
-    ("link", "pages lead to the form of reports", [replaces(at(PAGE), '/reports"', '/contact"')]),
-    ("absent", "pages lead to the form of reports", [status(at("/Modhub/9007199254740993/reports"), 200)]),
 ]
 """For checks of several promises of one clause: what is broken, the check, and how."""
 
@@ -678,7 +576,7 @@ def test_a_deployment_without_moderation_has_no_advisories(service: VerifiedServ
     verified.faulty.faults = [status(at(OPENAPI), 404), answers(at(gone), 404, b'{"error": "not_found"}')]
     run = Run(service, find_features(service))
     checks = [check for check in READS.values() if check.module in {"read_advisories", "read_reports"}]
-    assert len(checks) == 13
+    assert len(checks) == 10
     assert {try_check(run, check).state for check in checks} == {CheckState.ABSENT}
 
 
