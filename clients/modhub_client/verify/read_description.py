@@ -18,10 +18,6 @@ _NEEDED: Final = {
 }
 
 
-def _described(run: Run) -> dict[str, Any]:
-    return run.service.get(_PATH).expect(200).document()
-
-
 def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for path, item in document["paths"].items():
         for method in _METHODS & item.keys():
@@ -43,7 +39,7 @@ def the_api_is_described_in_openapi(run: Run) -> None:
 @check("C-API-2", part="read", added=True)
 def every_call_is_described_once(run: Run) -> None:
     """With a name that makes a method, a sentence, its responses, and below the two addresses of programs."""
-    document = _described(run)
+    document = run.description
     names = [operation["operationId"] for _, operation in _operations(document)]
     require_equal("the names of calls, each once", len(names), len(set(names)))
     require(all(name.isidentifier() for name in names), "a name of a call makes no method.")
@@ -59,7 +55,7 @@ def every_call_is_described_once(run: Run) -> None:
 @check("C-API-2", part="read", added=True)
 def every_schema_that_is_named_is_there(run: Run) -> None:
     """Every reference leads somewhere."""
-    document = _described(run)
+    document = run.description
     for node in _nodes(document):
         reference = node.get("$ref")
         if isinstance(reference, str):
@@ -72,7 +68,7 @@ def every_schema_that_is_named_is_there(run: Run) -> None:
 @check("C-API-3", part="read", added=True)
 def the_description_refuses_nothing_that_the_service_takes(run: Run) -> None:
     """No limit where text is cut, and no closed fields."""
-    for node in _nodes(_described(run)):
+    for node in _nodes(run.description):
         odd = [name for name in ("maxLength", "maxItems") if isinstance(node.get(name), int)]
         require(not odd and node.get("additionalProperties") is not False, f"a schema is too strict: {node!s:.200}")
 
@@ -80,7 +76,7 @@ def the_description_refuses_nothing_that_the_service_takes(run: Run) -> None:
 @check("C-API-2", "C-OWN-12", part="read", feature="modhub_auth", added=True)
 def every_call_that_needs_a_token_is_401_without_one(run: Run) -> None:
     """As it is described. Only reads are tried."""
-    for call, operation in _operations(_described(run)):
+    for call, operation in _operations(run.description):
         method, path = call.split()
         if method == "GET" and operation["security"] and {} not in operation["security"]:
             run.service.get(path.replace("{id}", "9007199254740993").replace("{noteId}", "1")).expect(401)

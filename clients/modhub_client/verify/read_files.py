@@ -210,20 +210,3 @@ def pages_of_other_sites_may_use_files(run: Run) -> None:
     for reply in (run.a_file, run.service.head(f"/Modhub/file/{UNKNOWN_ID}").expect(404)):
         reply.expect_header("Access-Control-Allow-Origin", "*")
         reply.expect_header("Cross-Origin-Resource-Policy", "cross-origin")
-
-
-@check("C-PIC-3", "C-PIC-1", part="read", added=True)
-def a_picture_is_kept_for_a_day_at_most(run: Run) -> None:
-    """As WebP or JPEG, and never immutable; the original while there is no smaller copy."""
-    mod = run.find_mod("an image", lambda mod: find_asset(mod, "image"))
-    image = find_asset(mod, "image")["url"].rpartition("/")[2]
-    for width in (320, 640, 1280):
-        reply = run.service.head(f"/Modhub/picture/{image}/{width}").expect(200)
-        kept = reply.names("Cache-Control")
-        require("immutable" not in kept, f"{reply.call}: immutable.")
-        if "no-cache" in kept:
-            continue
-        age = re.search(r"max-age=([0-9]+)", reply.header("Cache-Control"))
-        require(age is None or int(age[1]) <= 86400, f"{reply.call}: kept for {reply.header('Cache-Control')}.")
-        require(reply.media_type in {"image/webp", "image/jpeg"}, f"{reply.call}: {reply.media_type}.")
-    run.service.get(f"/Modhub/picture/{image}/321").expect(404)

@@ -1,23 +1,15 @@
 """The wiki, for programs and for people."""
 
-from typing import Final
-
 from modhub_client.verify.checks import check
 from modhub_client.verify.replies import require, require_equal
 from modhub_client.verify.run import Run
-from modhub_client.verify.shapes import require_shape
-
-_WIKI_PAGES: Final = {
-    "count": int,
-    "pages": [{"path": str, "title": str, "url": str, "revision": int, "updatedAt": str}],
-}
+from modhub_client.verify.shapes import described_answer
 
 
 @check("C-WIKI-6", "C-PRO-1", part="read", feature="modhub_wiki", added=True)
 def the_wiki_lists_its_pages(run: Run) -> None:
     """By path, each with its address; a page is Markdown with an ``ETag``. The interface does not show it."""
-    listed = run.service.get("/Modhub/api/wiki").expect(200).document()
-    require_shape("the wiki", _WIKI_PAGES, listed)
+    listed = described_answer(run, "GET /Modhub/api/wiki", run.service.get("/Modhub/api/wiki"))
     require_equal("count", len(listed["pages"]), listed["count"])
     paths = [page["path"] for page in listed["pages"]]
     require_equal("the order of pages", sorted(paths), paths)

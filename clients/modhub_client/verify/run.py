@@ -62,6 +62,12 @@ class Run:
         """The first hundred mods."""
         return self.service.get("/api/modhub?size=100").expect(200)
 
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """The description of the API; empty without one."""
+        reply = self.service.get("/api/openapi.json")
+        return reply.document() if reply.status == 200 else {}
+
     @property
     def mods(self) -> list[dict[str, Any]]:
         """The mods of `listed`; `Skipped` if none is published."""
