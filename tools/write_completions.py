@@ -9,7 +9,7 @@ from pathlib import Path
 
 import shtab
 
-from modhub_client.get.arguments import COMPLETIONS, make_parser
+from modhub_client.get.main import COMPLETIONS, make_parser
 
 FOLDER = Path(__file__).parents[1] / "clients" / "modhub_client" / "get" / "completions"
 COMPLETED = {"into": shtab.DIRECTORY, "lock": shtab.FILE, "output": shtab.FILE}

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from modhub_client.get.arguments import COMPLETIONS
-from modhub_client.get.main import main
+from modhub_client.get.main import COMPLETIONS, main
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "clients" / "modhub_client" / "get" / "completions"

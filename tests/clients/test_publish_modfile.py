@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from modhub_client.publish import client, command
-from modhub_client.publish.schema import find_mistakes, read_schema
+from modhub_client.publish.modfile import find_mistakes, read_schema
 
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
 WHOLE = f'''

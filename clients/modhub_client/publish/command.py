@@ -24,8 +24,8 @@ from modhub_client.outcome import ClientError, WrongUse
 from modhub_client.output import take_every_character
 from modhub_client.publish import mods, releases
 from modhub_client.publish.client import DONE, PROGRAM, USAGE_ERROR, ServiceClient, complain
+from modhub_client.publish.modfile import SCHEMA_FILE
 from modhub_client.publish.report import StepReport, write_text
-from modhub_client.publish.schema import SCHEMA_FILE
 
 EXIT_HELP = """exit codes: 0 done; 1 rejected by the service; 2 usage error, nothing was sent; 3 the key was rejected:
 do not retry; 4 unreachable, busy, or storage failed twice: retry later; 5 the service has no file storage configured"""

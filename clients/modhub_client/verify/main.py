@@ -33,14 +33,20 @@ from modhub_client.outcome import WrongUse
 from modhub_client.output import printable, take_every_character, warn, write_now
 from modhub_client.progress import ProgressBar
 from modhub_client.verify.checks import VERIFIED_PARTS
-from modhub_client.verify.credentials import RunCredentials, read_credentials
 from modhub_client.verify.outcomes import PROGRAM, Broken, Skipped, Unreachable, VerifyExit
 from modhub_client.verify.owner import require_account
 from modhub_client.verify.parts import CHECKS, find_features
 from modhub_client.verify.publisher import require_key
-from modhub_client.verify.report import json_report, junit_report, result_line, summary_lines
-from modhub_client.verify.results import CheckResult, CheckState, VerifyReport
-from modhub_client.verify.run import Run, RunOptions
+from modhub_client.verify.report import (
+    CheckResult,
+    CheckState,
+    VerifyReport,
+    json_report,
+    junit_report,
+    result_line,
+    summary_lines,
+)
+from modhub_client.verify.run import Run, RunCredentials, RunOptions, read_credentials
 from modhub_client.verify.runner import run_checks
 from modhub_client.verify.service import VerifiedService
 

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from modhub_client.verify.checks import ContractCheck
 from modhub_client.verify.outcomes import Absent, Broken, LeftBehind, Skipped, Unreachable
-from modhub_client.verify.results import CheckResult, CheckState, VerifyReport
+from modhub_client.verify.report import CheckResult, CheckState, VerifyReport
 from modhub_client.verify.run import Run
 from modhub_client.verify.service import CONNECTIONS
 

@@ -10,10 +10,9 @@ from webob import Request, Response
 from modhub_auth import publisher_keys
 from modhub_client.verify import owner
 from modhub_client.verify.checks import ContractCheck
-from modhub_client.verify.credentials import RunCredentials
 from modhub_client.verify.parts import CHECKS
-from modhub_client.verify.results import CheckState, VerifyReport
-from modhub_client.verify.run import UNKNOWN_ID, Run, RunOptions
+from modhub_client.verify.report import CheckState, VerifyReport
+from modhub_client.verify.run import UNKNOWN_ID, Run, RunCredentials, RunOptions
 from modhub_client.verify.runner import run_checks
 from modhub_client.verify.service import VerifiedService
 from modhub_testing import Site, Start

@@ -15,8 +15,8 @@ import pytest
 
 from modhub_client.outcome import WrongUse
 from modhub_client.verify import own_mod, owner
-from modhub_client.verify.credentials import RunCredentials, read_credentials
 from modhub_client.verify.main import main
+from modhub_client.verify.run import RunCredentials, read_credentials
 from modhub_testing import Site, Start
 from modhub_testing.broken_service import BrokenService, Fault
 from modhub_testing.lines import Relay

@@ -22,7 +22,7 @@ from modhub_client.verify.checks import ContractCheck
 from modhub_client.verify.main import main
 from modhub_client.verify.outcomes import Broken, VerifyExit
 from modhub_client.verify.parts import CHECKS, find_features
-from modhub_client.verify.results import CheckState
+from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import Run
 from modhub_client.verify.runner import run_checks, try_check
 from modhub_client.verify.service import CONNECTIONS, VerifiedService

@@ -10,7 +10,7 @@ import pytest
 
 from modhub_client.verify.checks import VERIFIED_PARTS
 from modhub_client.verify.parts import CHECKS
-from modhub_client.verify.results import clause_order
+from modhub_client.verify.report import clause_order
 
 ROOT = Path(__file__).parents[3]
 LAW = ("docs/contract.md", "docs/threats.md")

@@ -9,7 +9,7 @@ from pyramid.response import Response
 
 from modhub_client.verify.checks import ContractCheck
 from modhub_client.verify.parts import CHECKS
-from modhub_client.verify.results import CheckState
+from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import UNKNOWN_GUID, Run
 from modhub_client.verify.runner import try_check
 from modhub_testing.broken_service import Fault, answers, asks, at, body, document, header, ignores, receives, status

@@ -3,7 +3,7 @@
 import pytest
 
 from modhub_client.verify.parts import CHECKS
-from modhub_client.verify.results import CheckState
+from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import Run
 from modhub_client.verify.runner import run_checks
 
