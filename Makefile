@@ -279,6 +279,6 @@ audit: install release-tools ## look for known vulnerabilities and newer version
 	@$(BIN)/python tools/audit_dependencies.py
 
 # Where the internet cannot be reached (2), the audit says so.
-release: install release-tools ## audit, then build the wheels of the commit, their digests and an SBOM into dist/ (publishes nothing)
+release: install release-tools ## audit, then build the wheels of the commit, modhub-publish.pyz, digests and an SBOM into dist/ (publishes nothing)
 	@$(BIN)/python tools/audit_dependencies.py || test $$? = 2
 	@$(BIN)/python tools/build_release.py

@@ -1,5 +1,7 @@
 """``make release``: the wheels of a commit with their digests, and an SBOM of what they run on. Nothing is published.
 
+``modhub-publish.pyz`` is that program as one file, for build machines where nothing is installed.
+
 The wheels are the same bytes wherever and whenever they are built (C-SEC-3): from the files of the commit, with its
 time, and with modes that no umask changes. The SBOM (CycloneDX) lists what a new environment holds after
 requirements/run.txt and the suite were installed into it, with versions, licences and who needs what.
@@ -9,10 +11,12 @@ import argparse
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
+import zipapp
 import zipfile
 from email.parser import HeaderParser
 from pathlib import Path
@@ -29,6 +33,11 @@ import os, sys
 os.umask(0o022)
 from setuptools import build_meta
 print(build_meta.build_wheel(sys.argv[1]))
+"""
+PROGRAM: Final = """
+import sys
+from modhub_client.publish.command import main
+sys.exit(main())
 """
 
 
@@ -65,6 +74,15 @@ def build_wheel(source: Path, target: Path, seconds: int) -> Path:
     environment = os.environ | {"SOURCE_DATE_EPOCH": str(seconds)}
     command = (sys.executable, "-I", "-W", "error::UserWarning", "-c", BUILD, target)
     return target / run(*command, cwd=source, env=environment).split()[-1]
+
+
+def build_program(clients: Path, work: Path, target: Path) -> Path:
+    """Write modhub-publish as one file that Python runs; what the other programs alone need is left out."""
+    left_out = shutil.ignore_patterns("get", "verify", "*.md", "__pycache__")
+    shutil.copytree(clients / "modhub_client", work / "modhub_client", ignore=left_out)
+    (work / "__main__.py").write_text(PROGRAM, "utf-8")
+    zipapp.create_archive(work, target / "modhub-publish.pyz", "/usr/bin/env python3")
+    return target / "modhub-publish.pyz"
 
 
 def install(suite: Path, source: Path, folder: Path) -> Path:
@@ -133,6 +151,7 @@ def main() -> None:
         source = work / "source"
         seconds = export_commit(asked.repository, source)
         wheels = [build_wheel(part, target, seconds) for part in parts(source)]
+        build_program(source / "clients", work / "program", target)
         version = tomllib.loads((source / "modhub" / "pyproject.toml").read_text("utf-8"))["project"]["version"]
         python = install(wheels[0], source, work / "installed")
         manifest = describe(wheels[0], work / "pyproject.toml")
@@ -140,7 +159,7 @@ def main() -> None:
     files = sorted(path for path in target.iterdir())
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     (target / "SHA256SUMS").write_text(sums, "utf-8")
-    sys.stdout.write(f"modhub: {len(wheels)} wheels, their SBOM and SHA256SUMS are in {target}.\n")
+    sys.stdout.write(f"modhub: {len(wheels)} wheels, modhub-publish.pyz, the SBOM and SHA256SUMS are in {target}.\n")
 
 
 if __name__ == "__main__":

@@ -45,11 +45,15 @@ def test_a_release_has_every_wheel_with_its_digest(release: Path) -> None:
     # C-SEC-3
     parts = [*(path.parent.name for path in ROOT.glob("modhub*/pyproject.toml")), "modhub_client"]
     wheels = {f"{part}-{VERSION}-py3-none-any.whl" for part in parts} | {f"modhub-{VERSION}+suite-py3-none-any.whl"}
-    assert {path.name for path in release.iterdir()} == wheels | {f"modhub-{VERSION}.cdx.json", "SHA256SUMS"}
+    assert {path.name for path in release.iterdir()} == wheels | {
+        f"modhub-{VERSION}.cdx.json",
+        "modhub-publish.pyz",
+        "SHA256SUMS",
+    }
     checked = subprocess.run(
         ["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=release, capture_output=True, check=False
     )
-    assert (checked.returncode, checked.stdout.count(b": OK\n")) == (0, len(wheels) + 1), checked
+    assert (checked.returncode, checked.stdout.count(b": OK\n")) == (0, len(wheels) + 2), checked
 
 
 def locked() -> Iterator[tuple[str, str]]:

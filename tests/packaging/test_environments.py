@@ -4,6 +4,7 @@ The clients are for other machines: they install without the core and without an
 """
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -205,6 +206,14 @@ def test_publishing_client_calls_the_service(environment: Environments) -> None:
     words = ["--url", "http://127.0.0.1:9", "--key-file", str(alone.folder / "key"), "key"]
     assert "cannot be reached" in alone.run(str(alone.bin / "modhub-publish"), *words, code=4)
     assert '"guid"' in alone.run(str(alone.bin / "modhub-publish"), "schema")
+
+
+def test_publishing_client_is_one_file_of_a_release(tmp_path: Path) -> None:
+    build_program = runpy.run_path(str(ROOT / "tools" / "build_release.py"))["build_program"]
+    program = [sys.executable, "-I", "-S", str(build_program(ROOT / "clients", tmp_path / "work", tmp_path))]
+    schema = subprocess.run([*program, "schema"], capture_output=True, text=True, check=True)
+    assert '"guid"' in schema.stdout
+    assert subprocess.run([*program, "key"], capture_output=True, check=False, env={}).returncode == 2
 
 
 def test_verifying_client_calls_the_service(environment: Environments) -> None:

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 from unicodedata import normalize
@@ -158,7 +159,8 @@ def _read_text(document: Mapping[str, Any], key: str, folder: Path) -> TextSourc
         raise WrongUse(f"{key}.file: {file} is not UTF-8.") from None
 
 
-SCHEMA_FILE: Final = Path(__file__).with_name("mod.schema.json")
+SCHEMA_FILE: Final = resources.files(__package__) / "mod.schema.json"
+"""It may be in an archive: modhub-publish.pyz is one."""
 _KINDS: Final = {"string": str, "array": list, "object": dict}
 _NAMES: Final = {"string": "a text", "array": "a list", "object": "a table"}
 
