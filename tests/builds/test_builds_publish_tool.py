@@ -58,27 +58,27 @@ def test_builds_and_sections_arrive(served, agent, build, tmp_path, capsys):
     assert KEY not in printed.out + printed.err
 
 
-def test_what_the_service_refuses(served, agent, build, capsys):
+def test_what_the_service_refuses(served, agent, build, tmp_path, capsys):
+    section = tmp_path / "section.txt"
+    section.write_text("x" * 300_000)
     assert run(served, "app", "WINDOWS", build) == client.REJECTED
     assert "operating system" in capsys.readouterr().err
     assert run(served, "app", "../changelog", build) == client.REJECTED
     assert run(served, "changelog", "--pop") == client.REJECTED
     # More than a section may have.
-    assert run(served, "changelog", build) == client.REJECTED
+    assert run(served, "changelog", section) == client.REJECTED
     assert "262144" in capsys.readouterr().err
     assert agent.list() == {"builds": [], "changelog": ""}
 
 
 @pytest.mark.parametrize("key", ["wrong", "wiki-key", "address-key"])
-def test_a_key_that_the_service_refuses(served, build, monkeypatch, key):
+def test_a_key_that_the_service_refuses(served, build, tmp_path, monkeypatch, key):
+    section = tmp_path / "section.txt"
+    section.write_text("1.4\n")
     monkeypatch.setenv("MODHUB_API_KEY", key)
     assert run(served, "app", "windows", build) == client.KEY_REJECTED
-    assert run(served, "changelog", build) == client.KEY_REJECTED
+    assert run(served, "changelog", section) == client.KEY_REJECTED
     assert run(served, "changelog", "--pop") == client.KEY_REJECTED
-
-
-def release(url, *words):
-    return command.main(["--url", url, *map(str, words)])
 
 
 def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp_path, capsys):
@@ -86,7 +86,7 @@ def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp
     section = tmp_path / "section.txt"
     section.write_bytes(b"\r\n1.4\r\n- New\r\n\r\n")
     for changed in (True, False):
-        assert release(served, "app", "windows", build, "--version", "1.4", "--json") == 0
+        assert run(served, "app", "windows", build, "--version", "1.4", "--json") == 0
         told = json.loads(capsys.readouterr().out)
         # Always that build's, not the newest's.
         assert told.pop("url") == served + agent.list()["builds"][0]["versions"][0]["url"]
@@ -94,41 +94,41 @@ def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp
             "changed": ["app windows"] if changed else [],
             "unchanged": [] if changed else ["app windows"],
         }
-        assert release(served, "changelog", section) == 0
+        assert run(served, "changelog", section) == 0
         assert ("Unchanged: changelog" in capsys.readouterr().out) is not changed
     listed = agent.list()
     assert len(listed["builds"][0]["versions"]) == 1
     assert listed["changelog"] == "1.4\n- New"
     # Anything else is a release: another version, other bytes.
-    assert release(served, "app", "windows", build, "--version", "1.5") == 0
+    assert run(served, "app", "windows", build, "--version", "1.5") == 0
     build.write_bytes(build.read_bytes()[::-1])
-    assert release(served, "app", "windows", build, "--version", "1.5") == 0
+    assert run(served, "app", "windows", build, "--version", "1.5") == 0
     assert len(agent.list()["builds"][0]["versions"]) == 3
     section.write_text("1.5")
-    assert release(served, "changelog", section) == 0
+    assert run(served, "changelog", section) == 0
     # The job of an older release puts nothing on top again.
     capsys.readouterr()
     for older in ("1.4\n- New", "\n1.4\r\n- New\n"):
         section.write_text(older, newline="")
-        assert release(served, "changelog", section) == 0
+        assert run(served, "changelog", section) == 0
         assert capsys.readouterr().out == "Unchanged: changelog\n"
     for part in ("1.4", "- New", "1.5\n"):
         section.write_text(part)
-        assert release(served, "changelog", section) == 0
+        assert run(served, "changelog", section) == 0
     assert agent.list()["changelog"] == "- New\n\n1.4\n\n1.5\n\n1.4\n- New"
     # Two releases may have the same words, and the service stores characters composed.
     for part, is_new in (("1.6", True), ("- New", True), ("1.7 Cafe\u0301\x07", True), ("1.7 Cafe\u0301\x07", False)):
         section.write_text(part)
         capsys.readouterr()
-        assert release(served, "changelog", section) == 0
+        assert run(served, "changelog", section) == 0
         assert ("Unchanged" not in capsys.readouterr().out) is is_new, part
     for _ in range(3):
-        assert release(served, "changelog", "--pop") == 0
-    assert release(served, "changelog", "--pop", "--json") == 0
+        assert run(served, "changelog", "--pop") == 0
+    assert run(served, "changelog", "--pop", "--json") == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["changed"] == ["changelog"]
-    assert release(served, "--json", "key") == 0
+    assert run(served, "--json", "key") == 0
     assert json.loads(capsys.readouterr().out) == {"changed": [], "unchanged": [], "url": served}
-    assert release("http://127.0.0.1:9", "app", "windows", build) == client.UNAVAILABLE
+    assert run("http://127.0.0.1:9", "app", "windows", build) == client.UNAVAILABLE
 
 
 def test_json_of_wiki_pages(start, tmp_path, capsys):
@@ -140,16 +140,16 @@ def test_json_of_wiki_pages(start, tmp_path, capsys):
     with running(site.app) as service:
         url = "http://{}:{}".format(*service.addresses[0])
         for changed, unchanged in ((["wiki guide/first", "wiki index"], []), ([], ["wiki guide/first", "wiki index"])):
-            assert release(url, "wiki", tmp_path, "--json") == 0
+            assert run(url, "wiki", tmp_path, "--json") == 0
             told = json.loads(capsys.readouterr().out)
             assert told == {"changed": changed, "unchanged": unchanged, "removed": [], "skipped": [], "url": url}
         (tmp_path / "index.md").write_text("# Home\n\nMore.")
-        assert release(url, "wiki", tmp_path) == 0
+        assert run(url, "wiki", tmp_path) == 0
         assert capsys.readouterr().out.splitlines() == ["Unchanged: wiki guide/first", "Updated index, revision 2"]
         (tmp_path / "guide" / "first.md").rename(tmp_path / "guide" / "first.png")
-        assert release(url, "wiki", tmp_path, "--json") == 0
+        assert run(url, "wiki", tmp_path, "--json") == 0
         assert json.loads(capsys.readouterr().out)["removed"] == []
-        assert release(url, "wiki", tmp_path, "--json", "--prune") == 0
+        assert run(url, "wiki", tmp_path, "--json", "--prune") == 0
         told = json.loads(capsys.readouterr().out)
         assert (told["removed"], told["skipped"]) == (["guide/first"], ["guide/first.png"])
         assert [page["path"] for page in site.get("/Modhub/api/wiki").json["pages"]] == ["index"]

@@ -100,7 +100,7 @@ def document(name: str) -> str:
 
 def test_the_guide_for_clients_shows_the_commands_of_the_programs() -> None:
     """They are run below."""
-    programs = "".join(document(f"clients/modhub_{name}/README.md") for name in ("publish", "verify"))
+    programs = "".join(document(f"clients/modhub_client/{name}/README.md") for name in ("publish", "verify"))
     shown = re.findall(r"(?m)^    (modhub-(?:publish|verify) [^#\n]*?)(?: +#.*)?$", document("docs/clients.md"))
     assert len(shown) > 5
     assert [line for line in shown if line not in programs] == []
