@@ -565,7 +565,7 @@ def test_a_deployment_without_moderation_has_no_advisories(service: VerifiedServ
     gone = f"{ADVISORIES}.*|/Modhub/notices/.*|.*/reports"
     verified.faulty.faults = [status(at(OPENAPI), 404), answers(at(gone), 404, b'{"error": "not_found"}')]
     run = Run(service, find_features(service))
-    checks = [check for check in READS.values() if check.module in {"read_advisories", "read_reports"}]
+    checks = [check for check in READS.values() if check.module == "read_moderation"]
     assert len(checks) == 10
     assert {try_check(run, check).state for check in checks} == {CheckState.ABSENT}
 
