@@ -1,6 +1,6 @@
 """File names that every system takes: for members of the archives that we make.
 
-The rule is that of ``clients/modhub_client/get/names.py`` (``clean_name``), so that a mod has the same name in an
+The rule is that of ``clients/modhub_client/names.py`` (``clean_name``), so that a mod has the same name in an
 archive and in a folder of modhub-get. It is written twice because that client is a distribution without dependencies,
 and runs where there is no modhub; ``tests/clients/test_names_of_both.py`` compares the two.
 """

@@ -19,8 +19,8 @@ from modhub_client.get import folder as folder_module
 from modhub_client.get import installation as installation_module
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
-from modhub_client.get.names import clean_name
 from modhub_client.get.outcome import ExitCode
+from modhub_client.names import clean_name
 from modhub_testing.commands import run_on_terminal
 
 from .conftest import expected, files

@@ -12,7 +12,7 @@ import modhub_client
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
-from modhub_client.get.references import ModReference, parse_reference
+from modhub_client.references import ModReference, parse_reference
 
 Run = Callable[..., Any]
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
@@ -65,6 +65,7 @@ def files(folder: Path) -> set[str]:
         ("https://mods.example.org/Modhub/12", {"id": 12, "service": "https://mods.example.org"}),
         ("https://mods.example.org/Modhub/12/?page=2#notes", {"id": 12, "service": "https://mods.example.org"}),
         ("http://a:81/sub/Modhub/12", {"id": 12, "service": "http://a:81/sub"}),
+        ("https://a/Modhub/mine/12", {"id": 12, "service": "https://a"}),
         *((word, None) for word in ("", "0", "012", "-1", "1.5", "٣", "9" * 19, "Rally", f"{GUID}0", "https://a/b/12")),
         *((word, None) for word in ("https:///Modhub/12", "https://[a/Modhub/1", "modhub://install/12", "modhub:12")),
         *((word, None) for word in (f"modhub://remove/{GUID}", f"https://install/{GUID}", "https://a/Modhub/mine")),

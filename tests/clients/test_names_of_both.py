@@ -4,7 +4,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from modhub.content.portable_names import MOST_BYTES, portable_name
-from modhub_client.get import names
+from modhub_client import names
 
 PARTS = [
     "hud",

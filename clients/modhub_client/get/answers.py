@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from modhub_client.get.lockfile import LockEntry, parse_lock
-from modhub_client.get.names import clean_name, is_sha256, is_single_segment, parse_guid
 from modhub_client.get.outcome import ExitCode
 from modhub_client.get.service import is_own_path
+from modhub_client.names import clean_name, is_sha256, is_single_segment, parse_guid
 from modhub_client.outcome import ClientError
 
 ACTIONS: Final = frozenset({"install", "update", "keep"})

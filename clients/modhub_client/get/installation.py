@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from modhub_client.get import folder
-from modhub_client.get.names import clean_name, is_sha256, parse_guid
 from modhub_client.get.outcome import ExitCode
+from modhub_client.names import clean_name, is_sha256, parse_guid
 from modhub_client.outcome import ClientError, WrongUse
 
 PRIVATE: Final = ".modhub-get"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from modhub_client.get.names import is_sha256, parse_guid
+from modhub_client.names import is_sha256, parse_guid
 from modhub_client.outcome import WrongUse
 
 

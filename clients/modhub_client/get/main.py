@@ -38,16 +38,11 @@ from modhub_client.get.installation import PRIVATE, ModInstallation, open_instal
 from modhub_client.get.installer import Installer, InstallOptions
 from modhub_client.get.lockfile import read_lock
 from modhub_client.get.outcome import PROGRAM, ExitCode, Report
-from modhub_client.get.references import (
-    REFERENCE_KINDS,
-    parse_reference,
-    parse_references,
-    resolve_installed,
-    resolve_remote,
-)
+from modhub_client.get.plans import parse_references, resolve_installed, resolve_remote
 from modhub_client.get.service import ModhubService
 from modhub_client.outcome import ClientError, WrongUse
 from modhub_client.output import printable, take_every_character, warn, write_now
+from modhub_client.references import REFERENCE_KINDS, parse_reference
 
 COMPLETIONS = {"bash": "modhub-get.bash", "zsh": "_modhub-get"}
 """The files with completions, by shell; `tools/write_completions.py` writes them."""

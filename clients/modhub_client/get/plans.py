@@ -7,8 +7,11 @@ from typing import Any, Final, TypeVar
 
 from modhub_client.get import answers
 from modhub_client.get.answers import InstallPlan, RemoteMod, StandingAdvisory, UpdateCheck
-from modhub_client.get.installation import LocalMod
+from modhub_client.get.installation import InstallationState, LocalMod
+from modhub_client.get.outcome import ExitCode
 from modhub_client.get.service import ModhubService
+from modhub_client.outcome import ClientError, WrongUse
+from modhub_client.references import REFERENCE_KINDS, ModReference, parse_reference, refuse_elsewhere
 
 LOOKUP: Final = 100
 """Mods in one lookup: at most 500 are allowed, but their descriptions make large answers."""
@@ -55,6 +58,40 @@ def look_up(service: ModhubService, guids: Sequence[str]) -> dict[str, RemoteMod
         mods_by_guid |= mods
         waiting = [*more, *waiting[LOOKUP:]]
     return mods_by_guid
+
+
+def parse_references(words: list[str]) -> list[ModReference]:
+    """As `parse_reference`; a word that is nothing of the kind ends the run."""
+    references = [(word, parse_reference(word)) for word in words]
+    if wrong := [word for word, reference in references if reference is None]:
+        sentence = f"Not {REFERENCE_KINDS}: {', '.join(wrong)}. Titles are for search, show and list."
+        raise WrongUse(sentence)
+    return [reference for _, reference in references if reference is not None]
+
+
+def resolve_remote(service: ModhubService, references: list[ModReference]) -> list[str]:
+    """The GUIDs, each once; the service knows those of numbers."""
+    for reference in references:
+        refuse_elsewhere(reference, service.url)
+    return list(dict.fromkeys(reference.guid or _ask_guid(service, reference) for reference in references))
+
+
+def resolve_installed(state: InstallationState, references: list[ModReference]) -> list[str]:
+    """The GUIDs, each once; the folder knows the numbers of what is installed."""
+    guids = {mod.id: guid for guid, mod in state.mods.items()}
+    for reference in references:
+        refuse_elsewhere(reference, state.url)
+        if not reference.guid and reference.id not in guids:
+            raise ClientError(ExitCode.NOT_AVAILABLE, f"Not installed: {reference.word}. Nothing was changed.")
+    return list(dict.fromkeys(reference.guid or guids[reference.id] for reference in references))
+
+
+def _ask_guid(service: ModhubService, reference: ModReference) -> str:
+    mod = service.find(f"/api/modhub/{reference.id}", answers.decode_shown)
+    if mod is None:
+        sentence = f"There is no mod {reference.id} on {service.url}. Nothing was changed."
+        raise ClientError(ExitCode.NOT_AVAILABLE, sentence)
+    return str(mod["guid"]).lower()
 
 
 def closure(mods: Mapping[str, LocalMod], roots: Collection[str]) -> set[str]:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from modhub_client.get.folder import hash_file, local_problem, open_regular, size_of
-from modhub_client.get.names import clean_name
 from modhub_client.get.outcome import DiskFull, ExitCode
 from modhub_client.get.service import ModhubService, Passing, Stopped
+from modhub_client.names import clean_name
 from modhub_client.outcome import ClientError
 from modhub_client.progress import ProgressBar
 

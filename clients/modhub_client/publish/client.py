@@ -7,7 +7,6 @@ import json
 import math
 import mimetypes
 import os
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from urllib.parse import urlencode
 from modhub_client.outcome import ClientError, WrongUse
 from modhub_client.output import warn
 from modhub_client.progress import ProgressBar
+from modhub_client.references import REFERENCE_KINDS, ModReference, parse_reference, refuse_elsewhere
 from modhub_client.transport import Transport
 
 PROGRAM: Final = "modhub-publish"
@@ -30,9 +30,6 @@ PUBLISHER_KEY: Final = "mhk_"
 TIMEOUT_SECONDS = 120.0
 RETRY_SECONDS = 1.0
 ANSWER_BYTES: Final = 1 << 24
-_GUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_NUMBER: Final = re.compile(r"[1-9][0-9]{0,17}")
-_PAGE: Final = re.compile(r"/Modhub/(?:mine/)?([1-9][0-9]{0,17})/?(?:[?#].*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,13 +204,13 @@ class Publisher(ServiceClient):
         with file.open("rb") as opened:
             return self.send_twice("POST", f"{path}?{urlencode(query)}", opened, guess_media_type(file.name), file.name)
 
-    def find_guid(self, reference: str) -> str:
-        """The GUID of a mod by its GUID, its number or the address of its page: one's own, or a published one."""
-        mod_id = read_mod_number(reference, self.url)
-        if mod_id is None:
-            return reference.strip()
-        guids = [mod["guid"] for mod in self.read_own_mods() if mod["id"] == mod_id]
-        return str(guids[0] if guids else self.call("GET", f"/api/modhub/{mod_id}").document["guid"])
+    def find_guid(self, word: str) -> str:
+        """The GUID of the mod that a person names: one's own, or a published one."""
+        reference = name_mod(word, self.url)
+        if reference.guid:
+            return reference.guid
+        guids = [mod["guid"] for mod in self.read_own_mods() if mod["id"] == reference.id]
+        return str(guids[0] if guids else self.call("GET", f"/api/modhub/{reference.id}").document["guid"])
 
 
 def failure_of(answer: Answer) -> ClientError:
@@ -236,26 +233,22 @@ def complain(sentence: str) -> None:
     warn(PROGRAM, sentence)
 
 
-def read_mod_number(reference: str, url: str) -> int | None:
-    """The number in a number or in a page's address; None for a GUID. Other services than ``url`` are refused."""
-    text = reference.strip()
-    if _GUID.fullmatch(text):
-        return None
-    page = _PAGE.fullmatch(text.removeprefix(url))
-    if page or _NUMBER.fullmatch(text):
-        return int(page[1] if page else text)
-    if text.startswith(("http://", "https://")):
-        raise WrongUse(f"{text} is no page of a mod on {url}.")
-    raise WrongUse(f"{text} is neither a GUID, nor a number, nor the address of a mod's page.")
+def name_mod(word: str, url: str) -> ModReference:
+    """The mod that a person names, also by the path of its page. Pages of other services than ``url`` are refused."""
+    text = word.strip()
+    reference = parse_reference(f"{url}{text}" if text.startswith("/") else text)
+    if reference is None:
+        raise WrongUse(f"{text} is not {REFERENCE_KINDS}.")
+    refuse_elsewhere(reference, url)
+    return reference
 
 
-def find_own(mods: Sequence[dict[str, Any]], reference: str, mod_id: int | None) -> dict[str, Any]:
-    """The mod of this number, or of this GUID if that is None."""
-    guid = reference.strip().lower()
+def find_own(mods: Sequence[dict[str, Any]], reference: ModReference) -> dict[str, Any]:
+    """The mod that was named."""
     for mod in mods:
-        if mod["id"] == mod_id or (mod_id is None and mod["guid"].lower() == guid):
+        if mod["id"] == reference.id or mod["guid"].lower() == reference.guid:
             return mod
-    raise ClientError(KEY_REJECTED, f"The key is not for the mod {reference}.")
+    raise ClientError(KEY_REJECTED, f"The key is not for the mod {reference.word}.")
 
 
 def guess_media_type(name: str) -> str:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from modhub_client.outcome import WrongUse
-from modhub_client.publish.client import Publisher, ServiceClient, complain, find_own, read_mod_number
+from modhub_client.publish.client import Publisher, ServiceClient, complain, find_own, name_mod
 from modhub_client.publish.modfile import TargetMod, read_target
 from modhub_client.publish.report import StepReport
 from modhub_client.publish.steps import ModSync
@@ -30,12 +30,12 @@ _TEXTS: Final = {
 def release_mod(client: ServiceClient, arguments: argparse.Namespace, report: StepReport) -> dict[str, Any]:
     """``mod FILE.toml``, and ``mod MOD FILE --version V``"""
     target = read_target(arguments)
-    mod_id = read_mod_number(target.reference, client.url) if target.reference else None
+    reference = name_mod(target.reference, client.url) if target.reference else None
     if target.successor and target.successor.strip():
-        read_mod_number(target.successor, client.url)
+        name_mod(target.successor, client.url)
     service = Publisher(client.url, client.key)
     mods = service.read_own_mods()
-    mod = find_own(mods, target.reference, mod_id) if target.reference else _create(service, mods, target, report)
+    mod = find_own(mods, reference) if reference else _create(service, mods, target, report)
     facts: dict[str, Any] = {"ready": False, "problems": [], "hints": []}
     if mod is None:
         _note_all(target, report, is_publishing=arguments.publish)
