@@ -1,4 +1,4 @@
-"""The clients behind a proxy: the environment names it, as for curl and pip."""
+"""The clients behind a proxy: the environment names it, as for curl and pip. They have one transport."""
 
 import re
 import socket
@@ -15,7 +15,6 @@ from modhub_client.get import main as getting
 from modhub_client.get.outcome import ExitCode
 from modhub_client.outcome import WrongUse
 from modhub_client.publish import client, command
-from modhub_client.publish.client import ServiceClient
 from modhub_client.verify.outcomes import Unreachable
 from modhub_client.verify.service import VerifiedService
 from modhub_testing.commands import issue_certificate
@@ -62,8 +61,6 @@ def call(tool: str, url: str) -> int:
         return getting.main(["--url", url, "search"])
     if tool == "verify":
         return visit(url)
-    if tool == "reader":
-        return 0 if ServiceClient(url, "").body_of("/api/modhub/app") else int(ExitCode.UNREACHABLE)
     return command.main(["--url", url, "key"])
 
 
@@ -106,10 +103,9 @@ def test_an_installation_comes_through_the_proxy(
     assert len(proxy.asked) == 4
 
 
-@pytest.mark.parametrize("tool", ["get", "publish", "reader", "verify"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_proxy_gets_its_credentials_and_the_service_does_not(
-    fake: Any, tool: str, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake: Any, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issued = issue_certificate(tmp_path, HOST)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -119,7 +115,7 @@ def test_a_proxy_gets_its_credentials_and_the_service_does_not(
     monkeypatch.setenv("SSL_CERT_FILE", str(issued.authority))
     monkeypatch.setenv(f"{scheme}_proxy", tunnel.endpoint.replace("//", "//me:p%40ss@"))
     try:
-        assert is_reached(call(tool, f"{scheme}://{HOST}"))
+        assert is_reached(call("get", f"{scheme}://{HOST}"))
         credentials = b64encode(b"me:p@ss")
         assert b"Proxy-Authorization: Basic " + credentials in tunnel.asked[0]
         if scheme == "https":
@@ -130,10 +126,7 @@ def test_a_proxy_gets_its_credentials_and_the_service_does_not(
         tunnel.close()
 
 
-@pytest.mark.parametrize("tool", ["get", "publish", "verify"])
-def test_no_certificate_of_a_proxy_is_trusted(
-    fake: Any, tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_certificate_of_a_proxy_is_trusted(fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     issued = issue_certificate(tmp_path, "elsewhere.example.test")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(issued.certificate, issued.key)
@@ -142,7 +135,7 @@ def test_no_certificate_of_a_proxy_is_trusted(
     monkeypatch.setenv("SSL_CERT_FILE", str(issued.authority))
     monkeypatch.setenv("https_proxy", tunnel.endpoint)
     try:
-        assert not is_reached(call(tool, f"https://{HOST}"))
+        assert not is_reached(call("get", f"https://{HOST}"))
         assert tunnel.asked
         assert fake.asked == []
     finally:
@@ -150,25 +143,19 @@ def test_no_certificate_of_a_proxy_is_trusted(
         tunnel.close()
 
 
-@pytest.mark.parametrize("tool", ["get", "publish", "verify"])
 @pytest.mark.parametrize("excepted", [HOST, ".example.test", "other, example.test", "*"])
-def test_exceptions_are_called_directly(
-    proxy: ProxyOf, tool: str, excepted: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exceptions_are_called_directly(proxy: ProxyOf, excepted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", proxy.endpoint)
     monkeypatch.setenv("no_proxy", excepted)
     # No name server knows the host.
-    assert not is_reached(call(tool, f"http://{HOST}"))
+    assert not is_reached(call("get", f"http://{HOST}"))
     assert proxy.asked == []
 
 
-@pytest.mark.parametrize("tool", ["get", "publish", "verify"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_this_machine_is_called_directly(
-    fake: Any, proxy: ProxyOf, tool: str, host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_this_machine_is_called_directly(fake: Any, proxy: ProxyOf, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", proxy.endpoint)
-    assert is_reached(call(tool, f"http://{host}:{fake.port}"))
+    assert is_reached(call("get", f"http://{host}:{fake.port}"))
     assert proxy.asked == []
     assert len(fake.asked) == 1
 
