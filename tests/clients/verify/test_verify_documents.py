@@ -47,16 +47,7 @@ def test_every_verified_clause_is_defined() -> None:
     assert {clause for check in CHECKS for clause in check.clauses} <= defined
 
 
-def test_150_clauses_are_verified() -> None:
-    assert len({clause for check in CHECKS for clause in check.clauses}) >= 150
-
-
 def test_every_check_has_a_name_of_its_own_and_clauses() -> None:
     names = Counter(check.name for check in CHECKS)
     assert [name for name, times in names.items() if times > 1] == []
     assert [check.name for check in CHECKS if not check.clauses] == []
-
-
-@pytest.mark.parametrize("name", ["README.md", "docs/clients.md"])
-def test_documents_name_the_command(name: str) -> None:
-    assert "modhub-verify" in (ROOT / name).read_text("utf-8")

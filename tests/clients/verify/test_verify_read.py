@@ -1,7 +1,6 @@
 """Every check of the part read is red on a service that breaks what it is about."""
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ ONE = "/api/modhub/[0-9]+"
 NOTES = f"{ONE}/changelog"
 FILE = "/Modhub/file/[0-9]+"
 FRONT = "/Modhub"
-COUNT = count()
 PAGE = "/Modhub/[0-9]+"
 API = "/api/.*"
 EVERY = ".*"
@@ -91,10 +89,6 @@ def same_request_id(_request: Any, response: Any) -> None:
 def zipped_file(request: Any, response: Any) -> None:
     if "gzip" in request.environ.get("HTTP_ACCEPT_ENCODING", ""):
         response.headers["Content-Encoding"] = "gzip"
-
-
-def zipped(request: Any) -> None:
-    request.environ["HTTP_ACCEPT_ENCODING"] = "gzip"
 
 
 def by_cookie(request: Any, response: Any) -> None:
