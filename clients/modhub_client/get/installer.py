@@ -13,7 +13,7 @@ from modhub_client.get.plans import ask_advisories, ask_plan, describe_advisory,
 from modhub_client.get.service import ModhubService
 from modhub_client.get.transfer import FileReplaced, Transfer, fetch_all
 from modhub_client.outcome import ClientError
-from modhub_client.progress import ProgressBar
+from modhub_client.output import ProgressBar
 
 ROUNDS: Final = 4
 """Plans that are made, if files are replaced on the service while they are downloaded."""

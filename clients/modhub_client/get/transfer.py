@@ -19,7 +19,7 @@ from modhub_client.get.outcome import DiskFull, ExitCode
 from modhub_client.get.service import ModhubService, Passing, Stopped
 from modhub_client.names import clean_name
 from modhub_client.outcome import ClientError
-from modhub_client.progress import ProgressBar
+from modhub_client.output import ProgressBar
 
 MISMATCHES: Final = 5
 """Complete downloads with wrong bytes before a file is given up."""

@@ -17,8 +17,7 @@ from typing import Any, BinaryIO, Final
 from urllib.parse import urlencode
 
 from modhub_client.outcome import ClientError, WrongUse
-from modhub_client.output import warn
-from modhub_client.progress import ProgressBar
+from modhub_client.output import ProgressBar, warn
 from modhub_client.references import REFERENCE_KINDS, ModReference, parse_reference, refuse_elsewhere
 from modhub_client.transport import Transport
 

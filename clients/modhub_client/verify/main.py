@@ -30,8 +30,7 @@ from pathlib import Path
 
 from modhub_client import __version__
 from modhub_client.outcome import WrongUse
-from modhub_client.output import printable, take_every_character, warn, write_now
-from modhub_client.progress import ProgressBar
+from modhub_client.output import ProgressBar, printable, take_every_character, warn, write_now
 from modhub_client.verify.checks import VERIFIED_PARTS
 from modhub_client.verify.outcomes import PROGRAM, Broken, Skipped, Unreachable, VerifyExit
 from modhub_client.verify.owner import require_account

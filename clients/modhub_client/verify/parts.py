@@ -9,7 +9,6 @@ from modhub_client.verify import (
     follow_plans,
     own_access,
     own_account,
-    own_deleted,
     own_drafts,
     own_hidden,
     own_public,
@@ -53,7 +52,6 @@ CHECKS: Final[tuple[ContractCheck, ...]] = tuple(
         own_access,
         own_hidden,
         own_public,
-        own_deleted,
         publish_checks,
     )
 )
