@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
+from modhub.content.text import N_
 from modhub.db import Databases, bulk, now
 from modhub.plugins.events import ApplicationStarted, DatabaseRestored
 from modhub.plugins.moderation import IAccountBlocking
@@ -94,7 +95,7 @@ def _move_links(session: Session, outbox: Outbox, old: str, new: str) -> None:
 def includeme(config: Configurator) -> None:
     """Register the resources, credentials, services, settings and migrations of accounts."""
     config.include("modhub")
-    config.add_feature("modhub_auth", "Accounts", settings=(*ACCOUNT_SETTINGS, *MAIL_SETTINGS), migrations="auth_")
+    config.add_feature("modhub_auth", N_("Accounts"), settings=(*ACCOUNT_SETTINGS, *MAIL_SETTINGS), migrations="auth_")
     config.add_service(AuthServices, create_auth_services(config.registry))
     config.add_child(IApi, "auth", Auth)
     config.add_credential(CredentialKind.ACCOUNT, IApi, BearerCredential())
@@ -112,7 +113,6 @@ def includeme(config: Configurator) -> None:
     config.add_check("passwords", check_passwords, when=("ready",))
     config.add_check("mail", find_mail_problems, when=("doctor",))
     config.include("modhub_auth.pages")
-    config.include("modhub_auth.documentation")
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/auth/{rest...}", MAX_ACCOUNT_BODY)
     for hashing in ("register", "login"):
         config.add_body_limit("POST", f"/api/auth/{hashing}", MAX_ACCOUNT_BODY, waits=True)

@@ -3,10 +3,9 @@
 from pyramid.config import Configurator
 
 from modhub.base.settings import Setting
-from modhub.content import limits as core_limits
 from modhub.content.operator_texts import operator_text
+from modhub.content.text import N_
 from modhub.plugins.resources import ICatalogue, ISite
-from modhub.ui.documentation import documentation_section
 from modhub_builds import limits
 from modhub_builds.read_service import describe_build_files
 from modhub_builds.resources import APP_SCOPE, AppPageResource, BuildsResource, IBuilds, SectionsResource
@@ -24,7 +23,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub")
     config.add_feature(
         "modhub_builds",
-        "App builds",
+        N_("App builds"),
         settings=BUILDS_SETTINGS,
         migrations="builds_",
         change_kinds=(BUILDS_CHANGED, CHANGELOG_CHANGED),
@@ -42,8 +41,4 @@ def includeme(config: Configurator) -> None:
     config.add_blob_names("modhub_builds", describe_build_files)
     config.include("modhub_builds.commands")
     config.include("modhub_builds.pages")
-    documentation = documentation_section(
-        "modhub_builds:templates/documentation.jinja2", limits=limits, core_limits=core_limits
-    )
-    config.add_panel("documentation", "builds", documentation, order=40)
     config.scan("modhub_builds.views")

@@ -7,11 +7,11 @@ from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
+from modhub.content.text import N_
 from modhub.db import Databases
 from modhub.plugins.events import DownloadStarted, ModsDeleted
 from modhub.plugins.resources import IMod
 from modhub.plugins.services import IMods
-from modhub.ui.documentation import documentation_section
 from modhub_downloads import pages, services
 from modhub_downloads.models import ModDownloads, PopularMod
 from modhub_downloads.resources import DownloadsResource
@@ -40,7 +40,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub")
     config.add_feature(
         "modhub_downloads",
-        "Download counts",
+        N_("Download counts"),
         migrations="downloads_",
         demo="modhub_downloads.demo.fill_download_counts",
     )
@@ -59,6 +59,4 @@ def includeme(config: Configurator) -> None:
     config.add_panel("mod", "downloads", pages.mod_panel, order=50)
     config.add_panel("workshop", "downloads", pages.workshop_panel, order=50)
     config.add_check("downloads", verify_counts, when=("verify",))
-    documentation = documentation_section("modhub_downloads:templates/documentation.jinja2")
-    config.add_panel("documentation", "downloads", documentation, order=25)
     config.scan("modhub_downloads.views")

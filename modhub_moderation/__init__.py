@@ -2,6 +2,7 @@
 
 from pyramid.config import Configurator
 
+from modhub.content.text import N_
 from modhub_moderation.settings import MODERATION_SETTINGS
 
 PARTS_OF_MODERATION = (
@@ -22,7 +23,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub")
     config.add_feature(
         "modhub_moderation",
-        "Moderation",
+        N_("Moderation"),
         requires=("modhub_auth",),
         settings=MODERATION_SETTINGS,
         migrations="moderation_",

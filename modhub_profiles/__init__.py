@@ -5,11 +5,11 @@ from functools import partial
 from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
+from modhub.content.text import N_
 from modhub.db import Databases
 from modhub.plugins.events import AccountDeleted, ModsDeleted
 from modhub.plugins.resources import IAuthor, IMod, IOwnMod, ISite
 from modhub.plugins.services import IAuthorPictures
-from modhub.ui.documentation import documentation_section
 from modhub.ui.multipart import OVERHEAD
 from modhub_profiles import limits, pages, services, upkeep
 from modhub_profiles.read_service import AuthorPictures, ProfileReader
@@ -22,7 +22,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub")
     config.add_feature(
         "modhub_profiles",
-        "Links and profiles",
+        N_("Links and profiles"),
         migrations="profiles_",
         demo="modhub_profiles.sample_profiles.fill_demo_profiles",
     )
@@ -47,8 +47,6 @@ def includeme(config: Configurator) -> None:
     config.add_check("profiles", upkeep.find_orphans, when=("verify",))
     config.add_personal_data("profile", partial(collect_profile, config.registry))
     config.add_blob_names("profiles", upkeep.describe_pictures)
-    documentation = documentation_section("modhub_profiles:templates/documentation.jinja2", limits=limits)
-    config.add_panel("documentation", "profiles", documentation, order=26)
     config.include("modhub_profiles.services")
     config.include("modhub_profiles.upkeep")
     config.scan("modhub_profiles.views")

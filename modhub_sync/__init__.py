@@ -2,9 +2,9 @@
 
 from pyramid.config import Configurator
 
+from modhub.content.text import N_
 from modhub.plugins.resources import ICatalogue, ISite
 from modhub.plugins.services import ISigner, ISnapshots
-from modhub.ui.documentation import documentation_section
 from modhub_sync import limits
 from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesResource, SnapshotResource
 from modhub_sync.signing import SYNC_SETTINGS
@@ -14,7 +14,7 @@ from modhub_sync.snapshots import CHECK_SECONDS, Snapshots, describe_snapshot_fi
 def includeme(config: Configurator) -> None:
     """Register the service, the resources, body limits, the command and views."""
     config.include("modhub")
-    config.add_feature("modhub_sync", "Following the catalogue", settings=SYNC_SETTINGS, migrations="sync_")
+    config.add_feature("modhub_sync", N_("Following the catalogue"), settings=SYNC_SETTINGS, migrations="sync_")
     config.add_service(ISnapshots, Snapshots(config.registry))
     config.add_service(ISigner, config.registry.settings["modhub_sync.signing_key"])
     config.add_child(ICatalogue, "guid", GuidsResource)
@@ -28,7 +28,5 @@ def includeme(config: Configurator) -> None:
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.QUESTION)
     for name in ("plan", "plan/check"):
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.PLAN_QUESTION)
-    documentation = documentation_section("modhub_sync:templates/documentation.jinja2", limits=limits)
-    config.add_panel("documentation", "sync", documentation, order=30)
     config.include("modhub_sync.commands")
     config.scan("modhub_sync.views")

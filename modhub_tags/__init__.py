@@ -9,10 +9,10 @@ from sqlalchemy import or_
 from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
+from modhub.content.text import N_
 from modhub.plugins.events import ModsDeleted
 from modhub.plugins.resources import IMod, IOwnMod
 from modhub.plugins.services import IMods
-from modhub.ui.documentation import documentation_section
 from modhub_tags import pages, services
 from modhub_tags.limits import TAG_SETTINGS
 from modhub_tags.models import ModTag
@@ -29,7 +29,7 @@ def includeme(config: Configurator) -> None:
     """Register the subscriber, the addresses, the panels, the filter, the command and the views."""
     config.include("modhub")
     config.add_feature(
-        "modhub_tags", "Tags", settings=TAG_SETTINGS, migrations="tags_", demo="modhub_tags.demo.tag_samples"
+        "modhub_tags", N_("Tags"), settings=TAG_SETTINGS, migrations="tags_", demo="modhub_tags.demo.tag_samples"
     )
     registry = config.registry
     config.add_subscriber(services.delete_tags_of_mods, ModsDeleted)
@@ -47,8 +47,6 @@ def includeme(config: Configurator) -> None:
     config.add_personal_data("tags", partial(collect_tags, config.registry))
     config.add_panel("mod", "tags", pages.tags_panel, order=10)
     config.add_panel("workshop", "tags", pages.choice_panel, order=20)
-    documentation = documentation_section("modhub_tags:templates/documentation.jinja2")
-    config.add_panel("documentation", "tags", documentation, order=22)
     config.add_check("tags", verify_tags, when=("verify",))
     config.include("modhub_tags.commands")
     config.scan("modhub_tags.views")

@@ -1,16 +1,12 @@
-"""Helpers for tests of the reference at ``/Modhub/doc``: which calls exist, which are described, and the examples.
+"""Which calls an application serves, and which of them the reference at ``/Modhub/doc`` names.
 
 Nothing here depends on a feature: calls are found by walking the resource tree and the registered views.
 """
 
-import json
 import re
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from zope.interface.interfaces import IInterface
 
@@ -24,6 +20,7 @@ Call = tuple[str, str]
 """A method and a path in which ``{}`` stands for a variable segment."""
 
 _VARIABLE = re.compile(r"\{[^}]*\}")
+_NAMED = re.compile(r"(?P<methods>[A-Z]+(?:, [A-Z]+)*) (?P<address>/\S*)")
 
 
 def _places(site: Site) -> Iterator[tuple[str, Resource]]:
@@ -82,105 +79,11 @@ def for_programs(site: Site, served: set[Call]) -> set[Call]:
 
 
 def described(page: Any) -> set[Call]:
-    """Return the calls that the parsed page describes."""
-    documented = set()
-    for code in page.select("code.call"):
-        methods, _, address = code.text.rpartition(" ")
-        documented |= {(method.strip(), _VARIABLE.sub("{}", address)) for method in methods.split(",")}
-    return documented
-
-
-@dataclass(frozen=True)
-class Example:
-    """Shell lines that call curl once, and the documented response."""
-
-    lines: str
-    status: int = 200
-    shape: Any = None
-    """The JSON of the response; None if the page shows none."""
-    own: bool = True
-    """Whether the JSON is shown for this request, so that its non-empty lists must not be empty."""
-
-
-@dataclass(frozen=True)
-class Sent:
-    """The request that curl would send."""
-
-    method: str
-    path: str
-    body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-def examples(page: Any) -> list[Example]:
-    """Return every request of the page with the response that follows it."""
-    shapes = {figure["id"]: json.loads(figure.pre.text) for figure in page.select("figure.answer[id]")}
-    listed = []
-    for request in page.select("pre.request"):
-        answer = request.find_next_sibling()
-        if "answer" not in answer.get("class", ()):
-            listed.append(Example(request.text))
-            continue
-        own = answer.pre is not None
-        shape = json.loads(answer.pre.text) if own else shapes.get(f"shape-{answer.get('data-shape')}")
-        listed.append(Example(request.text, int(answer["data-status"]), shape, own))
-    return listed
-
-
-def sent_bodies(lines: str, environ: Mapping[str, str], files: Mapping[str, bytes]) -> Sent:
-    """Return the request that the shell lines would send; ``@name`` is a file. AssertionError: not one curl call."""
-    shell = subprocess.run(  # noqa: S603 - lines of our own templates
-        ["sh", "-euc", 'curl() { printf "%s\\0" "$@" end; }\n' + lines],  # noqa: S607 - whichever sh there is
-        env={"PATH": "/bin:/usr/bin", **environ},
-        capture_output=True,
-        timeout=200,
-        check=True,
-    )
-    words = shell.stdout.decode().split("\0")
-    assert words.count("end") == 1, lines
-    return _read_words(iter(words[: words.index("end")]), files)
-
-
-def _read_words(words: Iterator[str], files: Mapping[str, bytes]) -> Sent:
-    method, address, body, headers = "", "", None, {}
-    for word in words:
-        if word == "-H":
-            name, _, value = next(words).partition(": ")
-            headers[name] = value
-        elif word in {"-d", "--data-binary"}:
-            data = next(words)
-            body = files[data.removeprefix("@")] if data.startswith("@") else data.encode()
-        elif word == "-X":
-            method = next(words)
-        elif word in {"-o", "-C"}:
-            next(words)
-        elif not word.startswith("-"):
-            assert not address, f"two addresses: {address} {word}"
-            address = word
-    split = urlsplit(address)
-    path = split.path + (f"?{split.query}" if split.query else "")
-    return Sent(method or ("GET" if body is None else "POST"), path, body or b"", headers)
-
-
-def example_differences(shown: Any, real: Any, where: str = "the answer", *, filled: bool = True) -> list[str]:
-    """Return where ``real`` has other fields or types than the example; ``null`` matches anything.
-
-    ``filled``: a list that is not empty in the example must not be empty.
-    """
-    if shown is None or real is None:
-        return []
-    if type(shown) is not type(real):
-        return [f"{where} is {type(real).__name__}, not {type(shown).__name__}"]
-    if isinstance(shown, dict):
-        odd = [f"{where} has {name!r} on one side only" for name in shown.keys() ^ real.keys()]
-        both = shown.keys() & real.keys()
-        below = ((shown[name], real[name], f"{where}.{name}") for name in sorted(both))
-        return odd + [
-            line for item, other, place in below for line in example_differences(item, other, place, filled=filled)
-        ]
-    if isinstance(shown, list) and shown:
-        empty = [f"{where} is empty"] if filled and not real else []
-        return empty + [
-            line for item in real for line in example_differences(shown[0], item, f"{where}[]", filled=filled)
-        ]
-    return []
+    """Return the calls that the parsed page names outside of clauses: one or more methods, and the address."""
+    named = (_NAMED.fullmatch(code.text) for code in page.select(".reference code") if not code.find_parent("details"))
+    return {
+        (method, _VARIABLE.sub("{}", match["address"]))
+        for match in named
+        if match
+        for method in match["methods"].split(", ")
+    }

@@ -2,9 +2,8 @@
 
 from pyramid.config import Configurator
 
-from modhub.content import limits as core_limits
+from modhub.content.text import N_
 from modhub.plugins.resources import ICatalogue, ISite
-from modhub.ui.documentation import documentation_section
 from modhub_wiki import limits
 from modhub_wiki.interfaces import ISiteApi
 from modhub_wiki.resources import (
@@ -20,7 +19,7 @@ from modhub_wiki.resources import (
 def includeme(config: Configurator) -> None:
     """Mount the wiki at its three addresses; register its scope, body limits, pages and feed."""
     config.include("modhub")
-    config.add_feature("modhub_wiki", "Developer wiki", migrations="wiki_", demo="modhub_wiki.demo.fill_demo_wiki")
+    config.add_feature("modhub_wiki", N_("Developer wiki"), migrations="wiki_", demo="modhub_wiki.demo.fill_demo_wiki")
     config.add_scope(SCOPE, "publish and delete pages of the developer wiki")
     config.add_child(ISite, "api", SiteApiResource)
     config.add_child(ISiteApi, "wiki", WikiResource)
@@ -31,10 +30,6 @@ def includeme(config: Configurator) -> None:
     for mount in ("/Modhub/api/wiki", "/api/modhub/wiki"):
         config.add_body_limit(("PUT", "POST", "DELETE"), mount + "/{path...}", limits.TEXT, credential="X-Api-Key")
     config.include("modhub_wiki.pages")
-    documentation = documentation_section(
-        "modhub_wiki:templates/documentation.jinja2", limits=limits, core_limits=core_limits
-    )
-    config.add_panel("documentation", "wiki", documentation, order=50)
     config.include("modhub_wiki.feed")
     config.scan("modhub_wiki.public_views")
     config.scan("modhub_wiki.agent_views")

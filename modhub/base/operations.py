@@ -88,8 +88,8 @@ SCHEMA_OF: Final = "#/components/schemas/{name}"
 def about(text: str, *examples: Any, **schema: Any) -> msgspec.Meta:
     """Say what a field of a Struct is, as in ``Annotated[int, about("Its size", 48213)]``.
 
-    The description has it, and the tables of the reference at ``/Modhub/doc``: one sentence in Markdown without its
-    full stop, in which ``[text](#part)`` leads to a part of the reference. ``schema`` is further JSON Schema.
+    The description has it, and the reference at ``/Modhub/doc``: one sentence in Markdown without its full stop, in
+    which ``[text](#part)`` leads to a part of the reference. ``schema`` is further JSON Schema.
     """
     return msgspec.Meta(description=text, examples=list(examples) or None, extra_json_schema=schema or None)
 

@@ -57,7 +57,6 @@ PANEL_PLACES: Final = (
     "workshop",
     "workshop_script",
     "footer",
-    "documentation",
 )
 """The places of the core's pages that show panels."""
 

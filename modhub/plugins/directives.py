@@ -63,6 +63,7 @@ def add_feature(
 ) -> None:
     """Declare a feature by the name of its package, whose folders ``locale`` and ``static`` are used if they are there.
 
+    ``title`` is a msgid; the calls of the feature stand below it at ``/Modhub/doc``.
     ``requires``: packages of features that this one builds on; the start is refused with a sentence unless
     ``pyramid.includes`` names them earlier. To check for an optional one, read ``Declarations.features``.
     ``settings`` are read: from now on ``registry.settings[name]`` has values, not text. An unknown one under ``name.``
@@ -228,8 +229,7 @@ def add_panel(
 ) -> None:
     """Show ``render(context, request)`` at ``place``, one of `PANEL_PLACES` (docs/writing-a-feature.md).
 
-    It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
-    ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
+    It returns ``Markup``; a plain string is text and is escaped.
     """
     if place not in PANEL_PLACES:
         raise StartRefused(f"no page has a place {place} for the panel {name}; places are {', '.join(PANEL_PLACES)}")

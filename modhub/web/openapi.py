@@ -13,6 +13,7 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.base.operations import Operation
+from modhub.content.text import N_
 from modhub.plugins.declarations import Declarations
 from modhub.plugins.resources import IApi
 from modhub.web.clauses import read_clauses
@@ -26,7 +27,7 @@ from modhub.web.served_operations import find_operations
 from modhub.web.views import OPEN, api
 
 OPENAPI: Final = "3.1.0"
-CATALOGUE: Final = "Mods"
+CATALOGUE: Final = N_("Mods")
 REFERENCE: Final = "/Modhub/doc"
 ABOUT_THE_API: Final = """\
 Reading and downloading needs no account. Fields may be added to answers: ignore those that you do not know. \

@@ -39,8 +39,6 @@ _OF_STORED_FILES: Final = (
     Refusal(503, "storage_unreachable", "The file cannot be read right now."),
 )
 _BUSY: Final = Refusal(503, "busy", "Too much to do just now. Try again after `Retry-After`.")
-_TOLD_ONCE: Final = frozenset((_BLOCKED, _OF_JSON[1], *_OF_STORING, *_OF_STORED_FILES, _BUSY))
-"""What many calls answer for the same reason: the reference tells it once for all."""
 _FAULT: Final = Refusal(500, "internal_error", "A fault of the service; it has been logged.")
 _ERROR: Final = {"$ref": SCHEMA_OF.format(name=ERROR_NAME)}
 _PAGE: Final = {"text/html": {"schema": {"type": "string"}}}
@@ -61,24 +59,13 @@ def _of_body(operation: Operation) -> tuple[Refusal, ...]:
     return _OF_UPLOADS if operation.takes.is_text else (*_OF_UPLOADS, *_OF_STORING)
 
 
-def _common_refusals(operation: Operation, credential: CredentialKind) -> list[Refusal]:
-    """Those that follow from the credential and the bodies of a call, unless it says them in its own words."""
+def refusals_of(operation: Operation, credential: CredentialKind) -> list[Refusal]:
+    """All refusals of a call: its own, and those that follow from its credential and bodies and are not among these."""
     of_file = _OF_STORED_FILES if operation.returns is RANGED_FILE else ()
     own = {(refusal.status, refusal.code) for refusal in operation.refusals}
     common = (*_OF_CREDENTIALS[credential], *_of_body(operation), *of_file, _BUSY)
     own |= {(_BLOCKED.status, _BLOCKED.code)} if operation.blocked_too else set()
-    return [refusal for refusal in common if (refusal.status, refusal.code) not in own]
-
-
-def refusals_of(operation: Operation, credential: CredentialKind) -> list[Refusal]:
-    """All refusals of a call."""
-    return [*operation.refusals, *_common_refusals(operation, credential)]
-
-
-def listed_refusals(served: ServedOperation) -> list[Refusal]:
-    """The refusals of a call without what many calls answer for the same reason."""
-    common = _common_refusals(served.operation, served.credential)
-    return [*served.operation.refusals, *(refusal for refusal in common if refusal not in _TOLD_ONCE)]
+    return [*operation.refusals, *(refusal for refusal in common if (refusal.status, refusal.code) not in own)]
 
 
 def describe_refusals(served: ServedOperation, schemas: Schemas) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,6 @@ from pyramid.config import Configurator
 from modhub.plugins.events import AccountDeleted, ModPublished, ModsDeleted
 from modhub.plugins.moderation import IReportForms
 from modhub.plugins.resources import IApiAuthor, IAuthor, IMod, ISite
-from modhub.ui.documentation import documentation_section
 from modhub_moderation.notices import erasure, panels, quarantine
 from modhub_moderation.notices.resources import AuthorReports, ModReports, Receipts
 from modhub_moderation.notices.schemas import MAX_NOTICE_BODY
@@ -27,8 +26,6 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(quarantine.record_publication, ModPublished)
     config.add_subscriber(quarantine.forget_publications, ModsDeleted)
     config.add_worker("old notices", erasure.erase_old_notices, every=3600, alone=True)
-    documentation = documentation_section("modhub_moderation:templates/notices/documentation.jinja2")
-    config.add_panel("documentation", "notices", documentation, order=28)
     config.include("modhub_moderation.notices.commands")
     config.scan("modhub_moderation.notices.views")
     config.scan("modhub_moderation.notices.pages")

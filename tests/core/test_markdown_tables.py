@@ -8,10 +8,10 @@ import pytest
 PROGRAM = """
 from mdurl import _decode, _encode
 from modhub.catalogue.markdown import render_markdown
-from modhub.ui import reference_tables
+from modhub.ui import documentation
 
 def tables():
-    parser = reference_tables._MARKDOWN
+    parser = documentation._TEXT
     rulers = [parser.core.ruler, parser.block.ruler, parser.inline.ruler, parser.inline.ruler2]
     filled = [_encode.encode_cache, _decode.decode_cache, *(each.__cache__ or () for each in rulers)]
     return [sorted(each) for each in filled]
@@ -23,7 +23,7 @@ render_markdown('''[a b](https://example.org/a%20b?c=d#e "f") <https://\u00e4.ex
 
 [r]: <x y>
 ''')
-reference_tables.inline("`a` **b** [c](#d) <https://example.org/>")
+documentation.inline("`a` **b** [c](#d) <https://example.org/>")
 print(before == tables())
 """
 

@@ -1,35 +1,57 @@
-"""The API reference at ``/Modhub/doc``: sections, cost, completeness."""
+"""The API reference at ``/Modhub/doc``: complete, marked up for every reader, and free."""
 
+import re
+import shlex
+from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from bleach._vendor import html5lib
-from markupsafe import Markup
 
 from modhub.catalogue.pages.container import PageServices
-from modhub.content import limits
-from modhub.ui.documentation import read_sections
 from modhub_testing import Site, Start
-from modhub_testing.reference import calls, described, example_differences, for_programs
+from modhub_testing.described import DescribedApi
+from modhub_testing.reference import calls, described, for_programs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("dialect", ["sqlite"])]
 
 PAGE = "/Modhub/doc"
-GERMAN = {"Accept-Language": "de"}
+FEATURES = (
+    "modhub_auth modhub_builds modhub_downloads modhub_following "
+    "modhub_moderation modhub_profiles modhub_sync modhub_tags modhub_wiki"
+)
+TOKEN = ["-H", "Authorization: Bearer $TOKEN"]
+ALONE = [
+    pytest.param(name, marks=pytest.mark.long)
+    for name in FEATURES.split()
+    if name not in {"modhub_moderation", "modhub_following"}
+]
 
 
-@pytest.mark.parametrize("accounts", ["", "modhub_testing.accounts"])
-def test_every_call_of_the_core_is_described_and_no_other(start: Start, accounts: str) -> None:
-    site = start(accounts)
+def started(start: Start, tmp_path: Path, includes: str, **settings: str) -> Site:
+    """The page asks the database nothing: this one is empty."""
+    return start(f"{includes} modhub_testing.nothing_kept", url=f"sqlite:///{tmp_path}/empty.sqlite", **settings)
+
+
+@pytest.mark.parametrize("includes", ["", "modhub_testing.accounts", *ALONE, FEATURES])
+def test_it_names_every_call_for_programs_and_leads_nowhere_else(start: Start, tmp_path: Path, includes: str) -> None:
+    # C-API-8
+    site = started(start, tmp_path, includes)
     page = site.get(PAGE).html
-    existing, documented = calls(site), described(page)
-    assert len(for_programs(site, existing)) > 20
-    assert for_programs(site, existing) - documented == set()
-    assert documented - existing == set()
-    assert (page.select_one(".note.warn") is None) is bool(accounts)
+    existing, named = calls(site), described(page)
+    assert for_programs(site, existing) - named == set()
+    assert {call for call in named - existing if call[0] != "HEAD"} == set()
+    ids = [element["id"] for element in page.find_all(id=True)]
+    assert len(ids) == len(set(ids))
+    assert {link["href"][1:] for link in page.select('.reference a[href^="#"], .contents a')} <= set(ids)
+    assert {link["href"] for link in page.select('.reference a[href^="/"]')} <= {"/Modhub/Wiki", "/api/modhub/doc/wiki"}
+    assert {row.th.text for row in page.select("#general ~ .scroll tr")} >= {"ETag", "Retry-After"}
+    has_accounts = "accounts" in includes or "modhub_auth" in includes
+    assert (page.select_one(".note.warn") is None) is has_accounts
 
 
-def test_a_call_that_is_not_described_is_found(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_is_not_declared_is_found(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
     site = start("modhub_testing.accounts modhub_ratings")
     undescribed = for_programs(site, calls(site)) - described(site.get(PAGE).html)
@@ -56,58 +78,55 @@ def test_every_page_leads_to_it_and_it_costs_nothing(site: Site, monkeypatch: py
     assert PAGE not in site.get("/robots.txt").text
 
 
-def test_it_is_marked_up_for_every_reader(site: Site) -> None:
+def test_it_is_marked_up_for_every_reader(start: Start, tmp_path: Path) -> None:
+    site = started(start, tmp_path, FEATURES)
     answer = site.get(PAGE)
     page = answer.html
     parser = html5lib.HTMLParser()
     parser.parse(answer.text)
     assert parser.errors == []
-    # The contents lead to every part.
-    ids = [element["id"] for element in page.find_all(id=True)]
-    assert len(ids) == len(set(ids))
-    assert {link["href"][1:] for link in page.select('a[href^="#"]')} <= set(ids)
+    headings = [int(heading.name[1]) for heading in page.select("main h1, main h2, main h3, main h4")]
+    assert [after for before, after in pairwise(headings) if after - before > 1] == []
+    # The contents lead to every section and call.
     listed = {link["href"][1:] for link in page.select(".contents a")}
-    assert listed == {heading["id"] for heading in page.select(".reference h2, .reference h3, .reference h4")}
+    assert listed == {each["id"] for each in page.select(".reference h2, .reference h3:has(.call)")}
     # What is wide scrolls by itself, and a keyboard reaches it.
-    regions = page.select(".reference pre, .reference .scroll")
-    assert len(regions) > 40
+    regions = page.select(".reference pre:not(details pre), .reference .scroll")
+    assert len(regions) > 200
     labels = [region["aria-label"] for region in regions]
     assert len(labels) == len(set(labels)), sorted(label for label in labels if labels.count(label) > 1)
     assert {(region["tabindex"], region["role"]) for region in regions} == {("0", "region")}
     for table in page.select(".reference table"):
         assert table.caption.text
         assert {cell["scope"] for cell in table.find_all("th")} == {"col", "row"}
-    # Headings are in the reader's language, and the text says that it is English.
-    german = site.get(PAGE, headers=GERMAN).html
+    # Titles are in the reader's language, and the text says that it is English.
+    german = site.get(PAGE, headers={"Accept-Language": "de"}).html
     assert german.html["lang"] == "de"
     assert {section["lang"] for section in german.select(".reference")} == {"en"}
-    assert {heading["lang"] for heading in german.select(".reference h2, .reference h3")} == {"de"}
-    assert (german.find(id="own-mods").text, page.find(id="own-mods").text) == ("Die eigenen Mods", "Your own mods")
+    assert {heading["lang"] for heading in german.select(".reference h2")} == {"de"}
+    assert (german.find(id="wiki").text, page.find(id="wiki").text) == ("Entwickler-Wiki", "Developer wiki")
     assert "auf Englisch" in german.main.text
 
 
-def test_limits_and_addresses_are_those_of_this_service(start: Start) -> None:
-    site = start(modhub__base_url="https://mods.example.org")
+def test_its_lines_for_a_shell_are_calls_of_this_service(start: Start, tmp_path: Path) -> None:
+    site = started(start, tmp_path, FEATURES, modhub__base_url="https://mods.example.org")
     page = site.get(PAGE, headers={"Host": "evil.example"})
     assert "evil.example" not in page.text
-    requests = page.html.select("pre.request")
-    assert all("https://mods.example.org/" in request.text for request in requests)
-    of = {row.th.text: row.td.text for row in page.html.find(id="mod-limits").find_next("table").select("tbody tr")}
-    assert of["Code file"] == f"64\u00a0MB ({limits.CODE:,} bytes)"
-    assert of["Games of a mod"] == f"{limits.GAMES}, each of {limits.GAME} characters"
-
-
-@pytest.mark.parametrize("markup", ["<p>x</p>", '<h3 id="a">A</h3>', '<h2 id="a">A</h2><h4 id="b">B</h4>'])
-def test_a_section_without_order_is_refused(markup: str) -> None:
-    with pytest.raises(ValueError, match="h2"):
-        read_sections(Markup(markup))
-    with pytest.raises(ValueError, match="h2"):
-        read_sections(Markup('<h2 id="a">A</h2><h2 id="b">B</h2>'))
-
-
-def test_an_example_that_tells_another_story_is_found() -> None:
-    shown = {"a": 1, "b": [{"c": "x"}], "d": None}
-    assert example_differences(shown, {"a": 2, "b": [{"c": "y"}, {"c": "z"}], "d": "x"}) == []
-    assert example_differences(shown, {"a": "1", "b": [{"c": "y"}], "d": None}) == ["the answer.a is str, not int"]
-    assert example_differences(shown, {"a": 1, "b": [{"e": "y"}], "d": 1})
-    assert example_differences(shown, {"a": 1, "b": [], "d": 1}) == ["the answer.b is empty"]
+    sent = {}
+    for heading in page.html.select("h3:has(code.call)"):
+        words = shlex.split(heading.find_next("pre", class_="request").text.replace("\\\n", ""))
+        split = urlsplit(words[-1])
+        assert (words[0], split.scheme, split.netloc) == ("curl", "https", "mods.example.org")
+        has_body = {"-d", "--data-binary"} & set(words)
+        method = words[words.index("-X") + 1] if "-X" in words else ("POST" if has_body else "GET")
+        assert re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", heading.text), f"{method} {split.path}"), words
+        sent[heading["id"]] = words[2:]
+    assert sent.keys() == {served.operation.id.replace("_", "-") for served in DescribedApi(site.registry).served}
+    of_json = ["-H", "Content-Type: application/json", "-d", '{"value":1}']
+    assert sent["vote"] == ["-X", "PUT", *TOKEN, *of_json, "https://mods.example.org/api/modhub/12/vote"]
+    of_file = ["-H", "Content-Type: application/octet-stream", "--data-binary", "@FILE"]
+    assert sent["upload-code"] == [
+        *TOKEN,
+        *of_file,
+        "https://mods.example.org/api/modhub/12/code?version=1.4",
+    ]

@@ -10,7 +10,6 @@ from modhub.catalogue.pages.container import register_page_services
 from modhub.catalogue.pages.views import author, everything, feeds, install
 from modhub.content import limits
 from modhub.plugins.services import IModCards
-from modhub.ui.documentation import documentation_section
 from modhub.ui.forms import LONG_FIELDS
 from modhub.ui.multipart import OVERHEAD
 from modhub.ui.template_helpers import PageHelpers, nav_link
@@ -29,8 +28,6 @@ def includeme(config: Configurator) -> None:
     config.include(author)
     config.include(everything)
     config.add_panel("navigation", "workshop", _workshop_link, order=800)
-    render_section = documentation_section("modhub.catalogue:templates/documentation.jinja2", limits=limits)
-    config.add_panel("documentation", "mods", render_section, order=20)
     config.add_robots_rule(f"/Modhub/*/{install.PAGE_NAME}")
     config.add_robots_rule("/Modhub/mine")
     # Users who are signed in on pages have a cookie.

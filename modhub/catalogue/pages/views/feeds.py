@@ -28,12 +28,12 @@ from modhub.plugins.resources import IMod, IRoot, ISite
 from modhub.plugins.services import Profile
 from modhub.ui import sitemap
 from modhub.ui.atom import EPOCH
-from modhub.ui.documentation import DOCUMENTATION_PATH
 from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.json_feed import JsonFeedAuthor, JsonFeedItem, absolute_images, json_feed
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import xml_response
 from modhub.web.compression import add_vary
+from modhub.web.openapi import REFERENCE
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
@@ -220,7 +220,7 @@ def parts_of_mods(registry: Any) -> int:
 
 def pages_in_sitemap(_registry: Any, part: int) -> SitemapEntries:
     """The list of mods and the API's reference."""
-    return [("/Modhub", None), (DOCUMENTATION_PATH, None)] if part == 0 else []
+    return [("/Modhub", None), (REFERENCE, None)] if part == 0 else []
 
 
 def includeme(config: Configurator) -> None:
