@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLES = "tests/mutants"
-CONTRACT = "docs/contract.md"
+CONTRACT = "modhub/contract.md"
 
 
 class Mutant(NamedTuple):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
+CONTRACT: Final = Path("modhub/contract.md")  # a document that the service reads
 LAYOUT: Final = {token.NEWLINE, token.INDENT, token.DEDENT, token.ENDMARKER, tokenize.COMMENT, tokenize.NL}
 # Since Python 3.12 an f-string is many tokens.
 STARTS, ENDS = ({getattr(token, f"FSTRING_{end}", -1)} for end in ("START", "END"))
@@ -65,7 +66,7 @@ def weigh_repository() -> Counter[str]:
                 weights.update({f"tokens of {group}": tokens, f"lines of {group}": lines, f"files of {group}": 1})
         elif path.suffix in {".jinja2", ".css", ".js", ".po"} and "service" in groups:
             weights[f"bytes of {path.suffix}"] += len(content)
-        elif path.suffix == ".md" and groups == ["docs"]:
+        elif path.suffix == ".md" and (groups == ["docs"] or path == CONTRACT):
             weights["words of docs"] += len(content.split())
     return weights
 

@@ -111,8 +111,8 @@ class Operation:
     ``schemas`` are Structs that these name by :func:`documented_as`. ``also`` are other statuses of success.
     ``refusals`` are those of this call alone. ``signed_in_too``: an account's token is optional. ``blocked_too``: an
     account that is blocked may call it. ``takes_anything``: a body that cannot be read is no error. ``sends`` are
-    headers of the answer. ``leads_to`` are calls that may follow. ``clauses`` are ids of the contract, whose texts are
-    in the package's ``clauses.json``.
+    headers of the answer. ``leads_to`` are calls that may follow. ``clauses`` are ids of
+    ``modhub/contract.md``, which has their texts; the id of another contract is shown by itself.
     """
 
     id: str

@@ -3,7 +3,6 @@
 import gc
 import json
 import re
-import runpy
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from openapi_spec_validator import validate
 from modhub import admin_main
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import FileBody, Operation
-from modhub.web.openapi import ApiDescription
+from modhub.web.openapi import ApiDescription, read_contract
 from modhub.web.openapi_refusals import refusals_of
 from modhub.web.request import Request
 from modhub_testing import Site, Start
@@ -30,7 +29,6 @@ FEATURES = (
 # Features alone, without accounts.
 ALONE = [pytest.param(name, marks=pytest.mark.long) for name in ("modhub_builds", "modhub_sync", "modhub_wiki")]
 SUBSETS = ["", "modhub_auth", *ALONE, FEATURES]
-CONTRACT = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "write_clauses.py"))["contract"]()
 VARIABLE = re.compile(r"\{[^}]*\}")
 ALIASES = {
     ("GET", "/api/modhub/wiki"),
@@ -212,7 +210,9 @@ def test_each_call_has_the_text_of_its_clauses_and_of_no_other_feature(
         for call, operation in named.items()
     }
     assert [call for call, clauses in told.items() if not clauses] == []
-    assert [clauses for clauses in told.values() if not clauses.items() <= CONTRACT.items()] == []
+    contract = read_contract()
+    assert len(contract) > 400
+    assert [clauses for clauses in told.values() if not clauses.items() <= contract.items()] == []
     assert ("C-TAG-2" in text, "C-ACC-2" in text) == ("modhub_tags" in includes, "modhub_auth" in includes)
 
 

@@ -33,8 +33,8 @@ def test_fixture(doubled):
 def tree(tmp_path: Path) -> Path:
     root = tmp_path / "tree"
     (root / "tests" / "mutants").mkdir(parents=True)
-    (root / "docs").mkdir()
-    (root / "docs" / "contract.md").write_text("- **C-PRO-1** Twice is twice.\n")
+    (root / "modhub").mkdir()
+    (root / "modhub" / "contract.md").write_text("- **C-PRO-1** Twice is twice.\n")
     (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "-p modhub_testing"\n')
     (root / "product.py").write_text(SOURCE)
     (root / "part").mkdir()

@@ -1,4 +1,4 @@
-"""docs/contract.md says which clauses are verified from outside, and the list of checks is in order."""
+"""modhub/contract.md says which clauses are verified from outside, and the list of checks is in order."""
 
 import re
 from collections import Counter
@@ -13,14 +13,14 @@ from modhub_client.verify.parts import CHECKS
 from modhub_client.verify.report import clause_order
 
 ROOT = Path(__file__).parents[3]
-LAW = ("docs/contract.md", "docs/threats.md")
+LAW = ("modhub/contract.md", "docs/threats.md")
 HEADING = "## Verified from outside"
 DEFINED = re.compile(r"(?m)^(?:- \*\*|\| )(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?)\b")
 PARTS = [part for part in VERIFIED_PARTS if any(check.part == part for check in CHECKS)]
 
 
 def listed_clauses(part: str) -> str:
-    """The line of a part in docs/contract.md: the numbers of each family, those in a row as ``3–5``."""
+    """The line of a part in modhub/contract.md: the numbers of each family, those in a row as ``3–5``."""
     clauses = {clause for check in CHECKS if check.part == part for clause in check.clauses}
     families = groupby(sorted(map(clause_order, clauses)), key=itemgetter(0))
     return f"- `{part}`: {'; '.join(family + rows([number for _, number in ids]) for family, ids in families)}."
@@ -38,8 +38,8 @@ def test_numbers_in_a_row_are_one_range() -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_the_contract_says_which_clauses_are_verified(part: str) -> None:
-    section = (ROOT / "docs/contract.md").read_text("utf-8").partition(HEADING)[2].partition("\n## ")[0]
-    assert listed_clauses(part) in section.splitlines(), f"docs/contract.md needs the line\n{listed_clauses(part)}"
+    section = (ROOT / "modhub/contract.md").read_text("utf-8").partition(HEADING)[2].partition("\n## ")[0]
+    assert listed_clauses(part) in section.splitlines(), f"modhub/contract.md needs the line\n{listed_clauses(part)}"
 
 
 def test_every_verified_clause_is_defined() -> None:
