@@ -5,7 +5,7 @@ resource tree, credentials from permissions, validators of public reads, and the
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -131,7 +131,3 @@ class Operation:
     sends: tuple[Parameter, ...] = ()
     leads_to: tuple[Lead, ...] = ()
     clauses: tuple[str, ...] = ()
-
-    def renamed(self, operation_id: str) -> "Operation":
-        """The same under another id: for a second method or address of one view."""
-        return replace(self, id=operation_id)

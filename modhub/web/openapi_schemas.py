@@ -40,7 +40,16 @@ ERROR_SCHEMA: Final = {
 
 def schemas_of(operations: Iterable[Operation]) -> dict[str, dict[str, Any]]:
     """The schemas of all bodies, by name."""
-    bodies = [body for operation in operations for body in _bodies_of(operation)]
+    bodies = [
+        body
+        for operation in operations
+        for body in (
+            operation.takes,
+            operation.returns,
+            *operation.schemas,
+            *(refusal.body for refusal in operation.refusals),
+        )
+    ]
     structs = [body for body in bodies if body is not None and not isinstance(body, FileBody)]
     _, components = msgspec.json.schema_components(list(dict.fromkeys(structs)), ref_template=SCHEMA_OF)
     for schema in components.values():
@@ -48,11 +57,6 @@ def schemas_of(operations: Iterable[Operation]) -> dict[str, dict[str, Any]]:
         if "description" in schema:
             schema["description"] = cleandoc(schema["description"])
     return dict(sorted({**components, ERROR_NAME: ERROR_SCHEMA}.items()))
-
-
-def _bodies_of(operation: Operation) -> tuple[Any, ...]:
-    errors = (refusal.body for refusal in operation.refusals)
-    return operation.takes, operation.returns, *operation.schemas, *errors
 
 
 def schema_of(body: Any) -> dict[str, Any]:

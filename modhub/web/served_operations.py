@@ -44,16 +44,9 @@ class ServedOperation:
         return is_api_path(self.path)
 
 
-def find_places(request: Request) -> Iterator[Place]:
-    """Yield every node of the resource tree once."""
-    waiting = [Place("", root_factory(request))]
-    while waiting:
-        place = waiting.pop()
-        yield place
-        waiting += _below(place)
-
-
-def _below(place: Place) -> Iterator[Place]:
+def find_places(place: Place) -> Iterator[Place]:
+    """Yield a node of the resource tree, and all below it."""
+    yield place
     resource = place.resource
     for name, make in resource.children.items():
         if name == ANY:
@@ -62,14 +55,14 @@ def _below(place: Place) -> Iterator[Place]:
             child = make(resource, name)
         except KeyError:  # only there for some callers
             continue
-        yield Place(f"{place.path}/{name}", child, place.segments)
+        yield from find_places(Place(f"{place.path}/{name}", child, place.segments))
     try:
         member = resource.get_member(_ANY_NAME)
     except KeyError:
         return
     segment = member.segment
     if segment is not None:
-        yield Place(f"{place.path}/{{{segment.name}}}", member, (*place.segments, segment))
+        yield from find_places(Place(f"{place.path}/{{{segment.name}}}", member, (*place.segments, segment)))
 
 
 def find_operations(request: Request) -> list[ServedOperation]:
@@ -81,7 +74,7 @@ def find_operations(request: Request) -> list[ServedOperation]:
         if entry["introspectable"].get("operation") and IInterface.providedBy(entry["introspectable"]["context"])
     ]
     served: list[ServedOperation] = []
-    for place in find_places(request):
+    for place in find_places(Place("", root_factory(request))):
         for view, credential in views:
             path = f"{place.path}/{view['name']}" if view["name"] else place.path
             if view["context"].providedBy(place.resource) and view.get("is_api") == is_api_path(path):
@@ -106,7 +99,7 @@ def _methods(path: str, place: Place, view: Any, credential: CredentialKind) -> 
     for position, method in enumerate((methods,) if isinstance(methods, str) else methods):
         if method in _UNDESCRIBED_METHODS:
             continue
-        named = operation if position == 0 else operation.renamed(f"{operation.id}_by_{method.lower()}")
+        named = operation if position == 0 else replace(operation, id=f"{operation.id}_by_{method.lower()}")
         yield ServedOperation(path, method, place.segments, named, credential, package)
 
 
