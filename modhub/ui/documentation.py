@@ -111,10 +111,10 @@ class Reference:
         self._shown: set[str] = set()
 
     def sections(self, titles: Mapping[str, str]) -> list[Section]:
-        """A section for each package that has calls, in the order of ``titles``, which has the titles by package."""
+        """A section for each title that has calls, in the order of ``titles``, which has the packages by title."""
         return [
             Section(package.removeprefix("modhub_"), title, read_prose(package), calls)
-            for package, title in titles.items()
+            for title, package in titles.items()
             if (calls := [self._call(*call) for call in self._calls if call[2]["tags"] == [title]])
         ]
 
@@ -183,9 +183,9 @@ class Reference:
             return Markup(" or ").join(self._type(choice) for choice in schema["anyOf"])
         if "enum" in schema:
             return Markup(" or ").join(Markup("<code>{}</code>").format(value) for value in schema["enum"])
-        if schema["type"] == "array":
+        if schema.get("type") == "array":
             return Markup("array of ") + self._type(schema["items"])
-        return escape(schema["type"])
+        return escape(schema.get("type", "anything"))
 
     def _curl(self, path: str, method: str, parameters: Sequence[Any], header: str, body: Mapping[str, Any]) -> str:
         """The call for a shell; what is sent as a file is read from ``FILE``."""
@@ -204,7 +204,9 @@ class Reference:
         if body:
             words.append(f"-H 'Content-Type: {next(iter(body['content']))}'")
             sent = _json_of(body)
-            words.append(f"-d {shlex.quote(encode(sent['example']).decode())}" if sent else "--data-binary @FILE")
+            words.append(
+                f"-d {shlex.quote(encode(sent.get('example', {})).decode())}" if sent else "--data-binary @FILE"
+            )
         words.append(shlex.quote(self._base + path + (f"?{urlencode(query)}" if query else "")))
         return " \\\n  ".join(words)
 
@@ -231,7 +233,7 @@ class ReferencePage:
 
 def _render_reference(request: Request) -> Markup:
     declared, reference = request.find_service(Declarations), Reference(describe_api(request))
-    titles = {"modhub": CATALOGUE} | {feature.name: feature.title for feature in declared.features}
+    titles = {CATALOGUE: "modhub"} | {feature.title: feature.name for feature in declared.features}
     values = {
         "inline": inline,
         "errors": reference.tables([{"$ref": SCHEMA_OF.format(name=ERROR_NAME)}]),

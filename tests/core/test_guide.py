@@ -81,6 +81,14 @@ def test_what_it_declares(feature: Path, start: Start) -> None:
     rules = site.registry.getUtility(IBodyRules)
     assert rules.find("POST", "/api/modhub/1/bookmarks").limit == 4096
     assert "Disallow: /Modhub/*/bookmarks" in site.get("/robots.txt").text
+    # C-API-8: the reference has its calls, and it wrote nothing for that.
+    page = site.get("/Modhub/doc").html
+    assert page.find(id="bookmarks").text == "Bookmarks"
+    assert page.find(id="create-bookmark").text == "POST /api/modhub/{id}/bookmarks"
+    assert page.find(id="create-bookmark").find_next(class_="request").text.splitlines()[-2:] == [
+        """  -d '{"text":"For the level with the clock."}' \\""",
+        "  http://127.0.0.1:6543/api/modhub/12/bookmarks",
+    ]
 
 
 def test_its_work_for_operators(feature: Path, start: Start) -> None:
