@@ -30,7 +30,6 @@ _EXPOSED_HEADERS: Final = (
     "Allow",
     "X-Request-Id",
 )
-_LOOKS: Final = 30
 _GAMES: Final = "/api/modhub/games"
 _BOGUS: Final = {"Authorization": "Bearer nonsense", "X-Api-Key": "nonsense", "Cookie": "session=nonsense"}
 

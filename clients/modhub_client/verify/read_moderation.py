@@ -29,7 +29,6 @@ _NO_PREFIXES: Final = ("abcd", "abcdef", "abcdg", "a" * 64, "+1234", "12%2034", 
 """Not five hexadecimal digits: too few, too many, others, those of another script."""
 _SIGNATURE_BYTES: Final = 64
 _NEWEST: Final = 100
-_MODS_ASKED: Final = 20
 
 
 def read_export(run: Run) -> dict[str, Any]:
