@@ -10,7 +10,6 @@ PARTS_OF_MODERATION = (
     "cases",
     "cases.queue",
     "notices",
-    "transparency",
     "advisories",
     "scanning",
     "quotas",

@@ -43,7 +43,7 @@ PLACES = {
     "modhub_downloads": "/api/modhub/1/downloads",
     "modhub_following": "/Modhub/following",
     "modhub_metrics": "/metrics",
-    "modhub_moderation": "/Modhub/transparency",
+    "modhub_moderation": "/Modhub/advisories",
     "modhub_profiles": "/api/modhub/1/links",
     "modhub_sync": "/api/modhub/changes",
     "modhub_tags": "/api/modhub/tags",

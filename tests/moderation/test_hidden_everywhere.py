@@ -42,7 +42,7 @@ SEARCHES = [
     for path in ("/Modhub", "/Modhub/descriptions", "/Modhub/authors", "/Modhub/feed", "/api/modhub")
     for query in (f"q={ASKED}", "game=Portal", "sort=top", "sort=downloads", "sort=popular", "tag=maps")
 ]
-STARTS = ["/Modhub", "/sitemap.xml", "/Modhub/following", "/Modhub/advisories", "/Modhub/transparency", *SEARCHES]
+STARTS = ["/Modhub", "/sitemap.xml", "/Modhub/following", "/Modhub/advisories", *SEARCHES]
 STARTS += ["/Modhub/account", "/Modhub/decisions", "/Modhub/mine", "/api/modhub?size=1&page=2"]
 SKIPPED = re.compile("/static/|/Modhub/account/(?:logout|platform)|/Modhub/doc|/api/openapi")
 LEADS = re.compile(rb"(?:/Modhub|/api/modhub|/sitemap)[^\"'<>\s\\,;)]*")

@@ -17,7 +17,7 @@ def test_hidden_stays_hidden_and_nothing_else_is_visible(start: Start, site: Sit
     without.get(f"/Modhub/{mod['id']}", status=404)
     page = without.get(f"/Modhub/{other['id']}")
     assert "report" not in page.text.lower()
-    for gone in ("/Modhub/transparency", "/Modhub/advisories", "/Modhub/moderation", f"/Modhub/{other['id']}/reports"):
+    for gone in ("/Modhub/advisories", "/Modhub/moderation", f"/Modhub/{other['id']}/reports"):
         without.get(gone, status=404)
     sign_in = {"email": eve.address, "password": PASSWORD}
     assert without.post_json("/api/auth/login", sign_in, status=403).json["error"] == "account_blocked"
