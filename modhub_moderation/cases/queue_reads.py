@@ -2,26 +2,19 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_optional_service, find_service
-from modhub.db import now
 from modhub.plugins.moderation import FileRecord, IAccountBlocking, IModeration
 from modhub.plugins.services import IMods, IProfiles, ModSummary, Profile
 from modhub_moderation.cases.models import Appeal, Case, Decision, Notice, SubjectKind
-from modhub_moderation.cases.queue_models import FirstPublication, TitleShape
-from modhub_moderation.cases.queue_titles import find_alike
 from modhub_moderation.cases.rulings import RESTRICTIONS
 
 CASES_SHOWN: Final = 25
 """Cases on one page of the queue."""
-FIRST_SHOWN: Final = 20
-FIRST_FOR: Final = timedelta(days=30)
-"""How long a first publication is shown."""
 FILES_SHOWN: Final = 20
 REPORTERS_SHOWN: Final = 10
 _KINDS: Final = [kind.value for kind in RESTRICTIONS]
@@ -67,23 +60,13 @@ class QueueCase(NamedTuple):
     reporters: list[Person]
 
 
-class FirstShown(NamedTuple):
-    """The first mod of an account."""
-
-    mod: ModSummary
-    published_at: datetime
-    owner: Person
-
-
 class QueueView(NamedTuple):
-    """One page of the queue. What is beside the cases is on the first page alone."""
+    """One page of the queue. Appeals are on the first page alone."""
 
     cases: list[QueueCase]
     total: int
     appeals: Sequence[Any]
     """(appeal, case) of those that wait for a decision, the oldest first."""
-    first: list[FirstShown]
-    alike: list[list[TitleShape]]
 
 
 def read_queue(session: Session, registry: Any, page: int) -> QueueView:
@@ -93,13 +76,11 @@ def read_queue(session: Session, registry: Any, page: int) -> QueueView:
     cases = list(session.scalars(ordered.offset((page - 1) * CASES_SHOWN).limit(CASES_SHOWN)))
     total = session.scalar(select(func.count()).select_from(Case).where(is_open)) or 0
     if page > 1:
-        return QueueView(_describe(session, registry, cases), total, (), [], [])
+        return QueueView(_describe(session, registry, cases), total, ())
     waiting = select(Appeal, Case).join(Decision, Decision.id == Appeal.decision_id).join(Case)
     waiting = waiting.where(Appeal.decided_at.is_(None)).order_by(Appeal.created_at).limit(CASES_SHOWN)
     appeals = session.execute(waiting).all()
-    return QueueView(
-        _describe(session, registry, cases), total, appeals, _read_first(session, registry), list(find_alike(session))
-    )
+    return QueueView(_describe(session, registry, cases), total, appeals)
 
 
 def _describe(session: Session, registry: Any, cases: Sequence[Case]) -> list[QueueCase]:
@@ -185,14 +166,3 @@ def read_people(session: Session, registry: Any, account_ids: Collection[int]) -
         number: Person(number, profiles.get(number), number in blocked, taken[number], *records.get(number, (0, 0)))
         for number in account_numbers
     }
-
-
-def _read_first(session: Session, registry: Any) -> list[FirstShown]:
-    recent = select(FirstPublication).where(FirstPublication.published_at > now() - FIRST_FOR)
-    newest = recent.order_by(FirstPublication.published_at.desc()).limit(FIRST_SHOWN)
-    rows = list(session.scalars(newest))
-    mods = find_service(registry, IMods).get_mods(session, [row.mod_id for row in rows])
-    people = read_people(session, registry, {row.account_id for row in rows})
-    return [
-        FirstShown(mods[row.mod_id], row.published_at, people[row.account_id]) for row in rows if row.mod_id in mods
-    ]

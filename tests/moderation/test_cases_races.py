@@ -26,7 +26,6 @@ from modhub_moderation.cases.models import (
     SubjectKind,
 )
 from modhub_moderation.cases.queue_bulk import BulkItem, decide_item
-from modhub_moderation.cases.queue_models import FirstPublication
 from modhub_moderation.cases.services import lock_case_owner
 from modhub_testing import Site
 from tests.people import Person
@@ -60,17 +59,6 @@ def test_of_two_moderators_one_decides(site: Site, ada: Person, mo: Person, kind
     assert sorted(map(str, outcomes))[1:] == ["decided_already"] * 3
     with site.databases.readonly_session() as session:
         assert session.scalar(select(func.count(Decision.id)).where(Decision.case_id == case_id)) == 1
-
-
-def test_of_an_owners_first_mods_published_at_once_one_is_noted(site: Site, ada: Person) -> None:
-    # C-QUE-3
-    mods = [ada.draft() for _ in range(6)]
-    for mod in mods:
-        ada.upload(mod, "1")
-    outcomes_of(*(partial(ada.call, "post", f"/api/modhub/{mod['id']}/publish", status=200) for mod in mods))
-    with site.databases.readonly_session() as session:
-        (noted,) = session.scalars(select(FirstPublication.mod_id).where(FirstPublication.account_id == ada.id))
-    assert noted in {mod["id"] for mod in mods}
 
 
 def test_an_appeal_is_decided_once(site: Site, ada: Person, mo: Person) -> None:

@@ -15,8 +15,6 @@ from modhub.db import now
 from modhub_moderation.cases import queue_run
 from modhub_moderation.cases.models import Case, Decision, DecisionKind
 from modhub_moderation.cases.queue_bulk import BulkItem
-from modhub_moderation.cases.queue_models import FirstPublication, TitleShape
-from modhub_moderation.cases.queue_titles import compare_titles, shape_of
 from modhub_moderation.cases.rulings import Ruling
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on
@@ -121,42 +119,6 @@ def test_the_number_of_statements_does_not_grow(site: Site, ada: Person, bob: Pe
             mo.pages.get(QUEUE)
         seen.append(len(statements))
     assert seen[0] == seen[1]
-
-
-@pytest.mark.postgres
-def test_first_publications_and_look_alike_titles(site: Site, ada: Person, bob: Person, mo: Person) -> None:
-    # C-QUE-3, C-QUE-4
-    first = ada.publish("Calm HUD")
-    ada.publish("Another one")
-    copy = bob.publish("Са1m  HUD!")
-    with site.databases.readonly_session() as session:
-        rows = {row.account_id: row.mod_id for row in session.scalars(select(FirstPublication))}
-    assert rows == {ada.id: first["id"], bob.id: copy["id"]}
-    compare_titles(site.registry)
-    page = mo.pages.get(QUEUE)
-    alike = page.html.find(id="alike").find_parent("section")
-    assert {link["href"] for link in alike.select("a")} == {f"/Modhub/{mod['id']}" for mod in (first, copy)}
-    assert "Calm HUD" in page.html.find(id="first").find_parent("section").text
-    bob.call("put_json", f"/api/modhub/{copy['id']}", params={"title": "Loud HUD"})
-    compare_titles(site.registry)
-    assert mo.pages.get(QUEUE).html.find(id="alike") is None
-    bob.call("delete", f"/api/modhub/{copy['id']}", status=204)
-    assert counts(site, FirstPublication, TitleShape) == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("title", "other"),
-    [("Calm HUD", "CALM hud"), ("Calm HUD", "Саlm HUD"), ("Portal", "P0rta1"), ("modern", "modem"), ("Über", "uber")],
-)
-def test_titles_that_look_alike_have_one_shape(title: str, other: str) -> None:
-    # C-QUE-4
-    assert shape_of(title) == shape_of(other)
-
-
-def test_other_titles_have_other_shapes() -> None:
-    assert shape_of("Calm HUD") != shape_of("Calm Map")
-    assert shape_of("!!!") == ""
-    assert shape_of("日本") == "日本"
 
 
 @pytest.mark.parametrize("kind", ["hide", "delete"])

@@ -58,15 +58,6 @@ def upgrade() -> None:
     op.create_index("ix_moderation_counted_upload_account_id_at", "moderation_counted_upload", ["account_id", "at"])
     op.create_index("ix_moderation_counted_upload_at", "moderation_counted_upload", ["at"])
     op.create_table(
-        "moderation_first_publication",
-        sa.Column("account_id", ID, autoincrement=False, nullable=False),
-        sa.Column("mod_id", ID, nullable=False),
-        sa.Column("published_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("account_id", name="pk_moderation_first_publication"),
-    )
-    op.create_index("ix_moderation_first_publication_mod_id", "moderation_first_publication", ["mod_id"])
-    op.create_index("ix_moderation_first_publication_published_at", "moderation_first_publication", ["published_at"])
-    op.create_table(
         "moderation_moderator",
         sa.Column("account_id", ID, autoincrement=False, nullable=False),
         sa.Column("since", sa.BigInteger(), nullable=False),
@@ -96,17 +87,6 @@ def upgrade() -> None:
     op.create_index("ix_moderation_scan_hit_last_at", "moderation_scan_hit", ["last_at"])
     op.create_index("ix_moderation_scan_hit_mod_id", "moderation_scan_hit", ["mod_id"])
     op.create_index("ix_moderation_scan_hit_sha256", "moderation_scan_hit", ["sha256"])
-    op.create_table(
-        "moderation_title_shape",
-        sa.Column("mod_id", ID, autoincrement=False, nullable=False),
-        sa.Column("owner_id", ID, nullable=False),
-        sa.Column("title", sa.String(120), nullable=False),
-        sa.Column("shape", sa.Text(), nullable=False),
-        sa.Column("serial", ID, nullable=False),
-        sa.PrimaryKeyConstraint("mod_id", name="pk_moderation_title_shape"),
-    )
-    op.create_index("ix_moderation_title_shape_serial", "moderation_title_shape", ["serial"])
-    op.create_index("ix_moderation_title_shape_shape", "moderation_title_shape", ["shape"])
     op.create_table(
         "moderation_trusted_reporter",
         sa.Column("account_id", ID, autoincrement=False, nullable=False),
