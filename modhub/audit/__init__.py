@@ -11,7 +11,6 @@ from modhub.audit.history import OwnEntry, collect_entries, read_own_entries
 from modhub.audit.recording import (
     act_for_account,
     act_for_operator,
-    acting_as_service,
     erase_account,
     erase_old,
     record,
@@ -23,7 +22,6 @@ __all__ = [
     "OwnEntry",
     "act_for_account",
     "act_for_operator",
-    "acting_as_service",
     "find_batch",
     "read_own_entries",
     "record",

@@ -3,8 +3,6 @@
 import getpass
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final
 
@@ -16,7 +14,7 @@ from modhub.audit.models import AuditEntry
 from modhub.base.security_log import log_event
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, bulk, is_transient, now
-from modhub.db.unit_of_work import SERVICE, Actor, unit_of_work
+from modhub.db.unit_of_work import Actor, unit_of_work
 
 _MAX_ADDRESS, _MAX_NAME = 100, 200
 _ERASED: Final = {"address": None, "name": None}
@@ -38,17 +36,6 @@ def record_nothing(session: Session) -> None:
 def act_for_operator(session: Session) -> None:
     """Record the actions of this session as those of the person who runs a command."""
     unit_of_work(session).find_actor = operator
-
-
-@contextmanager
-def acting_as_service(session: Session) -> Iterator[None]:
-    """Record what happens within as the service's own actions: what it decides by itself is not done by who called."""
-    unit = unit_of_work(session)
-    before, unit.find_actor = unit.find_actor, lambda: SERVICE
-    try:
-        yield
-    finally:
-        unit.find_actor = before
 
 
 def operator() -> Actor:

@@ -13,12 +13,12 @@ from modhub.content.text import N_
 from modhub.db import now
 from modhub.ui.i18n import Translations
 from modhub_auth.mail.outbox import EmailEntry, without_links
-from modhub_moderation.cases.decisions import Decider, hash_secret, lock_subject, own_case, write_decision
+from modhub_moderation.cases.decisions import hash_secret, lock_subject, own_case, write_decision
 from modhub_moderation.cases.emails import Letter, queue_for_account
 from modhub_moderation.cases.models import CASE_TEXT, Appeal, AppealOutcome, Case, Decision, DecisionKind, Ground
 from modhub_moderation.cases.rulings import UNDOES, Ruling, decided_already
 from modhub_moderation.cases.services import find_last_decision, lock_case
-from modhub_moderation.cases.statements import NOT_WHOLE, REDRESS_AFTER, Written, fixed_letter, tell_reporters
+from modhub_moderation.cases.statements import NOT_WHOLE, REDRESS_AFTER, Written, fixed_letter
 from modhub_moderation.cases.words import OUTCOMES, say_subject
 from modhub_moderation.moderators import count_other_moderators, require_moderator
 
@@ -112,7 +112,7 @@ def decide_appeal(session: Session, registry: Any, appeal_id: int, verdict: Verd
         raise not_found()
     locked = lock_subject(session, registry, decision.case_id)
     require_moderator(session, registry, moderator_id)
-    case, moment, was_open = locked.case, now(), locked.case.decided_at is None
+    case, moment = locked.case, now()
     appeal = session.get_one(Appeal, appeal_id, populate_existing=True, with_for_update=True)
     if appeal.decided_at is not None:
         raise decided_already()
@@ -120,16 +120,13 @@ def decide_appeal(session: Session, registry: Any, appeal_id: int, verdict: Verd
         raise refused
     appeal.decided_at, appeal.outcome, appeal.reasons = moment, verdict.outcome.value, cleaned
     appeal.moderator_id = moderator_id
-    case.open_key, case.decided_at, case.ended_at = None, case.decided_at or moment, moment
+    case.ended_at = moment
     session.flush()
     record(session, "appeal decided", "case", case.id, decision=decision.id, outcome=verdict.outcome.value)
     written = Written(case, decision, None)
     if verdict.outcome is AppealOutcome.REVERSED and locked.last is decision:
         ruling = Ruling(UNDOES[DecisionKind(decision.kind)], Ground(decision.ground), cleaned)
-        written = write_decision(session, registry, locked, ruling, Decider(moderator_id), is_appeal=True)
-    elif was_open:
-        # An automatic decision that now stands: those who reported have not heard of it.
-        tell_reporters(session, registry, written)
+        written = write_decision(session, registry, locked, ruling, moderator_id, is_appeal=True)
     _tell(session, registry, appeal, decision, written)
     return appeal
 

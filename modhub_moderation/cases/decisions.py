@@ -32,13 +32,6 @@ DECIDED: Final = "case decided"
 """The action in the audit trail."""
 
 
-class Decider(NamedTuple):
-    """Who decides. Without a number it is the service itself, or an operator at the command line."""
-
-    moderator_id: int | None = None
-    automatic: bool = False
-
-
 def own_case() -> ApiError:
     """403: nobody decides about their own mods or account (C-CAS-1)."""
     return ApiError(403, "own_case", "Nobody decides about their own mods or account.")
@@ -77,31 +70,39 @@ def lock_subject(session: Session, registry: Any, case_id: int, *, hides_mods: b
 
 
 def decide(
-    session: Session, registry: Any, case_id: int, ruling: Ruling, decider: Decider, *, after: int | None
+    session: Session, registry: Any, case_id: int, ruling: Ruling, moderator_id: int, *, after: int | None
 ) -> Decision:
     """Decide a case, or replace what was decided in it.
 
     ``after`` is the decision that the moderator saw as the last one, None for none: with another one there now it is
-    409 ``decided_already``, so of two moderators one decides. An automatic decision leaves the case open.
+    409 ``decided_already``, so of two moderators one decides.
     """
     hides_mods = ruling.kind is DecisionKind.BLOCK and ruling.hides_mods
     locked = lock_subject(session, registry, case_id, hides_mods=hides_mods)
-    if decider.moderator_id is not None:
-        require_moderator(session, registry, decider.moderator_id)
-    if decider.moderator_id == locked.case.owner_id:
+    require_moderator(session, registry, moderator_id)
+    if moderator_id == locked.case.owner_id:
         raise own_case()
     last = locked.last
     if (None if last is None else last.id) != after:
         raise decided_already()
     if last is not None and has_open_appeal(session, last.id):
         raise conflict("appealed", "The decision before was appealed: decide the appeal.")
-    return write_decision(session, registry, locked, ruling, decider).decision
+    return write_decision(session, registry, locked, ruling, moderator_id).decision
 
 
 def write_decision(
-    session: Session, registry: Any, locked: LockedCase, ruling: Ruling, decider: Decider, *, is_appeal: bool = False
+    session: Session,
+    registry: Any,
+    locked: LockedCase,
+    ruling: Ruling,
+    moderator_id: int | None,
+    *,
+    is_appeal: bool = False,
 ) -> Written:
-    """Write what is decided and let it take effect; the decider is allowed to. Whom it concerns is told."""
+    """Write what is decided and let it take effect; whom it concerns is told.
+
+    The moderator is allowed to decide; None is the service itself, which ends what has an end.
+    """
     (case, state, last), effects, moment = locked, Effects.of(registry), now()
     ruling = clean_ruling(ruling, case, last, state, effects.moderation.parts)
     check_advised(session, registry, case, ruling)
@@ -118,8 +119,8 @@ def write_decision(
         clause=ruling.clause,
         facts=ruling.facts,
         origin=case.origin,
-        automatic=decider.automatic,
-        moderator_id=decider.moderator_id,
+        automatic=moderator_id is None,
+        moderator_id=moderator_id,
         until=ruling.until,
         decided_at=moment,
         appeal_hash=None if secret is None else hash_secret(secret),
@@ -132,23 +133,15 @@ def write_decision(
     begin_measures(session, effects, case, decision, last=last, keep_until=keep_until)
     is_whole = last is None or end_measures(session, effects, last)
     advise(session, decision, ruling)
-    if ruling.kind not in RESTRICTIONS and not decider.automatic:
+    if ruling.kind not in RESTRICTIONS and moderator_id is not None:
         withdraw_advised(session, case)
-    if not decider.automatic or case.decided_at is not None:
-        _close(case, moment)
+    case.open_key, case.decided_at, case.ended_at = None, case.decided_at or moment, moment
     session.flush()
     _record_decision(session, decision)
     written = Written(case, decision, last, secret, is_whole, is_appeal)
     tell_owner(session, registry, written)
-    if case.decided_at is not None:
-        tell_reporters(session, registry, written)
+    tell_reporters(session, registry, written)
     return written
-
-
-def _close(case: Case, moment: Any) -> None:
-    case.open_key = None
-    case.decided_at = case.decided_at or moment
-    case.ended_at = moment
 
 
 def hash_secret(secret: str) -> str:

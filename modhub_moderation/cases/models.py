@@ -118,7 +118,7 @@ class Case(Base):
     """:func:`open_key` while no moderator has decided, then None."""
     opened_at: Mapped[datetime] = mapped_column(Timestamp)
     decided_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    """When a moderator decided first; None while the case is open. An automatic decision leaves it open."""
+    """When a moderator decided first; None while the case is open."""
     ended_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     """The last decision, also that of an appeal; None while the case or an appeal is open."""
 
@@ -143,20 +143,9 @@ class Notice(Base):
     email: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
     locale: Mapped[str] = mapped_column(String(20), default="en")
     """The language of the emails to the person."""
-    trusted: Mapped[bool] = mapped_column(default=False)
-    """Whether a trusted reporter sent it."""
     created_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     erased_at: Mapped[datetime | None] = mapped_column(Timestamp)
     """When text, name, address and account were erased."""
-
-
-class TrustedReporter(Base):
-    """An account whose notices count for automatic quarantine."""
-
-    __tablename__ = "moderation_trusted_reporter"
-
-    account_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
-    since: Mapped[datetime] = mapped_column(Timestamp)
 
 
 class Decision(Base):
@@ -182,8 +171,9 @@ class Decision(Base):
     facts: Mapped[str] = mapped_column(String(CASE_TEXT))
     origin: Mapped[str] = mapped_column(String(10))
     automatic: Mapped[bool] = mapped_column(default=False)
+    """Whether no person made it: the one before has ended by itself."""
     moderator_id: Mapped[int | None] = mapped_column(Id, index=True)
-    """The account that decided; None if it is automatic, or an operator at the command line."""
+    """The account that decided; None if it is automatic."""
     until: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     """When it ends by itself; None if it does not."""
     decided_at: Mapped[datetime] = mapped_column(Timestamp, index=True)

@@ -16,7 +16,7 @@ from modhub.web.traversal import parse_id
 from modhub.web.views import page
 from modhub_moderation.cases import words
 from modhub_moderation.cases.appeals import Verdict, decide_appeal, may_decide
-from modhub_moderation.cases.decisions import Decider, decide, own_case
+from modhub_moderation.cases.decisions import decide, own_case
 from modhub_moderation.cases.models import (
     Appeal,
     AppealOutcome,
@@ -180,8 +180,8 @@ def decide_submit(context: CaseResource, request: Request) -> Any:
         ruling, after = read_ruling(typed), parse_id(typed["after"])
         if context.id is None:
             raise not_found()
-        decider = Decider(request.authenticated_userid)
-        decide(request.dbsession, request.registry, context.id, ruling, decider, after=after)
+        moderator_id: int = request.authenticated_userid
+        decide(request.dbsession, request.registry, context.id, ruling, moderator_id, after=after)
     except ApiError as refused:
         set_error_status(request, refused)
         return case_values(context.id, request, typed=typed, error=refused)

@@ -11,7 +11,7 @@ from modhub.base.service_registry import find_optional_service, find_service
 from modhub.db import bulk
 from modhub.plugins.moderation import IAccountBlocking, IModeration
 from modhub.plugins.services import IMods, IProfiles, ModSummary
-from modhub_moderation.cases.decisions import Decider, decide, own_case
+from modhub_moderation.cases.decisions import decide, own_case
 from modhub_moderation.cases.models import Case, DecisionKind, Origin, SubjectKind
 from modhub_moderation.cases.rulings import Ruling, SubjectState, clean_ruling
 from modhub_moderation.cases.services import CaseSubject, find_last_decision, lock_case_owner, open_case
@@ -188,9 +188,8 @@ def _get_mods(session: Session, mods: IMods, mod_ids: Iterable[int]) -> dict[int
 
 def decide_item(session: Session, registry: Any, item: BulkItem, ruling: Ruling, moderator_id: int) -> None:
     """Decide about one of them; its case is opened on own initiative if there is none."""
-    decider = Decider(moderator_id)
     if item.case_id:
-        decide(session, registry, item.case_id, ruling, decider, after=item.after or None)
+        decide(session, registry, item.case_id, ruling, moderator_id, after=item.after or None)
         return
     subject = _find_subject(session, registry, item)
     if subject is None:
@@ -199,7 +198,7 @@ def decide_item(session: Session, registry: Any, item: BulkItem, ruling: Ruling,
         raise own_case()
     lock_case_owner(session, registry, subject.owner_id)
     case = open_case(session, subject, Origin.OWN)
-    decide(session, registry, case.id, ruling, decider, after=None)
+    decide(session, registry, case.id, ruling, moderator_id, after=None)
 
 
 def _find_subject(session: Session, registry: Any, item: BulkItem) -> CaseSubject | None:

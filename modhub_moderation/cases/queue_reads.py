@@ -45,16 +45,12 @@ class QueueCase(NamedTuple):
     """One open case."""
 
     case: Case
-    last: Decision | None
-    """What was decided automatically."""
     mod: ModSummary | None
     files: list[ShownFile]
     decided_before: int
     """Decisions in earlier cases about the same."""
     grounds: dict[str, int]
     """Notices by ground."""
-    trusted: int
-    """Notices of trusted reporters."""
     strangers: int
     owner: Person
     reporters: list[Person]
@@ -86,10 +82,9 @@ def read_queue(session: Session, registry: Any, page: int) -> QueueView:
 def _describe(session: Session, registry: Any, cases: Sequence[Case]) -> list[QueueCase]:
     ids, mod_ids = [case.id for case in cases], [case.subject_id for case in cases if _is_of_mod(case)]
     notices: dict[int, list[Any]] = defaultdict(list)
-    columns = (Notice.case_id, Notice.ground, Notice.trusted, Notice.account_id)
+    columns = (Notice.case_id, Notice.ground, Notice.account_id)
     for row in session.execute(select(*columns).where(Notice.case_id.in_(ids)).order_by(Notice.id)):
         notices[row.case_id].append(row)
-    last = {row.case_id: row for row in session.scalars(select(Decision).where(Decision.id.in_(_newest(ids))))}
     mods = find_service(registry, IMods).get_mods(session, mod_ids)
     files, before = _read_files(session, registry, mod_ids), _decided_before(session, cases)
     accounts = {case.owner_id for case in cases}
@@ -98,12 +93,10 @@ def _describe(session: Session, registry: Any, cases: Sequence[Case]) -> list[Qu
     return [
         QueueCase(
             case=case,
-            last=last.get(case.id),
             mod=mods.get(case.subject_id) if _is_of_mod(case) else None,
             files=files.get(case.subject_id, []) if _is_of_mod(case) else [],
             decided_before=before[case.subject_kind, case.subject_id],
             grounds=dict(Counter(row.ground for row in notices[case.id]).most_common()),
-            trusted=sum(row.trusted for row in notices[case.id]),
             strangers=sum(row.account_id is None for row in notices[case.id]),
             owner=people[case.owner_id],
             reporters=[
@@ -117,10 +110,6 @@ def _describe(session: Session, registry: Any, cases: Sequence[Case]) -> list[Qu
 
 def _is_of_mod(case: Case) -> bool:
     return case.subject_kind == SubjectKind.MOD.value
-
-
-def _newest(case_ids: Collection[int]) -> Any:
-    return select(func.max(Decision.id)).where(Decision.case_id.in_(case_ids)).group_by(Decision.case_id)
 
 
 def _read_files(session: Session, registry: Any, mod_ids: Collection[int]) -> dict[int, list[ShownFile]]:

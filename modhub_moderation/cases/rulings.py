@@ -141,16 +141,12 @@ def _check_order(kind: DecisionKind, last: Decision | None, state: SubjectState)
         raise conflict("deleted", "The mod was deleted, which cannot be undone.")
     if not state.exists and kind in {DecisionKind.HIDE, DecisionKind.REMOVE, DecisionKind.DELETE}:
         raise conflict("gone", "It does not exist any more. The case can only be dismissed, or the account blocked.")
-    if kind is DecisionKind.DISMISS and done in UNDOES and done is not DecisionKind.DELETE and not _is_automatic(last):
+    if kind is DecisionKind.DISMISS and done in UNDOES and done is not DecisionKind.DELETE:
         raise conflict("must_undo", "What was decided before is in force: undo it, or leave it.")
     if kind is DecisionKind.RELEASE and done not in {DecisionKind.HIDE, DecisionKind.REMOVE} and not state.hidden:
         raise conflict("nothing_to_undo", "There is nothing to undo.")
     if kind is DecisionKind.UNBLOCK and done is not DecisionKind.BLOCK and not state.blocked:
         raise conflict("nothing_to_undo", "There is nothing to undo.")
-
-
-def _is_automatic(last: Decision | None) -> bool:
-    return last is not None and last.automatic
 
 
 UNDOES: Final = {

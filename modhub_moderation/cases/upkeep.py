@@ -10,7 +10,6 @@ from modhub.db import Databases, bulk, now
 from modhub.plugins.events import AccountDeleted, ModsDeleted
 from modhub.plugins.workers import raise_if_stopping
 from modhub_moderation.cases.decisions import (
-    Decider,
     has_open_appeal,
     lock_subject,
     write_decision,
@@ -56,5 +55,5 @@ def end_decision(session: Session, registry: Any, case_id: int, decision_id: int
     if last is None or last.id != decision_id or has_open_appeal(session, decision_id):
         return False
     ruling = Ruling(UNDOES[DecisionKind(last.kind)], Ground(last.ground), ENDED)
-    write_decision(session, registry, locked, ruling, Decider(automatic=True))
+    write_decision(session, registry, locked, ruling, None)
     return True

@@ -2,10 +2,10 @@
 
 from pyramid.config import Configurator
 
-from modhub.plugins.events import AccountDeleted, ModPublished, ModsDeleted
+from modhub.plugins.events import AccountDeleted
 from modhub.plugins.moderation import IReportForms
 from modhub.plugins.resources import IApiAuthor, IAuthor, IMod, ISite
-from modhub_moderation.notices import erasure, panels, quarantine
+from modhub_moderation.notices import erasure, panels
 from modhub_moderation.notices.resources import AuthorReports, ModReports, Receipts
 from modhub_moderation.notices.schemas import MAX_NOTICE_BODY
 
@@ -23,9 +23,6 @@ def includeme(config: Configurator) -> None:
     config.add_service(IReportForms, panels.ReportForms())
     config.add_panel("author", "notices", panels.report_author_panel, order=900)
     config.add_subscriber(erasure.forget_reporter, AccountDeleted)
-    config.add_subscriber(quarantine.record_publication, ModPublished)
-    config.add_subscriber(quarantine.forget_publications, ModsDeleted)
     config.add_worker("old notices", erasure.erase_old_notices, every=3600, alone=True)
-    config.include("modhub_moderation.notices.commands")
     config.scan("modhub_moderation.notices.views")
     config.scan("modhub_moderation.notices.pages")

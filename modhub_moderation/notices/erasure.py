@@ -3,14 +3,14 @@
 from datetime import timedelta
 from typing import Any, Final
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, bulk, now
 from modhub.plugins.events import AccountDeleted
 from modhub.plugins.workers import raise_if_stopping
-from modhub_moderation.cases.models import Case, Notice, TrustedReporter
+from modhub_moderation.cases.models import Case, Notice
 
 ERASED_AT_ONCE: Final = 500
 """Notices, or cases, of which something is erased in one transaction."""
@@ -50,4 +50,3 @@ def forget_reporter(event: AccountDeleted) -> None:
     """The notices of a deleted account stay until their cases have ended, and are nobody's."""
     session, account_id = event.session, event.account_id
     bulk.execute_bulk(session, update(Notice).where(Notice.account_id == account_id).values(account_id=None))
-    session.execute(delete(TrustedReporter).where(TrustedReporter.account_id == account_id))

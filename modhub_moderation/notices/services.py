@@ -14,9 +14,9 @@ from modhub.base.errors import OwnershipLost, not_found
 from modhub.base.service_registry import find_service
 from modhub.db import now
 from modhub.plugins.services import IAccounts, IMods
-from modhub_moderation.cases.models import Notice, Origin, SubjectKind, TrustedReporter
+from modhub_moderation.cases.models import Notice, Origin, SubjectKind
 from modhub_moderation.cases.services import CaseSubject, open_case
-from modhub_moderation.notices import letters, quarantine
+from modhub_moderation.notices import letters
 from modhub_moderation.notices.content import CheckedReport
 from modhub_moderation.notices.grounds import weigh
 from modhub_moderation.notices.receipts import new_receipt
@@ -44,7 +44,6 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Che
         name=reporter.name,
         email=reporter.email,
         locale=language,
-        trusted=reporter.account_id is not None and session.get(TrustedReporter, reporter.account_id) is not None,
         created_at=now(),
     )
     session.add(notice)
@@ -52,7 +51,6 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Che
     case.weight = weigh(session.scalars(select(Notice.ground).where(Notice.case_id == case.id)))
     session.flush()
     letters.confirm_notice(registry, session, case, notice, receipt)
-    quarantine.hide_if_due(registry, session, case)
     return receipt
 
 
@@ -60,10 +58,7 @@ def _lock_accounts(registry: Any, session: Session, subject: Subject, reporter_i
     """Keep everybody concerned until the transaction ends, by their numbers; 404 for an author who is gone."""
     accounts = find_service(registry, IAccounts)
     account_numbers = {subject.owner_id} | ({reporter_id} if reporter_id is not None else set())
-    decides = {subject.owner_id} if quarantine.may_decide_about(registry, subject.kind) else set()
-    there = {
-        number for number in sorted(account_numbers) if accounts.lock(session, number, exclusively=number in decides)
-    }
+    there = {number for number in sorted(account_numbers) if accounts.lock(session, number)}
     if reporter_id is not None and reporter_id not in there:
         raise OwnershipLost
     if subject.kind is SubjectKind.ACCOUNT and subject.id not in there:

@@ -37,7 +37,6 @@ READING = {
     "mod show",
     "moderator list",
     "openapi",
-    "reporter list",
     "scan list",
     "tag list",
     "verify",
@@ -77,13 +76,11 @@ REHEARSED_ELSEWHERE = {
     "profile clear",  # test_profiles_upkeep.py
     "moderator add",  # test_moderators.py
     "moderator remove",
-    "reporter distrust",  # test_moderation_quarantine.py
-    "reporter trust",
     "restore",  # test_backup.py: into another database
     "restored",
     "copy-to",
 }
-LISTED_ELSEWHERE = {"advisory list", "moderator list", "reporter list", "scan list"}
+LISTED_ELSEWHERE = {"advisory list", "moderator list", "scan list"}
 """In tests/moderation, which have what they list."""
 ADA = {"email": "ada@example.org", "password": "correct horse battery"}
 Run = Callable[..., tuple[int, str]]

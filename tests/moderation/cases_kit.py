@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from modhub.db import now
-from modhub_moderation.cases.decisions import Decider, decide
+from modhub_moderation.cases.decisions import decide
 from modhub_moderation.cases.models import Basis, Case, DecisionKind, Ground, Notice, Origin, SubjectKind
 from modhub_moderation.cases.rulings import RESTRICTIONS, Ruling
 from modhub_moderation.cases.services import CaseSubject, open_case
@@ -43,11 +43,10 @@ def ruling_of(kind: DecisionKind, **more: Any) -> Ruling:
     return Ruling(**{"kind": kind, "ground": Ground.MALWARE, "facts": FACTS, **restricts, **more})
 
 
-def rule(site: Site, case_id: int, ruling: Ruling, moderator: Any = None, after: int | None = None) -> int:
-    """Decide; without a moderator automatically. The decision's number."""
-    decider = Decider(automatic=True) if moderator is None else Decider(moderator.id)
+def rule(site: Site, case_id: int, ruling: Ruling, moderator: Any, after: int | None = None) -> int:
+    """Decide. The decision's number."""
     with site.databases.write_session.begin() as session:
-        return decide(session, site.registry, case_id, ruling, decider, after=after).id
+        return decide(session, site.registry, case_id, ruling, moderator.id, after=after).id
 
 
 def case_of(site: Site, case_id: int) -> Case:

@@ -69,7 +69,7 @@ def audit_of(site: Site, case_id: int) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda value: value or "no-appeal")
-@pytest.mark.parametrize("origin", ["notice", "own", "automatic"])
+@pytest.mark.parametrize("origin", ["notice", "own"])
 @pytest.mark.parametrize(("kind", "choice", "expected"), TABLE, ids=lambda value: getattr(value, "value", ""))
 def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
     site: Site,
@@ -87,18 +87,17 @@ def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
     assert state_of(site, mod, ada) == SHOWN
     reported = origin != "own"
     case_id = make_case(site, ada, mod, reporter=bob if reported else None, stranger=reported)
-    decision_id = rule(site, case_id, ruling_of(kind, **choice), None if origin == "automatic" else mo)
+    decision_id = rule(site, case_id, ruling_of(kind, **choice), mo)
     assert state_of(site, mod, ada) == expected
     (statement,) = [text_of(message) for message in ada.emails() if "decision about" in message["Subject"]]
     for words in (FACTS, "our terms: § 4", "Malware", "report that we received" if reported else "own initiative"):
         assert words in statement
-    assert ("automatically" in statement) == (origin == "automatic")
+    assert "A person made the decision" in statement
     assert NOTICE not in statement
     assert "Bob" not in statement
-    is_told = origin == "notice"
     whole, fixed = (outcomes(site, address) for address in (bob.address, STRANGER))
-    assert [len(whole), len(fixed)] == [is_told, is_told]
-    if is_told:
+    assert [len(whole), len(fixed)] == [reported, reported]
+    if reported:
         assert FACTS in whole[0]
         assert "acted on it" in fixed[0]
         assert FACTS not in fixed[0]
@@ -114,14 +113,15 @@ def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
         (told,) = [text_of(message) for message in ada.emails() if "appeal" in message["Subject"]]
         assert "We looked at it together." in told
         assert ("is undone" in told, "stands" in told) == (reversed_, not reversed_)
-        again = 1 if reported and (reversed_ or origin == "automatic") else 0
-        assert len(outcomes(site, bob.address)) == is_told + again
+        again = 1 if reported and reversed_ else 0
+        assert len(outcomes(site, bob.address)) == reported + again
     decided = ["case decided"] * (2 if outcome is AppealOutcome.REVERSED else 1)
     appealed = [] if outcome is None else ["decision appealed", "appeal decided"]
     assert sorted(action for action, _ in audit_of(site, case_id)) == sorted([*decided, *appealed])
     case = case_of(site, case_id)
-    is_open = origin == "automatic" and outcome is None
-    assert (case.decided_at is None, case.ended_at is None, case.open_key is None) == (is_open, is_open, not is_open)
+    assert case.decided_at is not None
+    assert case.ended_at is not None
+    assert case.open_key is None
 
 
 def outcomes(site: Site, address: str) -> list[str]:
@@ -140,20 +140,6 @@ def test_a_dismissal_is_told_to_those_who_reported(site: Site, ada: Person, bob:
     assert "leave everything as it is" in fixed
     assert FACTS not in fixed
     assert "Tool" not in fixed
-
-
-@pytest.mark.parametrize("kind", [DISMISS, RELEASE])
-def test_a_moderator_ends_what_began_automatically(
-    site: Site, ada: Person, bob: Person, mo: Person, kind: DecisionKind
-) -> None:
-    # C-CAS-5
-    mod = ada.publish("Tool", description="What it is for")
-    case_id = make_case(site, ada, mod, reporter=bob)
-    first = rule(site, case_id, ruling_of(HIDE))
-    assert state_of(site, mod, ada).mod == 404
-    rule(site, case_id, ruling_of(kind), mo, after=first)
-    assert state_of(site, mod, ada) == SHOWN
-    assert len([message for message in ada.emails() if "decision about" in message["Subject"]]) == 2
 
 
 def test_no_upload_lifts_a_hidden_mod(site: Site, ada: Person, mo: Person) -> None:

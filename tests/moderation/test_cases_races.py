@@ -15,7 +15,7 @@ from modhub.plugins.moderation import IModeration
 from modhub_auth.models import Account
 from modhub_auth.services import delete_account, lock_account
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
-from modhub_moderation.cases.decisions import Decider, decide, lock_subject
+from modhub_moderation.cases.decisions import decide, lock_subject
 from modhub_moderation.cases.models import (
     AppealOutcome,
     Case,
@@ -146,7 +146,7 @@ def test_the_second_decision_about_an_owner_waits(
         site,
         lambda session: lock_subject(session, site.registry, cases[0]),
         partial(rule, site, cases[1], rulings[1], other),
-        lambda session: decide(session, site.registry, cases[0], rulings[0], Decider(mo.id), after=None),
+        lambda session: decide(session, site.registry, cases[0], rulings[0], mo.id, after=None),
     )
     assert isinstance(outcome, int)
 
@@ -175,7 +175,7 @@ def test_a_case_without_an_account_is_decided_once(site: Site, ada: Person, mo: 
         site,
         lambda session: lock_subject(session, site.registry, case_id),
         partial(rule, site, case_id, dismiss, other),
-        lambda session: decide(session, site.registry, case_id, dismiss, Decider(mo.id), after=None),
+        lambda session: decide(session, site.registry, case_id, dismiss, mo.id, after=None),
     )
     assert outcome == "decided_already"
 
@@ -229,9 +229,7 @@ def test_decisions_about_many_wait_for_the_account_first(site: Site, ada: Person
         site,
         lambda session: lock_case_owner(session, site.registry, ada.id),
         decide_many,
-        lambda session: decide(
-            session, site.registry, case_id, ruling_of(DecisionKind.HIDE), Decider(mo.id), after=None
-        ),
+        lambda session: decide(session, site.registry, case_id, ruling_of(DecisionKind.HIDE), mo.id, after=None),
     )
 
 

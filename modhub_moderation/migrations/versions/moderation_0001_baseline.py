@@ -64,13 +64,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("account_id", name="pk_moderation_moderator"),
     )
     op.create_table(
-        "moderation_publication",
-        sa.Column("mod_id", ID, autoincrement=False, nullable=False),
-        sa.Column("published_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("mod_id", name="pk_moderation_publication"),
-    )
-    op.create_index("ix_moderation_publication_published_at", "moderation_publication", ["published_at"])
-    op.create_table(
         "moderation_scan_hit",
         sa.Column("id", ID, nullable=False),
         sa.Column("account_id", ID),
@@ -87,12 +80,6 @@ def upgrade() -> None:
     op.create_index("ix_moderation_scan_hit_last_at", "moderation_scan_hit", ["last_at"])
     op.create_index("ix_moderation_scan_hit_mod_id", "moderation_scan_hit", ["mod_id"])
     op.create_index("ix_moderation_scan_hit_sha256", "moderation_scan_hit", ["sha256"])
-    op.create_table(
-        "moderation_trusted_reporter",
-        sa.Column("account_id", ID, autoincrement=False, nullable=False),
-        sa.Column("since", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("account_id", name="pk_moderation_trusted_reporter"),
-    )
     op.create_table(
         "moderation_waiting_file",
         sa.Column("blob_key", sa.String(64), nullable=False),
@@ -164,7 +151,6 @@ def upgrade() -> None:
         sa.Column("name", sa.String(120)),
         sa.Column("email", sa.String(320)),
         sa.Column("locale", sa.String(20), nullable=False),
-        sa.Column("trusted", sa.Boolean(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("erased_at", sa.BigInteger()),
         sa.ForeignKeyConstraint(
