@@ -201,7 +201,6 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.web.tweens")
     config.include("modhub.admin.health")
     config.include("modhub.plugins.workers")
-    config.include("modhub.admin.personal_archive")
     config.include("modhub.audit")
     config.include("modhub.catalogue")
     config.include("modhub.web.large_responses")

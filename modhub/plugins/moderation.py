@@ -1,8 +1,8 @@
-"""The services for those who judge mods and accounts: decisions, files by digest, blocking, inspection, archives."""
+"""The services for those who judge mods and accounts: decisions, files by digest, blocking, inspection."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from modhub.blobs.store import Blob
 from modhub.plugins.declarations import RemovablePart
@@ -187,23 +187,4 @@ class IQuotas(Protocol):
         """Called in the transaction that stores a file of ``size`` bytes in place of one of ``replaced`` bytes.
 
         The mod is locked. Without ``mod_id`` the account makes a new mod.
-        """
-
-
-class IPersonalArchives(Protocol):
-    """The service that puts together what is stored about an account, for the person whose account it is."""
-
-    def write(
-        self,
-        session: Any,
-        account_id: int,
-        file: BinaryIO,
-        *,
-        beat: Callable[[], object] = bool,
-        skips_unreadable: bool = False,
-    ) -> int:
-        """Write a zip archive of JSON documents and files, and return how many files it has.
-
-        ``session`` only reads. ``beat`` is called before each file. A file that cannot be read raises as
-        :meth:`modhub.blobs.BlobStore.open`; with ``skips_unreadable`` the archive names it as missing.
         """

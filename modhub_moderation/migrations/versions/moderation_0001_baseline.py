@@ -90,21 +90,6 @@ def upgrade() -> None:
     )
     op.create_index("ix_moderation_waiting_file_mod_id", "moderation_waiting_file", ["mod_id"])
     op.create_table(
-        "moderation_data_archive",
-        sa.Column("account_id", ID, autoincrement=False, nullable=False),
-        sa.Column("asked_at", sa.BigInteger(), nullable=False),
-        sa.Column("language", sa.String(20), nullable=False),
-        sa.Column("attempts", sa.Integer(), nullable=False),
-        sa.Column("next_at", sa.BigInteger(), nullable=False),
-        sa.Column("blob_id", ID),
-        sa.Column("ready_at", sa.BigInteger()),
-        sa.ForeignKeyConstraint(["blob_id"], ["core_blob.id"], name="fk_moderation_data_archive_blob_id_core_blob"),
-        sa.PrimaryKeyConstraint("account_id", name="pk_moderation_data_archive"),
-    )
-    op.create_index("ix_moderation_data_archive_blob_id", "moderation_data_archive", ["blob_id"])
-    op.create_index("ix_moderation_data_archive_next_at", "moderation_data_archive", ["next_at"])
-    op.create_index("ix_moderation_data_archive_ready_at", "moderation_data_archive", ["ready_at"])
-    op.create_table(
         "moderation_decision",
         sa.Column("id", ID, nullable=False),
         sa.Column("case_id", ID, nullable=False),
