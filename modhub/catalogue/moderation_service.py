@@ -35,15 +35,18 @@ class Moderation:
         """Lock them and return the ids of those that exist."""
         return list(moderation.lock_mods(session, mod_ids))
 
-    def hide(self, session: Session, mod_ids: Collection[int], reason: str) -> list[int]:
+    def hide(self, session: Session, mod_ids: Collection[int], reason: str, at: datetime | None = None) -> list[int]:
         """Hide them and return the ids of those that were not hidden."""
         mods = moderation.lock_mods(session, mod_ids)
-        return [mod.id for mod in moderation.hide_mods(session, list(mods.values()), reason)]
+        return [mod.id for mod in moderation.hide_mods(session, list(mods.values()), reason, at)]
 
-    def release(self, session: Session, mod_ids: Collection[int]) -> list[int]:
+    def release(
+        self, session: Session, mod_ids: Collection[int], since: Collection[datetime] | None = None
+    ) -> list[int]:
         """Undo that and return the ids of those that were hidden."""
-        mods = moderation.lock_mods(session, mod_ids)
-        return [mod.id for mod in moderation.restore_mods(session, list(mods.values()))]
+        mods = moderation.lock_mods(session, mod_ids).values()
+        hidden = [mod for mod in mods if since is None or mod.hidden_at in since]
+        return [mod.id for mod in moderation.restore_mods(session, hidden)]
 
     def delete(self, session: Session, mod_ids: Collection[int], keep_until: datetime | None = None) -> list[int]:
         """Delete them and return the ids of those that existed."""

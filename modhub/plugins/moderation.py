@@ -92,14 +92,18 @@ class IModeration(Protocol):
         They are locked in the order of their ids. So lock all that a decision may concern by one call.
         """
 
-    def hide(self, session: Any, mod_ids: Collection[int], reason: str) -> list[int]:
+    def hide(self, session: Any, mod_ids: Collection[int], reason: str, at: datetime | None = None) -> list[int]:
         """Hide mods from everybody but their owners, as ``mod hide`` does; the ids of those that were not hidden.
 
-        ``reason`` replaces an earlier one. Nothing but ``release`` and ``mod restore`` makes a hidden mod visible.
+        ``reason`` replaces an earlier one, ``at`` (else now) is the moment by which ``release`` knows them.
+        Nothing but ``release`` and ``mod restore`` makes a hidden mod visible.
         """
 
-    def release(self, session: Any, mod_ids: Collection[int]) -> list[int]:
-        """Undo ``hide``; the ids of those that were hidden. A draft stays a draft."""
+    def release(self, session: Any, mod_ids: Collection[int], since: Collection[datetime] | None = None) -> list[int]:
+        """Undo ``hide``; the ids of those that were hidden, with ``since`` at one of these moments.
+
+        A draft stays a draft.
+        """
 
     def delete(self, session: Any, mod_ids: Collection[int], keep_until: datetime | None = None) -> list[int]:
         """Delete mods permanently; the ids of those that existed. With ``keep_until`` evidence is kept until then."""

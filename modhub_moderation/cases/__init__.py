@@ -15,7 +15,7 @@ def includeme(config: Configurator) -> None:
     config.add_robots_rule(APPEAL_PAGE)
     config.add_panel("mine", "decisions", appeal_pages.decisions_panel)
     config.add_panel("account", "decisions", appeal_pages.account_decisions_panel)
-    config.add_subscriber(upkeep.forget_measures_of_mods, ModsDeleted)
+    config.add_subscriber(upkeep.forget_parts_of_mods, ModsDeleted)
     config.add_subscriber(upkeep.forget_person, AccountDeleted)
     config.add_worker("decisions that end", upkeep.end_decisions, alone=True)
     config.scan("modhub_moderation.cases.pages")

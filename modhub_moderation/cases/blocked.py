@@ -16,7 +16,8 @@ from modhub.web.traversal import parse_id
 from modhub_auth.resources import IBlockedAccounts
 from modhub_auth.signin.page_sessions import SESSION_IDLE
 from modhub_auth.tokens import SecretBox, is_recent
-from modhub_moderation.cases.models import Appeal, Decision, Measure, MeasureKind
+from modhub_moderation.cases.effects import BLOCKS, IN_FORCE
+from modhub_moderation.cases.models import Appeal, Case, Decision
 from modhub_moderation.cases.statements import APPEAL_PAGE
 
 LINK_MICROS: Final = SESSION_IDLE.total_seconds() * 1_000_000
@@ -31,8 +32,8 @@ class BlockedAccounts:
 
     def find_reasons(self, request: Request, account_id: int) -> str | None:
         """The statement of the last decision that blocks the account, first of one that it has not appealed."""
-        blocking = select(Decision.id).join(Measure, Measure.decision_id == Decision.id)
-        blocking = blocking.where(Measure.kind == MeasureKind.BLOCKED.value, Measure.target_id == account_id)
+        blocking = select(Decision.id).join(Case, Case.id == Decision.case_id)
+        blocking = blocking.where(Case.owner_id == account_id, BLOCKS, IN_FORCE)
         blocking = blocking.outerjoin(Appeal, Appeal.decision_id == Decision.id)
         with request.databases.readonly_session() as session:
             newest = blocking.order_by(Appeal.id.is_not(None), Decision.id.desc()).limit(1)

@@ -12,8 +12,8 @@ from modhub.audit import record
 from modhub.base.errors import ApiError, conflict, not_found
 from modhub.db import now
 from modhub_moderation.cases.advising import advise, check_advised, withdraw_advised
-from modhub_moderation.cases.effects import Effects, begin_measures, end_measures, list_hidden
-from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, SubjectKind
+from modhub_moderation.cases.effects import Effects, carry_out, undo
+from modhub_moderation.cases.models import Appeal, Case, Decision, SubjectKind
 from modhub_moderation.cases.rulings import (
     RESTRICTIONS,
     Ruling,
@@ -45,10 +45,10 @@ class LockedCase(NamedTuple):
     last: Decision | None
 
 
-def lock_subject(session: Session, registry: Any, case_id: int, *, hides_mods: bool = False) -> LockedCase:
+def lock_subject(session: Session, registry: Any, case_id: int, ruling: Ruling | None = None) -> LockedCase:
     """Lock the account, the case and all mods that it concerns, in this order. 404 if there is no such case.
 
-    ``hides_mods`` says that all mods of the account may be hidden.
+    ``ruling`` is what will be decided, where that is known by now: it may concern all mods of the account.
     """
     owner_id = session.scalar(select(Case.owner_id).where(Case.id == case_id))
     exists = has_account = owner_id is not None and lock_case_owner(session, registry, owner_id)
@@ -57,10 +57,7 @@ def lock_subject(session: Session, registry: Any, case_id: int, *, hides_mods: b
         raise not_found()
     effects, last, hidden = Effects.of(registry), find_last_decision(session, case.id), False
     is_of_mod = case.subject_kind == SubjectKind.MOD.value
-    mod_ids = list_hidden(session, last) | ({case.subject_id} if is_of_mod else set())
-    if hides_mods:
-        mod_ids |= {mod.id for mod, _ in effects.mods.get_mods_of_account(session, case.owner_id)}
-    locked = effects.moderation.lock(session, mod_ids)
+    locked = effects.moderation.lock(session, effects.list_mods(session, case, last, ruling))
     if is_of_mod:
         exists = case.subject_id in locked
         mod = effects.mods.get_mods(session, [case.subject_id]).get(case.subject_id) if exists else None
@@ -77,8 +74,7 @@ def decide(
     ``after`` is the decision that the moderator saw as the last one, None for none: with another one there now it is
     409 ``decided_already``, so of two moderators one decides.
     """
-    hides_mods = ruling.kind is DecisionKind.BLOCK and ruling.hides_mods
-    locked = lock_subject(session, registry, case_id, hides_mods=hides_mods)
+    locked = lock_subject(session, registry, case_id, ruling)
     require_moderator(session, registry, moderator_id)
     if moderator_id == locked.case.owner_id:
         raise own_case()
@@ -130,8 +126,8 @@ def write_decision(
     session.flush()
     keep_days = registry.settings[EVIDENCE_DAYS]
     keep_until = moment + timedelta(days=keep_days) if keep_days else None
-    begin_measures(session, effects, case, decision, last=last, keep_until=keep_until)
-    is_whole = last is None or end_measures(session, effects, last)
+    carry_out(session, effects, case, decision, last=last, keep_until=keep_until)
+    is_whole = last is None or undo(session, effects, case, last)
     advise(session, decision, ruling)
     if ruling.kind not in RESTRICTIONS and moderator_id is not None:
         withdraw_advised(session, case)

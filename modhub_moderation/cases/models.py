@@ -80,14 +80,6 @@ class AppealOutcome(StrEnum):
     """The decision is undone."""
 
 
-class MeasureKind(StrEnum):
-    """What a decision in force does to one mod or account."""
-
-    HIDDEN = "hidden"
-    BLOCKED = "blocked"
-    REMOVED = "removed"
-
-
 def open_key(kind: SubjectKind, subject_id: int) -> str:
     """What is unique of an open case: there is one for each mod and account."""
     return f"{kind.value}:{subject_id}"
@@ -149,7 +141,10 @@ class Notice(Base):
 
 
 class Decision(Base):
-    """What was decided in a case, and why. It is never rewritten: the next one in its case replaces it."""
+    """What was decided in a case, and why. It is never rewritten: the next one in its case replaces it.
+
+    The last one of each case is in force: what it hides, blocks and keeps aside is said by nothing else.
+    """
 
     __tablename__ = "moderation_decision"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -164,6 +159,8 @@ class Decision(Base):
     part_key: Mapped[str] = mapped_column(String(PART_KEY), default="")
     hides_mods: Mapped[bool] = mapped_column(default=False)
     """Whether the mods of a blocked account are hidden."""
+    kept: Mapped[str | None] = mapped_column(Text)
+    """What putting a removed part back needs, as JSON, while that is possible."""
     ground: Mapped[str] = mapped_column(String(10))
     basis: Mapped[str | None] = mapped_column(String(10))
     """Law or terms; None where nothing is done, or something is undone."""
@@ -180,29 +177,6 @@ class Decision(Base):
     appeal_hash: Mapped[str | None] = mapped_column(String(64), unique=True)
     """The SHA-256 of the secret in the link to appeal; None if there is nothing to appeal."""
     appeal_until: Mapped[datetime | None] = mapped_column(Timestamp)
-
-
-class Measure(Base):
-    """What a decision in force does to one mod or account. The rows go when the decision is undone.
-
-    A mod is released, and an account unblocked, once no other decision in force wants the same.
-    """
-
-    __tablename__ = "moderation_measure"
-    __table_args__ = (
-        Index("ix_moderation_measure_target", "kind", "target_id"),
-        {"sqlite_autoincrement": True},
-    )
-
-    id: Mapped[int] = mapped_column(Id, primary_key=True)
-    decision_id: Mapped[int] = mapped_column(ForeignKey("moderation_decision.id"), index=True)
-    kind: Mapped[str] = mapped_column(String(10))
-    target_id: Mapped[int] = mapped_column(Id)
-    """The mod, or the account; of a removed part, what `remove` got."""
-    part: Mapped[str] = mapped_column(String(40), default="")
-    part_key: Mapped[str] = mapped_column(String(PART_KEY), default="")
-    kept: Mapped[str | None] = mapped_column(Text)
-    """What restoring a removed part needs, as JSON."""
 
 
 class Appeal(Base):

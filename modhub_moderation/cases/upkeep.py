@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sqlalchemy import exists, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases, bulk, now
@@ -14,20 +14,20 @@ from modhub_moderation.cases.decisions import (
     lock_subject,
     write_decision,
 )
-from modhub_moderation.cases.effects import Effects, forget_measures
+from modhub_moderation.cases.effects import IN_FORCE, Effects, forget_parts
 from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Ground, SubjectKind
 from modhub_moderation.cases.rulings import ENDED, UNDOES, Ruling
 
 
-def forget_measures_of_mods(event: ModsDeleted) -> None:
-    """Deleted mods are no longer hidden, nor is anything kept aside for them. Cases and decisions stay."""
-    forget_measures(event.session, Effects.of(event.registry), SubjectKind.MOD, event.mod_ids)
+def forget_parts_of_mods(event: ModsDeleted) -> None:
+    """Nothing is kept aside for deleted mods. Cases and decisions stay."""
+    forget_parts(event.session, Effects.of(event.registry), SubjectKind.MOD, event.mod_ids)
 
 
 def forget_person(event: AccountDeleted) -> None:
     """Of a deleted account the decisions stay, without its name, without the words of its appeals and their links."""
     session = event.session
-    forget_measures(session, Effects.of(event.registry), SubjectKind.ACCOUNT, [event.account_id])
+    forget_parts(session, Effects.of(event.registry), SubjectKind.ACCOUNT, [event.account_id])
     cases = select(Case.id).where(Case.owner_id == event.account_id)
     decisions = select(Decision.id).where(Decision.case_id.in_(cases))
     bulk.execute_bulk(session, update(Case).where(Case.owner_id == event.account_id).values(title=""))
@@ -37,9 +37,8 @@ def forget_person(event: AccountDeleted) -> None:
 
 def end_decisions(registry: Any) -> None:
     """The worker that undoes decisions whose time has passed, each in its own transaction."""
-    databases, later = find_service(registry, Databases), aliased(Decision)
-    is_replaced = exists().where(later.replaces_id == Decision.id)
-    due = select(Decision.id, Decision.case_id).where(Decision.until <= now(), ~is_replaced)
+    databases = find_service(registry, Databases)
+    due = select(Decision.id, Decision.case_id).where(Decision.until <= now(), IN_FORCE)
     with databases.readonly_session() as session:
         ended = session.execute(due.order_by(Decision.until)).all()
     for decision_id, case_id in ended:

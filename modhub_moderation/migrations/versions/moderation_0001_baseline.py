@@ -98,6 +98,7 @@ def upgrade() -> None:
         sa.Column("part", sa.String(40), nullable=False),
         sa.Column("part_key", sa.String(200), nullable=False),
         sa.Column("hides_mods", sa.Boolean(), nullable=False),
+        sa.Column("kept", sa.Text()),
         sa.Column("ground", sa.String(10), nullable=False),
         sa.Column("basis", sa.String(10)),
         sa.Column("clause", sa.String(200), nullable=False),
@@ -166,20 +167,3 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("ix_moderation_appeal_decided_at", "moderation_appeal", ["decided_at"])
-    op.create_table(
-        "moderation_measure",
-        sa.Column("id", ID, nullable=False),
-        sa.Column("decision_id", ID, nullable=False),
-        sa.Column("kind", sa.String(10), nullable=False),
-        sa.Column("target_id", ID, nullable=False),
-        sa.Column("part", sa.String(40), nullable=False),
-        sa.Column("part_key", sa.String(200), nullable=False),
-        sa.Column("kept", sa.Text()),
-        sa.ForeignKeyConstraint(
-            ["decision_id"], ["moderation_decision.id"], name="fk_moderation_measure_decision_id_moderation_decision"
-        ),
-        sa.PrimaryKeyConstraint("id", name="pk_moderation_measure"),
-        sqlite_autoincrement=True,
-    )
-    op.create_index("ix_moderation_measure_decision_id", "moderation_measure", ["decision_id"])
-    op.create_index("ix_moderation_measure_target", "moderation_measure", ["kind", "target_id"])
