@@ -21,10 +21,7 @@ from modhub_moderation.cases.models import (
     Case,
     Decision,
     DecisionKind,
-    SubjectKind,
 )
-from modhub_moderation.cases.queue_bulk import BulkItem, decide_item
-from modhub_moderation.cases.services import lock_case_owner
 from modhub_testing import Site
 from tests.people import Person
 from tests.races import at_once
@@ -213,25 +210,6 @@ def test_mods_are_locked_in_the_order_of_their_ids(site: Site, ada: Person, mo: 
             lambda session: moderation.lock(session, mods[1:]),
         )
         assert isinstance(outcome, int)
-
-
-@pytest.mark.parametrize("dialect", ["postgresql"])
-def test_decisions_about_many_wait_for_the_account_first(site: Site, ada: Person, mo: Person) -> None:
-    # C-QUE-5: in the order of all others, so that no two wait for each other.
-    mod = ada.publish("Tool")
-    case_id = make_case(site, ada, mod, stranger=True)
-
-    def decide_many() -> None:
-        with site.databases.write_session.begin() as session:
-            item = BulkItem(SubjectKind.MOD, mod["id"], 0, 0)
-            decide_item(session, site.registry, item, ruling_of(DecisionKind.HIDE), mo.id)
-
-    take_turns(
-        site,
-        lambda session: lock_case_owner(session, site.registry, ada.id),
-        decide_many,
-        lambda session: decide(session, site.registry, case_id, ruling_of(DecisionKind.HIDE), mo.id, after=None),
-    )
 
 
 def _wait_for_a_waiting_transaction(site: Site) -> None:

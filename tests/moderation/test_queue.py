@@ -5,17 +5,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import OwnershipLost
 from modhub.db import now
-from modhub_moderation.cases import queue_run
+from modhub_moderation.cases import many
 from modhub_moderation.cases.models import Case, Decision, DecisionKind
-from modhub_moderation.cases.queue_bulk import BulkItem
-from modhub_moderation.cases.rulings import Ruling
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on
 from tests.people import Person
@@ -24,7 +22,7 @@ from .cases_kit import make_case, rule, ruling_of
 
 pytestmark = pytest.mark.slow
 
-QUEUE, BULK = "/Modhub/moderation/queue", "/Modhub/moderation/bulk"
+QUEUE, MANY = "/Modhub/moderation/queue", "/Modhub/moderation/bulk"
 FILLED = {"ground": "deceptive", "basis": "terms", "clause": "4", "facts": "The same advertisement, many times."}
 
 
@@ -40,20 +38,22 @@ def counts(site: Site, *models: Any) -> list[int]:
     return [site.count_rows(model) for model in models]
 
 
-def ask(mo: Person, status: int = 200, **fields: Any) -> Any:
-    """The list of what would happen."""
-    form = form_at(mo.pages.get(BULK), BULK)
+def choose(mo: Person, *case_ids: int) -> Any:
+    """The form for many, with these cases ticked on the queue."""
+    form = form_at(mo.pages.get(QUEUE), MANY)
+    for box in form.fields["case"]:
+        box.checked = int(box._value) in case_ids
+    return form_at(form.submit(status=200), MANY)
+
+
+def decide_about(mo: Person, *case_ids: int, status: int = 200, **fields: Any) -> Any:
+    return decide_by(choose(mo, *case_ids), status, **fields)
+
+
+def decide_by(form: Any, status: int = 200, **fields: Any) -> Any:
     for name, value in {**FILLED, **fields}.items():
         form[name] = value
     return form.submit(status=status)
-
-
-def confirm(page: Any) -> Any:
-    return form_at(page, BULK).submit(status=200)
-
-
-def items_on(page: Any) -> list[str]:
-    return [str(line["data-item"]) for line in page.html.select("[data-item]")]
 
 
 def problems_on(page: Any) -> list[str]:
@@ -62,10 +62,10 @@ def problems_on(page: Any) -> list[str]:
 
 def test_it_is_of_moderators_alone(site: Site, ada: Person) -> None:
     # C-QUE-1
-    for path in (QUEUE, BULK):
+    for path in (QUEUE, MANY):
         site.get(path, status=404)
         ada.pages.get(path, status=404)
-        ada.pages.post(path, {"confirmed": "1"}, status="4*")
+        ada.pages.post(path, {"cases": "1"}, status="4*")
 
 
 @pytest.mark.postgres
@@ -119,90 +119,64 @@ def test_the_number_of_statements_does_not_grow(site: Site, ada: Person, bob: Pe
 
 @pytest.mark.parametrize("kind", ["hide", "delete"])
 @pytest.mark.postgres
-def test_a_wave_is_listed_and_then_decided_at_once(site: Site, ada: Person, bob: Person, mo: Person, kind: str) -> None:
+def test_chosen_cases_are_decided_together(site: Site, ada: Person, bob: Person, mo: Person, kind: str) -> None:
     # C-QUE-5
-    mods = [ada.publish(f"Coins {number}") for number in range(4)]
-    kept, own = bob.publish("Calm HUD"), mo.publish("Mine")
-    case_id = make_case(site, ada, mods[0], stranger=True)
-    hidden = make_case(site, bob, bob.publish("Hidden"), stranger=True)
-    hidden_mod = rule(site, hidden, ruling_of(DecisionKind.HIDE), mo)
-    assert hidden_mod
-    listed = ask(mo, kind=kind, accounts=str(ada.id), mods=f"{own['id']}, 987654")
-    assert len(items_on(listed)) == 4
-    assert f"mod:{mods[0]['id']}:0:0" in items_on(listed) or f"mod:{mods[0]['id']}:{case_id}:0" in items_on(listed)
-    assert sorted(problems_on(listed)) == ["gone", "own_case"]
-    assert site.get("/api/modhub").json["total"] == 6, "nothing has happened yet"
-    done = confirm(listed)
-    assert messages_on(done) == ["bulk_decided"]
-    assert {mod["id"] for mod in site.get("/api/modhub").json["mods"]} == {kept["id"], own["id"]}
+    mods = [ada.publish(f"Coins {number}") for number in range(3)]
+    kept = bob.publish("Calm HUD")
+    cases = [make_case(site, ada, mod, stranger=True) for mod in mods]
+    other = make_case(site, bob, kept, stranger=True)
+    done = decide_about(mo, *cases, kind=kind, sure=True)
+    assert messages_on(done) == ["many_decided"]
+    assert problems_on(done) == []
+    assert {mod["id"] for mod in site.get("/api/modhub").json["mods"]} == {kept["id"]}
+    assert cases_on(mo.pages.get(QUEUE)) == [other]
     with site.databases.readonly_session() as session:
-        decided = session.scalars(select(Decision).where(Decision.moderator_id == mo.id, Decision.kind == kind)).all()
-        assert len(decided) == 4 + (kind == "hide")
-        assert session.scalar(select(func.count()).select_from(Case).where(Case.decided_at.is_(None))) == 0
-    assert len(ada.emails()) >= 4
-    # The same list again decides nothing twice.
-    again = confirm(listed)
-    assert problems_on(again)
-    assert counts(site, Decision) == [4 + 1]
+        decided = session.scalars(select(Decision).where(Decision.moderator_id == mo.id)).all()
+    assert [decision.kind for decision in decided] == [kind] * 3
+    assert len([email for email in ada.emails() if "decision about" in email["Subject"]]) == 3
 
 
 def test_accounts_are_blocked_with_their_mods(site: Site, ada: Person, bob: Person, mo: Person) -> None:
     # C-QUE-5
-    ada.publish("Coins")
+    cases = [make_case(site, ada, ada.publish("Coins"), stranger=True), make_case(site, bob, stranger=True)]
     bob.publish("More coins")
-    listed = ask(mo, kind="block", accounts=str(ada.id), mods=str(bob.publish("Third")["id"]), hidesMods=True)
-    assert sorted(items_on(listed)) == [f"account:{ada.id}:0:0", f"account:{bob.id}:0:0"]
-    assert "1 mod will be hidden" in listed.text
-    assert "2 mods will be hidden" in listed.text
-    confirm(listed)
+    decide_about(mo, *cases, kind="block", hidesMods=True)
     assert site.get("/api/modhub").json["total"] == 0
-    ada.call("put_json", "/api/modhub/1", params={"title": "x"}, status=403)
-
-
-def test_chosen_cases_are_dismissed_together(site: Site, ada: Person, mo: Person) -> None:
-    # C-QUE-5
-    cases = [make_case(site, ada, ada.publish(f"Tool {number}"), stranger=True) for number in range(3)]
-    form = form_at(mo.pages.get(QUEUE), BULK)
-    for box in form.fields["case"][:2]:
-        box.checked = True
-    chosen = {int(box._value) for box in form.fields["case"][:2]}
-    form = form_at(form.submit("begin", status=200), BULK)
-    for name, value in {"kind": "dismiss", "facts": "Nothing to see."}.items():
-        form[name] = value
-    confirm(form.submit(status=200))
-    assert set(cases_on(mo.pages.get(QUEUE))) == set(cases) - chosen
+    for person in (ada, bob):
+        person.call("put_json", "/api/modhub/1", params={"title": "x"}, status=403)
 
 
 @pytest.mark.postgres
-def test_what_was_decided_meanwhile_is_left_alone(site: Site, ada: Person, mo: Person) -> None:
-    # C-QUE-5
-    mods = [ada.publish(f"Tool {number}") for number in range(2)]
+def test_what_was_decided_meanwhile_or_is_ones_own_is_left_alone(site: Site, ada: Person, mo: Person) -> None:
+    # C-QUE-5, C-CAS-1
+    mods, own = [ada.publish(f"Tool {number}") for number in range(2)], mo.publish("Mine")
     cases = [make_case(site, ada, mod, stranger=True) for mod in mods]
-    form = form_at(mo.pages.get(QUEUE), BULK)
-    for box in form.fields["case"]:
-        box.checked = True
-    form = form_at(form.submit("begin", status=200), BULK)
-    for name, value in {**FILLED, "kind": "hide"}.items():
-        form[name] = value
-    listed = form.submit(status=200)
+    cases.append(make_case(site, mo, own, stranger=True))
+    form = choose(mo, *cases)
     rule(site, cases[0], ruling_of(DecisionKind.DISMISS), mo)
-    done = confirm(listed)
-    assert problems_on(done) == ["decided_already"]
-    assert [mod["id"] for mod in site.get("/api/modhub").json["mods"]] == [mods[0]["id"]]
+    done = decide_by(form, kind="hide")
+    assert problems_on(done) == ["decided_already", "own_case"]
+    assert {mod["id"] for mod in site.get("/api/modhub").json["mods"]} == {mods[0]["id"], own["id"]}
 
 
 def break_decisions(monkeypatch: pytest.MonkeyPatch, errors: dict[int, Exception]) -> list[int]:
-    """Decisions about these mods fail when they are stored; which mods were tried."""
-    tried, decide_item = list[int](), queue_run.decide_item
+    """Decisions in these cases fail when they are stored; which cases were tried."""
+    tried, decide = list[int](), many.decide
 
-    def break_some(session: Session, registry: Any, item: BulkItem, ruling: Ruling, moderator_id: int) -> None:
-        tried.append(item.number)
-        decide_item(session, registry, item, ruling, moderator_id)
-        if item.number in errors:
-            raise errors[item.number]
+    def break_some(session: Session, registry: Any, case_id: int, *more: Any, **named: Any) -> None:
+        tried.append(case_id)
+        decide(session, registry, case_id, *more, **named)
+        if case_id in errors:
+            raise errors[case_id]
 
-    monkeypatch.setattr(queue_run, "decide_item", break_some)
+    monkeypatch.setattr(many, "decide", break_some)
     return tried
+
+
+def make_wave(site: Site, owner: Person, count: int) -> tuple[list[int], list[int]]:
+    """The mods and their cases, the oldest first."""
+    mods = [owner.publish(f"Tool {number}") for number in range(count)]
+    return [mod["id"] for mod in mods], [make_case(site, owner, mod, stranger=True) for mod in mods]
 
 
 LOCKED = sqlite3.OperationalError("database is locked")
@@ -222,14 +196,13 @@ def test_what_fails_stops_none_of_the_rest(
     site: Site, ada: Person, mo: Person, monkeypatch: pytest.MonkeyPatch, fault: tuple[str, Exception]
 ) -> None:
     # C-QUE-5
-    mods = [ada.publish(f"Tool {number}")["id"] for number in range(3)]
-    listed, before = ask(mo, kind="hide", mods=" ".join(map(str, mods))), len(ada.emails())
-    code, error = fault
-    break_decisions(monkeypatch, {mods[1]: error})
-    done = confirm(listed)
+    mods, cases = make_wave(site, ada, 3)
+    before, (code, error) = len(ada.emails()), fault
+    break_decisions(monkeypatch, {cases[1]: error})
+    done = decide_about(mo, *cases, kind="hide")
     assert problems_on(done) == [code]
     (problem,) = done.html.select("[data-problem]")
-    assert f"Mod {mods[1]} " in problem.get_text()
+    assert f"Case {cases[1]}: " in problem.get_text()
     assert "secret" not in done.text
     assert [mod["id"] for mod in site.get("/api/modhub").json["mods"]] == [mods[1]]
     assert len(ada.emails()) - before == 2, "nothing of what failed was sent"
@@ -240,30 +213,30 @@ def test_the_rest_is_not_tried_while_the_database_is_gone(
     site: Site, ada: Person, mo: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # C-QUE-5: each try may wait for seconds, and others use the server meanwhile.
-    mods = [ada.publish(f"Tool {number}")["id"] for number in range(7)]
-    listed = ask(mo, kind="hide", mods=" ".join(map(str, mods)))
-    tried = break_decisions(monkeypatch, dict.fromkeys([mods[0], *mods[2:]], PoolTimeout("gone")))
-    done = confirm(listed)
-    assert tried == mods[:5], "one success between, then three failures"
+    _, cases = make_wave(site, ada, 7)
+    tried = break_decisions(monkeypatch, dict.fromkeys([cases[0], *cases[2:]], PoolTimeout("gone")))
+    done = decide_about(mo, *cases, kind="hide")
+    assert tried == cases[:5], "one success between, then three failures"
     assert problems_on(done) == ["busy"] * 4 + ["not_tried"] * 2
     assert counts(site, Decision) == [1]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"kind": "hide"},
-        {"kind": "hide", "mods": "12 x"},
-        {"kind": "hide", "mods": "1", "clause": ""},
-        {"kind": "hide", "mods": "1", "facts": ""},
-        {"kind": "hide", "mods": " ".join(map(str, range(1, 400)))},
-    ],
-)
-def test_a_form_that_says_too_little_is_shown_again(site: Site, mo: Person, fields: dict[str, str]) -> None:
-    page = ask(mo, status=400, **fields)
+@pytest.mark.parametrize("fields", [{"clause": ""}, {"facts": ""}, {"kind": "delete"}])
+def test_a_form_that_says_too_little_is_shown_again(
+    site: Site, ada: Person, mo: Person, fields: dict[str, str]
+) -> None:
+    # C-QUE-5
+    _, cases = make_wave(site, ada, 2)
+    page = decide_about(mo, *cases, status=400, **{"kind": "hide", **fields})
     assert messages_on(page) == ["invalid_input"]
-    form = form_at(page, BULK)
-    assert form["mods"].value.strip() == fields.get("mods", "")
-    mo.pages.post(BULK, {**FILLED, "csrf_token": form["csrf_token"].value, "kind": "release", "mods": "1"}, status=400)
-    sent = {**FILLED, "csrf_token": form["csrf_token"].value, "kind": "hide", "confirmed": "1", "item": "mod:1"}
-    mo.pages.post(BULK, sent, status=400)
+    form = form_at(page, MANY)
+    assert (form["cases"].value, form["facts"].value.strip()) == (
+        " ".join(map(str, cases)),
+        fields.get("facts", FILLED["facts"]),
+    )
+    assert counts(site, Decision) == [0]
+    again = {**FILLED, "csrf_token": form["csrf_token"].value, "cases": form["cases"].value}
+    mo.pages.post(MANY, {**again, "kind": "release"}, status=400)
+    mo.pages.post(MANY, {**again, "kind": "hide", "cases": " ".join(map(str, range(1, 400)))}, status=400)
+    mo.pages.get(f"{MANY}?case=none", status=400)
+    mo.pages.get(MANY, status=303)
