@@ -8,7 +8,6 @@ from modhub_moderation.settings import MODERATION_SETTINGS
 PARTS_OF_MODERATION = (
     "moderators",
     "cases",
-    "cases.queue",
     "notices",
     "advisories",
     "scanning",

@@ -25,7 +25,7 @@ from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormPage
 from modhub_auth.pages.fresh_proof import proven_account
 from modhub_auth.resources import AccountPermission
 from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Notice
-from modhub_moderation.quotas.models import CountedUpload
+from modhub_moderation.quotas import CountedUpload
 
 ARCHIVES_AT_ONCE: Final = 2
 """Archives that a process sends at once: each holds a thread until its reader has taken it."""

@@ -19,8 +19,8 @@ from modhub.plugins.commands import (
 from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import IMods
 from modhub_moderation.advisories import services
-from modhub_moderation.advisories.limits import ADVICE, ADVISORY_REASON, AdvisoryKind, clean_sha256
-from modhub_moderation.advisories.read_service import AdvisoryReader
+from modhub_moderation.advisories.models import ADVICE, ADVISORY_REASON, AdvisoryKind, clean_sha256
+from modhub_moderation.advisories.views import AdvisoryReader
 
 _SAMPLE: Final = "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a190817263544"
 _EXAMPLES: Final = f"""\

@@ -1,12 +1,46 @@
-"""The table of advisories. It has nothing of mods and accounts, so it stays when they are deleted."""
+"""The table of advisories, and their limits. It has nothing of mods and accounts, so it stays when they are deleted."""
 
+import re
 from datetime import datetime
+from enum import StrEnum
+from typing import Final
 
 from sqlalchemy import Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from modhub.db import Base, Id, Timestamp
-from modhub_moderation.advisories.limits import ADVICE, ADVISORY_REASON, PREFIX_DIGITS
+
+ADVISORY_REASON: Final = 500
+"""Characters of what is known."""
+ADVICE: Final = 500
+"""Characters of what to do."""
+PREFIX_DIGITS: Final = 5
+"""Hexadecimal digits that are asked with: about one in a million files is meant."""
+NEWEST_ADVISORIES: Final = 100
+"""Advisories on the page and in the feeds."""
+EMPTY_FILE: Final = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+"""The SHA-256 of a file without content, which too many have."""
+_SHA256: Final = re.compile("[0-9a-fA-F]{64}")
+_PREFIX: Final = re.compile(f"[0-9a-fA-F]{{{PREFIX_DIGITS}}}")
+
+
+class AdvisoryKind(StrEnum):
+    """What is wrong with a file."""
+
+    MALWARE = "malware"
+    VULNERABLE = "vulnerable"
+    ILLEGAL = "illegal"
+    OTHER = "other"
+
+
+def clean_sha256(value: str) -> str | None:
+    """The digest in lower case; None if it is not one of 64 hexadecimal digits."""
+    return value.lower() if _SHA256.fullmatch(value) else None
+
+
+def clean_prefix(value: str) -> str | None:
+    """The same of five digits."""
+    return value.lower() if _PREFIX.fullmatch(value) else None
 
 
 class Advisory(Base):

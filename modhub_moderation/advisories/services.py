@@ -17,15 +17,15 @@ from modhub.db import bulk, now
 from modhub.db.changes import What, mark_changed
 from modhub.plugins.moderation import FileUse, IFileDigests
 from modhub.plugins.services import IMods, ModSummary
-from modhub_moderation.advisories.limits import (
+from modhub_moderation.advisories.models import (
     ADVICE,
     ADVISORY_REASON,
     EMPTY_FILE,
     PREFIX_DIGITS,
+    Advisory,
     AdvisoryKind,
     clean_sha256,
 )
-from modhub_moderation.advisories.models import Advisory
 
 ADVISORIES: Final = "advisories"
 """Of the serial alone: kept answers end, and no list of changes has an entry."""

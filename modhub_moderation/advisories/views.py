@@ -1,21 +1,186 @@
-"""Advisories for programs. Everybody reads them; an overlay asks by five digits, and does not tell what it has."""
+"""Advisories for everybody: by five digits for programs, which tell nothing of what they have, and on pages."""
 
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any, Final
 
+from markupsafe import Markup
+from msgspec import Struct
+from pyramid.renderers import render
 from pyramid.response import Response
+from sqlalchemy import bindparam, func, select
+from zope.interface import implementer
 
 from modhub.base.errors import not_found
-from modhub.base.operations import Operation, Refusal
+from modhub.base.operations import Operation, Parameter, Refusal, about
 from modhub.base.service_registry import find_optional_service
-from modhub.plugins.services import ISigner
+from modhub.content.text import N_
+from modhub.db import from_micros, iso
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
+from modhub.plugins.declarations import SitemapEntries
+from modhub.plugins.moderation import IModeration
+from modhub.plugins.resources import IMod, IResource
+from modhub.plugins.services import IMods, ISigner
+from modhub.ui.atom import AtomEntry, atom_feed
+from modhub.ui.json_feed import plain_json_feed
+from modhub.ui.template_helpers import nav_link
 from modhub.web.payload import encode
 from modhub.web.request import Request
 from modhub.web.responses import public_json
-from modhub.web.views import OPEN, api
-from modhub_moderation.advisories.limits import clean_prefix
-from modhub_moderation.advisories.read_service import AdvisoryReader
-from modhub_moderation.advisories.resources import AdvisoryPrefixResource, IAdvisories, IAdvisoryPrefix
-from modhub_moderation.advisories.schemas import AdvisoriesDocument, AdvisoryExport
+from modhub.web.traversal import Resource
+from modhub.web.views import OPEN, api, page
+from modhub_moderation.advisories.models import ADVICE, ADVISORY_REASON, NEWEST_ADVISORIES, Advisory, clean_prefix
+from modhub_moderation.advisories.services import find_standing
+
+_SHA256 = "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a190817263544"
+
+
+class AdvisoryDocument(Struct, rename="camel"):
+    """What is known of one file."""
+
+    sha256: Annotated[str, about("SHA-256 of the file, in lower case", _SHA256)]
+    kind: Annotated[str, about("`malware`, `vulnerable`, `illegal` or `other`", "malware")]
+    reason: Annotated[
+        str, about(f"What is known; at most {ADVISORY_REASON} characters of plain text", "It sends saved passwords.")
+    ]
+    advice: Annotated[
+        str,
+        about(f"What to do; at most {ADVICE} characters of plain text", "Delete the file and change your passwords."),
+    ]
+    since: Annotated[str, about("When it was made", "2026-11-26T08:15:30.123456Z")]
+    withdrawn_at: Annotated[
+        str | None, about("When it was withdrawn; `null` while it stands. A withdrawn one is no warning", None)
+    ]
+
+
+class AdvisoriesDocument(Struct):
+    """``GET /api/modhub/advisories/{prefix}``"""
+
+    advisories: Annotated[list[AdvisoryDocument], about("By digest, one for each file; empty if there is none")]
+
+
+class AdvisoryExport(Struct, rename="camel"):
+    """``GET /api/modhub/advisories``"""
+
+    advisories: Annotated[list[AdvisoryDocument], about("All, by digest")]
+    changed_at: Annotated[
+        str | None,
+        about(
+            "The last change of any; `null` if there is none. An older copy is out of date",
+            "2026-11-26T08:15:30.123456Z",
+        ),
+    ]
+    signature: Annotated[
+        str | None,
+        about(
+            "Ed25519 over the other two fields as JSON (names in alphabetical order, no spaces, UTF-8 without "
+            "escapes), in base64; `null` without a key. The public key is that of the snapshots",
+            None,
+        ),
+    ]
+
+
+def in_canonical_order(document: AdvisoryDocument) -> dict[str, Any]:
+    """The fields in the order of canonical JSON."""
+    return {
+        "advice": document.advice,
+        "kind": document.kind,
+        "reason": document.reason,
+        "sha256": document.sha256,
+        "since": document.since,
+        "withdrawnAt": document.withdrawn_at,
+    }
+
+
+_COLUMNS: Final = (
+    Advisory.sha256,
+    Advisory.kind,
+    Advisory.reason,
+    Advisory.advice,
+    Advisory.since,
+    Advisory.withdrawn_at,
+)
+_BY_DIGEST: Final = select(*_COLUMNS).order_by(Advisory.sha256)
+_ALL: Final = PreparedQuery(_BY_DIGEST)
+_WITH_PREFIX: Final = PreparedQuery(_BY_DIGEST.where(Advisory.prefix == bindparam("prefix")))
+_NEWEST: Final = PreparedQuery(
+    select(*_COLUMNS).order_by(Advisory.changed_at.desc(), Advisory.sha256).limit(NEWEST_ADVISORIES)
+)
+_COUNT: Final = PreparedQuery(select(func.count()).select_from(Advisory))
+_STANDING: Final = PreparedQuery(select(Advisory.sha256).where(Advisory.withdrawn_at.is_(None)).limit(1))
+
+
+class AdvisoryReader:
+    """Reads advisories; made where it is used. All are public."""
+
+    def __init__(self, reader: RawQueryExecutor) -> None:
+        self._reader = reader
+
+    def with_prefix(self, prefix: str) -> list[AdvisoryDocument]:
+        """Those of the digests that begin so, in lower case; by digest."""
+        return [_document(row) for row in self._reader.rows(_WITH_PREFIX, prefix=prefix)]
+
+    def all(self) -> list[AdvisoryDocument]:
+        """All, by digest."""
+        return [_document(row) for row in self._reader.rows(_ALL)]
+
+    def newest(self) -> list[AdvisoryDocument]:
+        """Those that were made or withdrawn last, newest first."""
+        return [_document(row) for row in self._reader.rows(_NEWEST)]
+
+    def count(self) -> int:
+        """How many there are, withdrawn ones included."""
+        count: int = self._reader.rows(_COUNT)[0][0]
+        return count
+
+    def has_standing(self) -> bool:
+        """Whether any is not withdrawn."""
+        return bool(self._reader.rows(_STANDING))
+
+    def export(self, signer: ISigner | None) -> bytes:
+        """All as canonical JSON, with the signature of the rest (C-ADV-4)."""
+        documents = self.all()
+        last = max((document.withdrawn_at or document.since for document in documents), default=None)
+        fields = {"advisories": [in_canonical_order(document) for document in documents], "changedAt": last}
+        return encode({**fields, "signature": signer and signer.sign(fields)})
+
+
+def _document(row: Row) -> AdvisoryDocument:
+    sha256, kind, reason, advice, since, withdrawn_at = row
+    withdrawn = None if withdrawn_at is None else iso(from_micros(withdrawn_at))
+    return AdvisoryDocument(sha256, kind, reason, advice, iso(from_micros(since)), withdrawn)
+
+
+class IAdvisories(IResource):
+    """``/api/modhub/advisories``"""
+
+
+class IAdvisoryPrefix(IResource):
+    """``/api/modhub/advisories/{prefix}``"""
+
+
+class IAdvisoriesPage(IResource):
+    """``/Modhub/advisories``"""
+
+
+@implementer(IAdvisories)
+class AdvisoriesResource(Resource):
+    """``/api/modhub/advisories``: the export."""
+
+    def get_member(self, name: str) -> "AdvisoryPrefixResource":
+        """Those of the digests that begin so."""
+        return AdvisoryPrefixResource(self, name)
+
+
+@implementer(IAdvisoryPrefix)
+class AdvisoryPrefixResource(Resource):
+    """``/api/modhub/advisories/{prefix}``"""
+
+    segment = Parameter("prefix", "The first five hexadecimal digits of the SHA-256, in any case.", example="9b6f0")
+
+
+@implementer(IAdvisoriesPage)
+class AdvisoriesPageResource(Resource):
+    """``/Modhub/advisories``"""
 
 
 @api(
@@ -55,3 +220,95 @@ def export_advisories_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/advisories``"""
     signer = find_optional_service(request.registry, ISigner)
     return public_json(AdvisoryReader(request.databases.raw_queries).export(signer))
+
+
+ADVISORIES_PATH: Final = "/Modhub/advisories"
+FEED_PATH: Final = f"{ADVISORIES_PATH}/feed"
+JSON_FEED_PATH: Final = f"{ADVISORIES_PATH}/feed.json"
+KIND_LABELS: Final = {
+    "malware": N_("Malware"),
+    "vulnerable": N_("Vulnerable"),
+    "illegal": N_("Illegal"),
+    "other": N_("Other problem"),
+}
+_FEED_TITLE: Final = "Advisories about files"
+
+
+@page(
+    context=IAdvisoriesPage,
+    request_method="GET",
+    permission=OPEN,
+    renderer="modhub_moderation:templates/advisories/advisories.jinja2",
+)
+def advisories_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/advisories``: those that were made or withdrawn last."""
+    reader = AdvisoryReader(request.databases.raw_queries)
+    return {
+        "advisories": reader.newest(),
+        "total": reader.count(),
+        "labels": KIND_LABELS,
+        "page": ADVISORIES_PATH,
+        "feed": FEED_PATH,
+        "json_feed": JSON_FEED_PATH,
+    }
+
+
+@page(context=IAdvisoriesPage, name="feed", request_method="GET", permission=OPEN)
+def advisories_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/advisories/feed``: the same as Atom (RFC 4287)."""
+    entries = newest_advisory_entries(request)
+    return atom_feed(request, FEED_PATH, ADVISORIES_PATH, _FEED_TITLE, entries, twin=JSON_FEED_PATH)
+
+
+@page(context=IAdvisoriesPage, name="feed.json", request_method="GET", permission=OPEN)
+def advisories_json_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/advisories/feed.json``: the same as JSON Feed."""
+    return plain_json_feed(request, JSON_FEED_PATH, ADVISORIES_PATH, _FEED_TITLE, newest_advisory_entries(request))
+
+
+def newest_advisory_entries(request: Request) -> list[AtomEntry]:
+    """The newest advisories as entries of a feed."""
+    return [advisory_feed_entry(advisory) for advisory in AdvisoryReader(request.databases.raw_queries).newest()]
+
+
+def advisory_feed_entry(advisory: AdvisoryDocument) -> AtomEntry:
+    """The feed entry of an advisory; one that is withdrawn is the same entry, changed."""
+    address = f"{ADVISORIES_PATH}#file-{advisory.sha256}"
+    title = f"{KIND_LABELS[advisory.kind]}: {advisory.sha256}"
+    return AtomEntry(
+        path=address,
+        page=address,
+        title=f"Withdrawn: {title}" if advisory.withdrawn_at else title,
+        updated=datetime.fromisoformat(advisory.withdrawn_at or advisory.since),
+        text=f"{advisory.reason} {advisory.advice}",
+    )
+
+
+def advised_notice(context: Any, request: Request) -> Markup | None:
+    """The warning on the page of a published mod that has a file with an advisory."""
+    reader = AdvisoryReader(request.databases.raw_queries)
+    if not IMod.providedBy(context) or not context.id or not reader.has_standing():
+        return None
+    with request.databases.readonly_session() as session:
+        mod = request.find_service(IMods).get_mods(session, [context.id]).get(context.id)
+        if mod is None or not mod.published:
+            return None
+        files = request.find_service(IModeration).files.of_mods(session, [context.id])
+        shown = [file for file in files if file.kind != "former" and not file.is_kept]
+        standing = find_standing(session, {file.sha256 for file in shown})
+    advised = [{"name": file.name, "advisory": standing[file.sha256]} for file in shown if file.sha256 in standing]
+    if not advised:
+        return None
+    values = {"advised": advised, "labels": KIND_LABELS, "page": ADVISORIES_PATH}
+    template = "modhub_moderation:templates/advisories/notice.jinja2"
+    return Markup(render(template, values, request=request))  # noqa: S704 - a template
+
+
+def advisories_link(_context: Any, request: Request) -> Markup:
+    """The way to the page."""
+    return nav_link(request, ADVISORIES_PATH, N_("Advisories"))
+
+
+def advisories_in_sitemap(_registry: Any, part: int) -> SitemapEntries:
+    """The one page."""
+    return [(ADVISORIES_PATH, None)] if part == 0 else []

@@ -1,23 +1,29 @@
-"""Cases: what is decided about them, what those whom it concerns are told, and appeals."""
+"""Cases: what is decided about them, what those whom it concerns are told, appeals, and the queue (C-CAS, C-QUE)."""
 
 from pyramid.config import Configurator
 
 from modhub.plugins.events import AccountDeleted, ModsDeleted
-from modhub_moderation.cases import appeal_pages, upkeep
+from modhub_auth.interfaces import IBlockedAccounts
+from modhub_moderation.cases import appeal_pages, decisions
+from modhub_moderation.cases.appeals import BlockedAccounts
+from modhub_moderation.cases.queue_pages import BulkResource, QueueResource
+from modhub_moderation.cases.resources import CHILDREN
 from modhub_moderation.cases.statements import APPEAL_PAGE, OWN_DECISIONS
+from modhub_moderation.moderators import IModerationDesk
 
 
 def includeme(config: Configurator) -> None:
-    """Register the addresses, the panels, the subscribers, the worker and the pages."""
-    config.include("modhub_moderation.cases.resources")
-    config.include("modhub_moderation.cases.blocked")
+    """Register the addresses, the service, the panels, the subscribers, the worker and the pages."""
+    queue = (IModerationDesk, "queue", QueueResource), (IModerationDesk, "bulk", BulkResource)
+    for parent, name, factory in (*CHILDREN, *queue):
+        config.add_child(parent, name, factory)
+    config.add_service(IBlockedAccounts, BlockedAccounts(config.registry.settings["modhub.secret"]))
     config.add_robots_rule(OWN_DECISIONS)
     config.add_robots_rule(APPEAL_PAGE)
     config.add_panel("mine", "decisions", appeal_pages.decisions_panel)
     config.add_panel("account", "decisions", appeal_pages.account_decisions_panel)
-    config.add_subscriber(upkeep.forget_parts_of_mods, ModsDeleted)
-    config.add_subscriber(upkeep.forget_person, AccountDeleted)
-    config.add_worker("decisions that end", upkeep.end_decisions, alone=True)
-    config.scan("modhub_moderation.cases.pages")
-    config.scan("modhub_moderation.cases.mod_pages")
-    config.scan("modhub_moderation.cases.appeal_pages")
+    config.add_subscriber(decisions.forget_parts_of_mods, ModsDeleted)
+    config.add_subscriber(decisions.forget_person, AccountDeleted)
+    config.add_worker("decisions that end", decisions.end_decisions, alone=True)
+    for pages in ("pages", "queue_pages", "appeal_pages"):
+        config.scan(f"modhub_moderation.cases.{pages}")

@@ -16,8 +16,7 @@ from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_moderation.cases import words
-from modhub_moderation.cases.appeals import create_appeal, find_by_secret
-from modhub_moderation.cases.blocked import BlockedAccounts
+from modhub_moderation.cases.appeals import BlockedAccounts, create_appeal, find_by_secret
 from modhub_moderation.cases.models import Decision
 from modhub_moderation.cases.read_service import list_own_decisions, read_own_decision, removable_parts
 from modhub_moderation.cases.resources import (

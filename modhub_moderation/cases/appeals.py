@@ -1,8 +1,10 @@
 """Appeals: one for each decision, within six months, decided by another moderator where there is one (C-APL-1)."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from pyramid.csrf import get_csrf_token
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -10,17 +12,71 @@ from modhub.audit import record
 from modhub.base.errors import ApiError, conflict, invalid, not_found
 from modhub.content import text
 from modhub.content.text import N_
-from modhub.db import now
+from modhub.db import now, to_micros
 from modhub.ui.i18n import Translations
+from modhub.web.request import Request
+from modhub.web.traversal import parse_id
+from modhub_auth.clock_skew import is_recent
+from modhub_auth.encryption import SecretBox
 from modhub_auth.mail.outbox import EmailEntry, without_links
-from modhub_moderation.cases.decisions import hash_secret, lock_subject, own_case, write_decision
-from modhub_moderation.cases.emails import Letter, queue_for_account
+from modhub_auth.signin.page_sessions import SESSION_IDLE
+from modhub_moderation.cases.decisions import (
+    find_last_decision,
+    hash_secret,
+    lock_case,
+    lock_subject,
+    own_case,
+    write_decision,
+)
+from modhub_moderation.cases.effects import BLOCKS, IN_FORCE
 from modhub_moderation.cases.models import CASE_TEXT, Appeal, AppealOutcome, Case, Decision, DecisionKind, Ground
 from modhub_moderation.cases.rulings import UNDOES, Ruling, decided_already
-from modhub_moderation.cases.services import find_last_decision, lock_case
-from modhub_moderation.cases.statements import NOT_WHOLE, REDRESS_AFTER, Written, fixed_letter
+from modhub_moderation.cases.statements import (
+    APPEAL_PAGE,
+    NOT_WHOLE,
+    REDRESS_AFTER,
+    Letter,
+    Written,
+    fixed_letter,
+    queue_for_account,
+)
 from modhub_moderation.cases.words import OUTCOMES, say_subject
 from modhub_moderation.moderators import count_other_moderators, require_moderator
+
+LINK_MICROS: Final = SESSION_IDLE.total_seconds() * 1_000_000
+"""How long the link is valid."""
+
+
+class BlockedAccounts:
+    """See :class:`modhub_auth.interfaces.IBlockedAccounts`."""
+
+    def __init__(self, configured_secrets: Sequence[str]) -> None:
+        self._box = SecretBox(configured_secrets, "statement for a blocked account")
+
+    def find_reasons(self, request: Request, account_id: int) -> str | None:
+        """The statement of the last decision that blocks the account, first of one that it has not appealed."""
+        blocking = select(Decision.id).join(Case, Case.id == Decision.case_id)
+        blocking = blocking.where(Case.owner_id == account_id, BLOCKS, IN_FORCE)
+        blocking = blocking.outerjoin(Appeal, Appeal.decision_id == Decision.id)
+        with request.databases.readonly_session() as session:
+            newest = blocking.order_by(Appeal.id.is_not(None), Decision.id.desc()).limit(1)
+            decision_id = session.scalar(newest)
+        if decision_id is None:
+            return None
+        sealed = self._box.encrypt(f"{decision_id} {to_micros(now())}", get_csrf_token(request))
+        return f"{APPEAL_PAGE}?token={sealed}"
+
+    def read_link(self, request: Request, sealed: str) -> int | None:
+        """The decision of such a link; None for any other text, in another browser, and once it has expired."""
+        try:
+            number, _, time = (self._box.decrypt(sealed, get_csrf_token(request)) or "").partition(" ")
+        except ValueError:
+            return None
+        sealed_at = parse_id(time)
+        if sealed_at is None or not is_recent(sealed_at, LINK_MICROS):
+            return None
+        return parse_id(number)
+
 
 APPEAL_EMAIL: Final = "appeal outcome"
 """The kind of emails about how an appeal ended."""

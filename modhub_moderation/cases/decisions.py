@@ -1,30 +1,138 @@
-"""Deciding: one transaction writes decision, effect, emails and audit entry (C-CAS-3)."""
+"""Cases, and deciding in them: one transaction writes decision, effect, emails and audit entry (C-CAS-3)."""
 
 import hashlib
 import secrets
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
-from modhub.base.errors import ApiError, conflict, not_found
-from modhub.db import now
-from modhub_moderation.cases.advising import advise, check_advised, withdraw_advised
-from modhub_moderation.cases.effects import Effects, carry_out, undo
-from modhub_moderation.cases.models import Appeal, Case, Decision, SubjectKind
+from modhub.base.errors import ApiError, conflict, invalid, not_found
+from modhub.base.service_registry import find_optional_service, find_service
+from modhub.content import text
+from modhub.content.limits import TITLE
+from modhub.db import Databases, bulk, now
+from modhub.plugins.events import AccountDeleted, ModsDeleted
+from modhub.plugins.moderation import IModeration
+from modhub.plugins.services import IAccounts, IMods
+from modhub.plugins.workers import raise_if_stopping
+from modhub_moderation.advisories.models import AdvisoryKind
+from modhub_moderation.advisories.services import (
+    AdvisableFile,
+    create_advisories,
+    list_advisable,
+    withdraw_advisories_of,
+)
+from modhub_moderation.cases.effects import IN_FORCE, Effects, carry_out, forget_parts, undo
+from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Ground, Origin, SubjectKind, open_key
 from modhub_moderation.cases.rulings import (
+    ENDED,
     RESTRICTIONS,
+    UNDOES,
     Ruling,
     SubjectState,
     clean_ruling,
     decided_already,
 )
-from modhub_moderation.cases.services import find_last_decision, lock_case, lock_case_owner
 from modhub_moderation.cases.statements import Written, tell_owner, tell_reporters
 from modhub_moderation.moderators import require_moderator
 from modhub_moderation.settings import EVIDENCE_DAYS
+
+
+class CaseSubject(NamedTuple):
+    """What a case is about: a mod or an account, whom it concerns, and the title or the name."""
+
+    kind: SubjectKind
+    id: int
+    owner_id: int
+    title: str
+
+
+def open_case(session: Session, subject: CaseSubject, origin: Origin) -> Case:
+    """The open case about the subject, its row locked; opened if there is none. Of two at once, one opens it (C-CAS-2).
+
+    Who wants the account too has locked it before.
+
+    The audit trail has no entry of it: for years that would say who reported.
+    """
+    key = open_key(subject.kind, subject.id)
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    opened = dialect.insert(Case).values(
+        subject_kind=subject.kind.value,
+        subject_id=subject.id,
+        owner_id=subject.owner_id,
+        title=text.line(subject.title, TITLE),
+        origin=origin.value,
+        weight=0,
+        open_key=key,
+        opened_at=now(),
+    )
+    locked = select(Case).where(Case.open_key == key).with_for_update()
+    while True:
+        # It may have been decided between the two statements.
+        session.execute(opened.on_conflict_do_nothing(index_elements=["open_key"]))
+        case = session.scalars(locked.execution_options(populate_existing=True)).one_or_none()
+        if case is not None:
+            return case
+
+
+def lock_case_owner(session: Session, registry: Any, owner_id: int) -> bool:
+    """Lock the account that a case concerns, before the case; False if it does not exist any more."""
+    accounts = find_optional_service(registry, IAccounts)
+    return accounts is not None and accounts.lock(session, owner_id, exclusively=True)
+
+
+def lock_case(session: Session, case_id: int) -> Case | None:
+    """The case, locked until the transaction ends and read afterwards."""
+    statement = select(Case).where(Case.id == case_id).with_for_update()
+    return session.scalars(statement.execution_options(populate_existing=True)).one_or_none()
+
+
+def find_last_decision(session: Session, case_id: int) -> Decision | None:
+    """The decision that is in force in a case."""
+    newest = select(Decision).where(Decision.case_id == case_id).order_by(Decision.id.desc()).limit(1)
+    return session.scalars(newest).one_or_none()
+
+
+KINDS_BY_GROUND: Final = {Ground.MALWARE: AdvisoryKind.MALWARE, Ground.ILLEGAL: AdvisoryKind.ILLEGAL}
+"""What an advisory says of a file, by the ground of the decision; `other` for all other grounds."""
+
+
+def list_files(session: Session, registry: Any, case: Case) -> list[AdvisableFile]:
+    """The files that the mod of the case has and had, with where else they are."""
+    if case.subject_kind != SubjectKind.MOD.value:
+        return []
+    mods, files = find_service(registry, IMods), find_service(registry, IModeration).files
+    return list_advisable(session, mods, files, case.subject_id)
+
+
+def check_advised(session: Session, registry: Any, case: Case, ruling: Ruling) -> None:
+    """400 if a digest is ticked that no file of the mod has, or what is decided restricts nothing."""
+    if not ruling.advised:
+        return
+    if ruling.kind not in RESTRICTIONS:
+        raise invalid("Advisories belong to a decision that restricts something.")
+    files = list_files(session, registry, case)
+    if not set(ruling.advised) <= {row.file.sha256 for row in files}:
+        raise invalid("Tick files of this mod only.")
+
+
+def advise(session: Session, decision: Decision, ruling: Ruling) -> None:
+    """Make the advisories that were ticked."""
+    if ruling.advised:
+        kind = KINDS_BY_GROUND.get(ruling.ground, AdvisoryKind.OTHER)
+        words = {"reason": ruling.advisory_reason, "advice": ruling.advice}
+        create_advisories(session, ruling.advised, kind=kind, decision_id=decision.id, **words)
+
+
+def withdraw_advised(session: Session, case: Case) -> None:
+    """Withdraw what the decisions of a case advised: they were undone."""
+    for decision_id in session.scalars(select(Decision.id).where(Decision.case_id == case.id).order_by(Decision.id)):
+        withdraw_advisories_of(session, decision_id)
+
 
 APPEAL_DAYS: Final = 183
 """In which a decision can be appealed: the law wants six months."""
@@ -165,3 +273,42 @@ def _record_decision(session: Session, decision: Decision) -> None:
         origin=decision.origin,
         automatic="yes" if decision.automatic else "no",
     )
+
+
+def forget_parts_of_mods(event: ModsDeleted) -> None:
+    """Nothing is kept aside for deleted mods. Cases and decisions stay."""
+    forget_parts(event.session, Effects.of(event.registry), SubjectKind.MOD, event.mod_ids)
+
+
+def forget_person(event: AccountDeleted) -> None:
+    """Of a deleted account the decisions stay, without its name, without the words of its appeals and their links."""
+    session = event.session
+    forget_parts(session, Effects.of(event.registry), SubjectKind.ACCOUNT, [event.account_id])
+    cases = select(Case.id).where(Case.owner_id == event.account_id)
+    decisions = select(Decision.id).where(Decision.case_id.in_(cases))
+    bulk.execute_bulk(session, update(Case).where(Case.owner_id == event.account_id).values(title=""))
+    bulk.execute_bulk(session, update(Appeal).where(Appeal.decision_id.in_(decisions)).values(text=""))
+    bulk.execute_bulk(session, update(Decision).where(Decision.case_id.in_(cases)).values(appeal_hash=None))
+
+
+def end_decisions(registry: Any) -> None:
+    """The worker that undoes decisions whose time has passed, each in its own transaction."""
+    databases = find_service(registry, Databases)
+    due = select(Decision.id, Decision.case_id).where(Decision.until <= now(), IN_FORCE)
+    with databases.readonly_session() as session:
+        ended = session.execute(due.order_by(Decision.until)).all()
+    for decision_id, case_id in ended:
+        raise_if_stopping(registry)
+        with databases.write_session.begin() as session:
+            end_decision(session, registry, case_id, decision_id)
+
+
+def end_decision(session: Session, registry: Any, case_id: int, decision_id: int) -> bool:
+    """Undo this decision if it is still in force; False if a moderator was faster, or has to decide an appeal."""
+    locked = lock_subject(session, registry, case_id)
+    last = locked.last
+    if last is None or last.id != decision_id or has_open_appeal(session, decision_id):
+        return False
+    ruling = Ruling(UNDOES[DecisionKind(last.kind)], Ground(last.ground), ENDED)
+    write_decision(session, registry, locked, ruling, None)
+    return True

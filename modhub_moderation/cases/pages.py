@@ -1,22 +1,25 @@
-"""``/Modhub/moderation/cases``: a case with all that is known of it, and the form to decide; appeals."""
+"""A case with all that is known of it, its mod, and the form to decide; appeals."""
 
+import re
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
 from modhub.audit import record
 from modhub.base.errors import ApiError, invalid, not_found
 from modhub.content.text import N_
-from modhub.plugins.services import IMods, IProfiles
+from modhub.plugins.moderation import IModeration
+from modhub.plugins.services import IMods, IProfiles, ModSummary
 from modhub.ui.forms import set_error_status
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
+from modhub.web.downloads import file_response
 from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import page
 from modhub_moderation.cases import words
 from modhub_moderation.cases.appeals import Verdict, decide_appeal, may_decide
-from modhub_moderation.cases.decisions import decide, own_case
+from modhub_moderation.cases.decisions import CaseSubject, decide, open_case, own_case
 from modhub_moderation.cases.models import (
     Appeal,
     AppealOutcome,
@@ -36,9 +39,18 @@ from modhub_moderation.cases.read_service import (
     read_case,
     removable_parts,
 )
-from modhub_moderation.cases.resources import AppealResource, CaseResource, IAppeal, ICase, ICases
+from modhub_moderation.cases.resources import (
+    AppealResource,
+    CaseFileResource,
+    CaseModResource,
+    CaseResource,
+    IAppeal,
+    ICase,
+    ICaseFile,
+    ICaseMod,
+    ICases,
+)
 from modhub_moderation.cases.rulings import Ruling, SubjectState, list_kinds, read_choice
-from modhub_moderation.cases.services import CaseSubject, open_case
 from modhub_moderation.moderators import MODERATION, ModerationPermission, require_moderator
 
 CASES: Final = f"{MODERATION}/cases"
@@ -236,3 +248,38 @@ def appeal_submit(context: AppealResource, request: Request) -> Any:
         set_error_status(request, refused)
         return case_values(case_id, request, **typed, error=refused)
     return Redirect(f"{CASES}/{case_id}?done=appeal")
+
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+
+
+@page(context=ICaseMod, name="preview", request_method="GET", permission=ModerationPermission.DECIDE)
+def case_mod_page(context: CaseModResource, request: Request) -> Any:
+    """``GET /Modhub/moderation/cases/{caseId}/mod/preview``; redirects to the public page if there is one."""
+    mod, case = _mod_of(context, request), f"{CASES}/{context.__parent__.id}"
+    if mod.published:
+        return Redirect(f"/Modhub/{mod.id}")
+    return request.find_service(IModeration).previews.show_page(request, mod, f"{case}/mod", case)
+
+
+@page(context=ICaseFile, request_method="GET", permission=ModerationPermission.DECIDE)
+def case_file_page(context: CaseFileResource, request: Request) -> Any:
+    """``GET …/mod/images/{assetId}``, to be shown in the page, and ``GET …/mod/files/{sha256}``, to be saved."""
+    mod, name = _mod_of(context.case_mod, request), context.__name__
+    previews = request.find_service(IModeration).previews
+    with request.databases.readonly_session() as session:
+        if context.is_image:
+            file = previews.find_image(session, mod, parse_id(name))
+        elif _DIGEST.fullmatch(name):
+            file = previews.find_file(session, mod, name)
+        else:
+            raise not_found()
+    return file_response(request, request.store, file)
+
+
+def _mod_of(context: CaseModResource, request: Request) -> ModSummary:
+    with request.databases.readonly_session() as session:
+        mod = context.find_mod(session)
+    if mod is None:
+        raise not_found()
+    return mod

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import IProfiles
-from modhub_moderation.cases.advising import list_files
 from modhub_moderation.cases.appeals import Standing, standing_of
+from modhub_moderation.cases.decisions import list_files
 from modhub_moderation.cases.effects import Effects
 from modhub_moderation.cases.models import Appeal, Case, Decision, Notice, SubjectKind
 

@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
-from pyramid.config import Configurator
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from zope.interface import implementer
@@ -166,16 +165,13 @@ class AppealLinkResource(Resource):
     """Who has the link of a statement reads this statement and can appeal, without a session."""
 
 
-def includeme(config: Configurator) -> None:
-    """Mount the resources."""
-    children: list[tuple[Any, str, Any]] = [
-        (IModerationDesk, "cases", CasesResource),
-        (IModerationDesk, "appeals", AppealsResource),
-        (ICase, "mod", CaseModResource),
-        (ICaseMod, CASE_IMAGES, CaseFilesResource),
-        (ICaseMod, "files", CaseFilesResource),
-        (ISite, "decisions", OwnDecisionsResource),
-        (ISite, "appeal", AppealLinkResource),
-    ]
-    for parent, name, factory in children:
-        config.add_child(parent, name, factory)
+CHILDREN: Final[list[tuple[Any, str, Any]]] = [
+    (IModerationDesk, "cases", CasesResource),
+    (IModerationDesk, "appeals", AppealsResource),
+    (ICase, "mod", CaseModResource),
+    (ICaseMod, CASE_IMAGES, CaseFilesResource),
+    (ICaseMod, "files", CaseFilesResource),
+    (ISite, "decisions", OwnDecisionsResource),
+    (ISite, "appeal", AppealLinkResource),
+]
+"""What stands below what."""

@@ -5,9 +5,8 @@ from pyramid.config import Configurator
 from modhub.plugins.events import AccountDeleted
 from modhub.plugins.moderation import IReportForms
 from modhub.plugins.resources import IApiAuthor, IAuthor, IMod, ISite
-from modhub_moderation.notices import erasure, panels
-from modhub_moderation.notices.resources import AuthorReports, ModReports, Receipts
-from modhub_moderation.notices.schemas import MAX_NOTICE_BODY
+from modhub_moderation.notices import services, views
+from modhub_moderation.notices.views import MAX_NOTICE_BODY, AuthorReports, ModReports, Receipts
 
 
 def includeme(config: Configurator) -> None:
@@ -20,9 +19,8 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit("POST", "/api/modhub/authors/{id}/reports", MAX_NOTICE_BODY)
     config.add_robots_rule("/Modhub/*/reports")
     config.add_robots_rule("/Modhub/notices/")
-    config.add_service(IReportForms, panels.ReportForms())
-    config.add_panel("author", "notices", panels.report_author_panel, order=900)
-    config.add_subscriber(erasure.forget_reporter, AccountDeleted)
-    config.add_worker("old notices", erasure.erase_old_notices, every=3600, alone=True)
+    config.add_service(IReportForms, views.ReportForms())
+    config.add_panel("author", "notices", views.report_author_panel, order=900)
+    config.add_subscriber(services.forget_reporter, AccountDeleted)
+    config.add_worker("old notices", services.erase_old_notices, every=3600, alone=True)
     config.scan("modhub_moderation.notices.views")
-    config.scan("modhub_moderation.notices.pages")

@@ -1,26 +1,273 @@
-"""Notices: they join the open case of what they are about. The session comes first.
+"""Notices: what can be reported, the rules of a report, and what becomes of it until it is erased (C-NTC)."""
 
-A notice shares the rows of the accounts first, then has that of its case, as decisions do, so that a case is not
-decided while one joins it; then it shares that of the mod. The audit trail has no entry of it: that would say for years
-who reported, and the notice is its own record.
-"""
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, NamedTuple, TypeVar
 
-from typing import Any
-
-from sqlalchemy import select
+import msgspec
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from modhub.base.errors import OwnershipLost, not_found
-from modhub.base.service_registry import find_service
-from modhub.db import now
-from modhub.plugins.services import IAccounts, IMods
-from modhub_moderation.cases.models import Notice, Origin, SubjectKind
-from modhub_moderation.cases.services import CaseSubject, open_case
-from modhub_moderation.notices import letters
-from modhub_moderation.notices.content import CheckedReport
-from modhub_moderation.notices.grounds import weigh
-from modhub_moderation.notices.receipts import new_receipt
-from modhub_moderation.notices.subjects import Subject
+from modhub.base.errors import ApiError, OwnershipLost, invalid, not_found
+from modhub.base.service_registry import find_optional_service, find_service
+from modhub.content import text
+from modhub.content.text import N_
+from modhub.db import Databases, bulk, now
+from modhub.plugins.events import AccountDeleted
+from modhub.plugins.services import IAccounts, IMods, IProfiles, IPublicMods
+from modhub.plugins.workers import raise_if_stopping
+from modhub.ui.i18n import Catalogs
+from modhub.web.request import Request
+from modhub.web.traversal import parse_id
+from modhub_auth.container import AuthServices
+from modhub_auth.email_addresses import require_address
+from modhub_auth.mail.outbox import EmailEntry, without_links
+from modhub_auth.models import Login, LoginKind
+from modhub_auth.rate_limits import rate_counter
+from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
+from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
+from modhub_moderation.cases.decisions import CaseSubject, open_case
+from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME, Case, Ground, Notice, Origin, SubjectKind
+
+_NO_ID: Final = 0
+"""In place of what is no id: the statement runs for it, too, so that the time reveals nothing (T-B4)."""
+
+
+class Subject(NamedTuple):
+    """A mod or an author that everybody can see."""
+
+    kind: SubjectKind
+    id: int
+    owner_id: int
+    title: str
+    """The title of the mod, or the author's name."""
+    address: str
+    """The path of its page."""
+    guid: str = ""
+
+
+class ReportedImage(NamedTuple):
+    """An image of a mod that can be named in a report."""
+
+    id: int
+    name: str
+
+
+class _File(msgspec.Struct):
+    kind: str
+    name: str
+    url: str
+
+
+class _Files(msgspec.Struct):
+    assets: list[_File] = []
+
+
+def find_reported_mod(request: Request, session: Session, mod_id: int | None) -> Subject | None:
+    """The published mod; None for drafts, hidden and absent ones alike."""
+    number = mod_id or _NO_ID
+    mod = request.find_service(IMods).get_mods(session, [number]).get(number)
+    if mod is None or not mod.published:
+        return None
+    return Subject(SubjectKind.MOD, mod.id, mod.owner, mod.title, f"/Modhub/{mod.id}", mod.guid)
+
+
+def find_reported_author(request: Request, session: Session, account_id: int | None) -> Subject | None:
+    """The author whose page ``/Modhub/by/{accountId}`` exists."""
+    number, profiles = account_id or _NO_ID, find_optional_service(request.registry, IProfiles)
+    profile = None if profiles is None else profiles.get_profiles({number}).get(number)
+    mods = request.find_service(IMods).get_mods_of_account(session, number)
+    if profile is None or not any(mod.published for mod, _ in mods):
+        return None
+    return Subject(SubjectKind.ACCOUNT, number, number, profile.name, f"/Modhub/by/{number}")
+
+
+def list_images(request: Request, subject: Subject) -> Sequence[ReportedImage]:
+    """The images of the mod, in their order; an author has none."""
+    documents = request.find_service(IPublicMods).get_documents([subject.guid]) if subject.guid else {}
+    files = [file for encoded in documents.values() for file in msgspec.json.decode(encoded, type=_Files).assets]
+    images = ((parse_id(file.url.rpartition("/")[2]), file.name) for file in files if file.kind == "image")
+    return [ReportedImage(asset_id, name) for asset_id, name in images if asset_id is not None]
+
+
+GROUND_TITLES: Final = {
+    Ground.MALWARE: N_("It is malware: it harms a computer or steals data"),
+    Ground.ILLEGAL: N_("It is against the law"),
+    Ground.STOLEN: N_("It is someone else's work, used without permission"),
+    Ground.DECEPTIVE: N_("It deceives: it is not what it says, or pretends to be from someone else"),
+    Ground.BROKEN: N_("It does not work, or damages a game"),
+    Ground.OTHER: N_("Something else"),
+}
+"""What reporters choose from, in this order."""
+
+_WEIGHTS: Final = {
+    Ground.MALWARE: 500,
+    Ground.ILLEGAL: 400,
+    Ground.STOLEN: 300,
+    Ground.DECEPTIVE: 200,
+    Ground.OTHER: 100,
+    Ground.BROKEN: 0,
+}
+_MOST_COUNTED: Final = 99
+
+
+def weigh(grounds: Iterable[str]) -> int:
+    """How urgent a case with these notices is: by the gravest ground, then by how many they are."""
+    known = [Ground(ground) for ground in grounds]
+    return max((_WEIGHTS[ground] for ground in known), default=0) + min(len(known), _MOST_COUNTED)
+
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """Who reports: an account, or a stranger by name and address."""
+
+    account_id: int | None = None
+    name: str | None = None
+    email: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedReport:
+    """A report that keeps all rules."""
+
+    ground: Ground
+    text: str
+    reporter: Reporter
+    asset_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentReport:
+    """A report as it was sent; what was left out is empty or None."""
+
+    ground: str
+    text: str
+    good_faith: bool
+    name: str = ""
+    email: str = ""
+    asset_id: int | None = None
+
+
+class ReportRefused(Exception):
+    """What is wrong with a report: one error for each field."""
+
+    def __init__(self, errors: list[ApiError]) -> None:
+        super().__init__(errors)
+        self.errors = errors
+
+
+def check_report(sent: SentReport, account_id: int | None, images: Collection[int]) -> CheckedReport:
+    """The report; :class:`ReportRefused` if it breaks a rule (C-NTC-2). ``images``: those that it may name."""
+    errors = list[ApiError]()
+
+    def checked(check: Callable[[], _Value], otherwise: _Value) -> _Value:
+        try:
+            return check()
+        except ApiError as error:
+            errors.append(error)
+            return otherwise
+
+    ground = checked(lambda: _ground(sent.ground), Ground.OTHER)
+    asset_id = checked(lambda: _image(sent.asset_id, images), None)
+    body = checked(lambda: _filled("text", text.block(sent.text, CASE_TEXT + 1), CASE_TEXT), "")
+    reporter = Reporter(account_id)
+    if account_id is None:
+        name = checked(lambda: _filled("name", text.line(sent.name, REPORTER_NAME + 1), REPORTER_NAME), "")
+        reporter = Reporter(name=name, email=checked(lambda: require_address(sent.email), ""))
+    if not sent.good_faith:
+        message = "The field %(field)s must be true: report only what you believe in good faith to be so."
+        errors.append(invalid(message, field="goodFaith"))
+    if errors:
+        raise ReportRefused(errors)
+    return CheckedReport(ground, body, reporter, asset_id)
+
+
+def _ground(value: str) -> Ground:
+    if value not in set(Ground):
+        raise invalid("The field %(field)s must name one of the grounds.", field="ground")
+    return Ground(value)
+
+
+def _image(asset_id: int | None, images: Collection[int]) -> int | None:
+    if asset_id is not None and asset_id not in images:
+        raise invalid("The field %(field)s must be the number of an image of the mod.", field="assetId")
+    return asset_id
+
+
+def _filled(field: str, cleaned: str, most: int) -> str:
+    if not cleaned:
+        raise invalid("The field %(field)s must not be empty.", field=field)
+    if len(cleaned) > most:
+        raise invalid("The field %(field)s must have at most %(most)s characters.", field=field, most=most)
+    return cleaned
+
+
+class Contact(NamedTuple):
+    """An email address. ``confirmed``: its owner has shown that it is theirs."""
+
+    address: str
+    confirmed: bool
+
+
+def find_reporter(session: Session, notice: Notice) -> Contact | None:
+    """The address of who sent the notice; None without one, and once it was erased."""
+    if notice.account_id is not None:
+        logins = select(Login.subject, Login.verified)
+        logins = logins.where(Login.account_id == notice.account_id, Login.kind == LoginKind.PASSWORD.value)
+        row = session.execute(logins.order_by(Login.verified.desc(), Login.id).limit(1)).first()
+        return None if row is None else Contact(row[0], bool(row[1]))
+    return Contact(notice.email, confirmed=False) if notice.email else None
+
+
+def new_receipt() -> tuple[str, str]:
+    """A receipt of 256 random bits, and the hash to store."""
+    receipt = new_refresh_token()
+    return receipt, token_digest(receipt)
+
+
+def is_decided(session: Session, receipt: str) -> bool | None:
+    """Whether the case of the notice with this receipt was decided; None if there is no such notice."""
+    decided = select(Case.decided_at.is_not(None)).join(Notice, Notice.case_id == Case.id)
+    answer = session.scalar(decided.where(Notice.receipt_hash == token_digest(receipt)))
+    return None if answer is None else bool(answer)
+
+
+NOTICE_EMAIL: Final = "notice"
+"""The kind of these emails in the outbox."""
+ARRIVED: Final = N_("We have received your report")
+_ABOUT: Final = N_("Your report at %(site)s about “%(title)s” has arrived.")
+_GROUND: Final = N_("Your reason: %(ground)s.")
+_WRITTEN_BY_STRANGER: Final = N_("Someone, probably you, sent us a report at %(site)s and gave this email address.")
+_WE_LOOK: Final = N_(
+    "A moderator will look at it. We will email you when it is decided, and this page will say so too:"
+)
+_NOT_YOU: Final = N_("If this wasn't you, ignore this email.")
+
+
+def confirm_notice(registry: Any, session: Session, case: Case, notice: Notice, receipt: str) -> None:
+    """Tell the reporter that the notice has arrived, unless too many emails went to an unconfirmed address lately."""
+    contact, auth = find_reporter(session, notice), find_service(registry, AuthServices)
+    if contact is None:
+        return
+    messages, site = find_service(registry, Catalogs).choose(notice.locale), registry.settings["modhub.site_name"]
+    counter = rate_counter("letter", contact.address, RESET_EMAILS_PER_WINDOW)
+    if contact.confirmed:
+        ground = messages.gettext(GROUND_TITLES[Ground(notice.ground)])
+        about = messages.gettext(_ABOUT, site=site, title=without_links(case.title))
+        lines, after = [about, messages.gettext(_GROUND, ground=ground)], []
+    elif auth.rate_limiter.allows(session, [counter]):
+        lines = [messages.gettext(_WRITTEN_BY_STRANGER, site=site)]
+        after = [EmailEntry(lines=[messages.gettext(_NOT_YOU)])]
+    else:
+        return
+    link = f"{registry.settings['modhub.base_url']}/Modhub/notices/{receipt}"
+    parts = [EmailEntry(lines=[*lines, messages.gettext(_WE_LOOK)], link=link), *after]
+    email = auth.outbox.compose(messages.language, messages.gettext(ARRIVED), parts)
+    auth.outbox.queue(session, NOTICE_EMAIL, contact.address, email)
 
 
 def create_notice(registry: Any, session: Session, subject: Subject, report: CheckedReport, language: str) -> str:
@@ -50,7 +297,7 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Che
     session.flush()
     case.weight = weigh(session.scalars(select(Notice.ground).where(Notice.case_id == case.id)))
     session.flush()
-    letters.confirm_notice(registry, session, case, notice, receipt)
+    confirm_notice(registry, session, case, notice, receipt)
     return receipt
 
 
@@ -72,3 +319,43 @@ def _lock_mod(registry: Any, session: Session, subject: Subject) -> None:
     mods = find_service(registry, IMods)
     if not mods.lock(session, subject.id) or not mods.get_mods(session, [subject.id])[subject.id].published:
         raise not_found()
+
+
+ERASED_AT_ONCE: Final = 500
+"""Notices, or cases, of which something is erased in one transaction."""
+
+
+def erase_old_notices(registry: Any) -> None:
+    """The worker that erases what is due: text, name, address and account. Ground, subject and time are kept."""
+    databases, days = find_service(registry, Databases), registry.settings["modhub_moderation.keep_days"]
+    for erase in (erase_notices, erase_titles):
+        count = ERASED_AT_ONCE
+        while count == ERASED_AT_ONCE:
+            raise_if_stopping(registry)
+            with databases.write_session.begin() as session:
+                count = erase(session, days)
+
+
+def erase_notices(session: Session, days: int) -> int:
+    """Erase at most :data:`ERASED_AT_ONCE` notices of cases that ended ``days`` days ago, and return how many."""
+    ended = select(Notice.id).join(Case, Case.id == Notice.case_id)
+    ended = ended.where(Notice.erased_at.is_(None), Case.ended_at <= now() - timedelta(days=days))
+    ids = session.scalars(ended.order_by(Notice.id).limit(ERASED_AT_ONCE)).all()
+    erased = {"text": "", "name": None, "email": None, "account_id": None, "erased_at": now()}
+    bulk.execute_bulk(session, update(Notice).where(Notice.id.in_(ids)).values(**erased))
+    return len(ids)
+
+
+def erase_titles(session: Session, days: int) -> int:
+    """Erase titles and names of as many cases that ended then. Pages show the title of a mod that is still there."""
+    ended = select(Case.id).where(Case.title != "", Case.ended_at <= now() - timedelta(days=days))
+    # A case that is being decided is left for the next round: its row is not waited for.
+    ids = session.scalars(ended.order_by(Case.id).limit(ERASED_AT_ONCE).with_for_update(skip_locked=True)).all()
+    bulk.execute_bulk(session, update(Case).where(Case.id.in_(ids)).values(title=""))
+    return len(ids)
+
+
+def forget_reporter(event: AccountDeleted) -> None:
+    """The notices of a deleted account stay until their cases have ended, and are nobody's."""
+    session, account_id = event.session, event.account_id
+    bulk.execute_bulk(session, update(Notice).where(Notice.account_id == account_id).values(account_id=None))

@@ -1,15 +1,256 @@
-"""Notices by programs."""
+"""Where something is reported: by programs, and by a form that needs neither script nor account (C-NTC)."""
 
-from modhub.web.payload import read_json
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, Final, Literal
+
+from markupsafe import Markup
+from msgspec import UNSET, Struct, UnsetType
+from pyramid.authorization import DENY_ALL, Allow, Authenticated
+from pyramid.httpexceptions import HTTPForbidden
+from sqlalchemy.orm import Session
+from zope.interface import implementer
+
+from modhub.base.errors import ApiError, not_found
+from modhub.base.identity import CredentialKind, Permission
+from modhub.base.operations import Operation, Refusal, about, body_over
+from modhub.content.limits import KB
+from modhub.content.text import N_
+from modhub.plugins.resources import IResource
+from modhub.ui.forms import set_error_status
+from modhub.ui.i18n import Catalogs
+from modhub.ui.template_helpers import PageHelpers, translations_for
+from modhub.ui.xml_responses import Redirect
+from modhub.web.payload import query, read_json
 from modhub.web.request import Request
-from modhub.web.views import OPEN, api
-from modhub_moderation.notices import operations, reporting
-from modhub_moderation.notices.content import ReportRefused, SentReport, check_report
-from modhub_moderation.notices.interfaces import IAuthorReports, IModReports
-from modhub_moderation.notices.resources import ReportsResource
-from modhub_moderation.notices.schemas import MAX_NOTICE_BODY, NewNotice, ReceiptDocument, SentText
-from modhub_moderation.notices.services import create_notice
-from modhub_moderation.notices.subjects import list_images
+from modhub.web.traversal import Resource, parse_id
+from modhub.web.views import OPEN, api, page
+from modhub_auth.container import auth_services
+from modhub_auth.pages.form_pages import form_value, never_store
+from modhub_auth.rate_limits import caller_of, rate_counter
+from modhub_auth.signin.bearer import presented_token
+from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME
+from modhub_moderation.notices.services import (
+    GROUND_TITLES,
+    ReportedImage,
+    ReportRefused,
+    SentReport,
+    Subject,
+    check_report,
+    create_notice,
+    find_reported_author,
+    find_reported_mod,
+    is_decided,
+    list_images,
+)
+
+
+class IReports(IResource):
+    """Where something is reported, in the API and on pages."""
+
+
+class IModReports(IReports):
+    """``/api/modhub/{id}/reports`` and ``/Modhub/{id}/reports``"""
+
+
+class IAuthorReports(IReports):
+    """``/api/modhub/authors/{accountId}/reports`` and ``/Modhub/by/{accountId}/reports``"""
+
+
+class IReceipt(IResource):
+    """``/Modhub/notices/{receipt}``"""
+
+
+class NoticePermission(Permission):
+    """To report as an account. Without one it needs a name and an address, and no permission."""
+
+    REPORT = "notices:report", CredentialKind.ACCOUNT
+
+
+class ReportsResource(Resource, ABC):
+    """Where something is reported."""
+
+    __acl__ = [(Allow, Authenticated, NoticePermission.REPORT), DENY_ALL]
+    __parent__: Any
+
+    @abstractmethod
+    def find_subject(self, session: Session) -> Subject | None:
+        """What is reported here; None if not everybody can see it."""
+
+    def check_exists(self, session: Session) -> bool:
+        """Whether it can be reported."""
+        return self.find_subject(session) is not None
+
+    def require_subject(self) -> Subject:
+        """What is reported here; 404 if not everybody can see it."""
+        with self.request.databases.readonly_session() as session:
+            subject = self.find_subject(session)
+        if subject is None:
+            raise not_found()
+        return subject
+
+
+@implementer(IModReports)
+class ModReports(ReportsResource):
+    """``/api/modhub/{id}/reports`` and ``/Modhub/{id}/reports``"""
+
+    def find_subject(self, session: Session) -> Subject | None:
+        """The published mod."""
+        return find_reported_mod(self.request, session, self.__parent__.id)
+
+
+@implementer(IAuthorReports)
+class AuthorReports(ReportsResource):
+    """``/api/modhub/authors/{accountId}/reports`` and ``/Modhub/by/{accountId}/reports``"""
+
+    def find_subject(self, session: Session) -> Subject | None:
+        """The author with a page."""
+        return find_reported_author(self.request, session, self.__parent__.id)
+
+
+class Receipts(Resource):
+    """``/Modhub/notices``"""
+
+    def get_member(self, name: str) -> "ReceiptResource":
+        """Return the receipt, whether or not there is such a notice."""
+        return ReceiptResource(self, name)
+
+
+@implementer(IReceipt)
+class ReceiptResource(Resource):
+    """``/Modhub/notices/{receipt}``"""
+
+
+MAX_NOTICE_BODY: Final = 64 * KB
+"""Bytes of a notice as JSON."""
+SentText = str | None | UnsetType
+
+
+class NewAuthorNotice(Struct, rename="camel", kw_only=True):
+    """``POST /api/modhub/authors/{accountId}/reports``"""
+
+    ground: Annotated[
+        Literal["malware", "illegal", "stolen", "deceptive", "broken", "other"],
+        about("Why it is reported", "malware"),
+    ]
+    text: Annotated[
+        str, about(f"What is wrong, in 1 to {CASE_TEXT:,} characters of plain text", "It sends the save files away.")
+    ]
+    good_faith: Annotated[bool, about("That the caller believes in good faith that this is true: `true`", True)]
+    name: Annotated[
+        SentText,
+        about(
+            f"Who reports, in at most {REPORTER_NAME} characters: needed without a token, ignored with one",
+            "Ada Example",
+        ),
+    ] = UNSET
+    email: Annotated[
+        SentText,
+        about("Where the answer goes: needed without a token, ignored with one", "ada@example.org"),
+    ] = UNSET
+    locale: Annotated[SentText, about("The language of our emails; without it that of `Accept-Language`", "de")] = UNSET
+
+
+class NewNotice(NewAuthorNotice, kw_only=True):
+    """``POST /api/modhub/{id}/reports``"""
+
+    asset_id: Annotated[
+        int | UnsetType | None, about("The number of an image of the mod, if the report is about that", 57)
+    ] = UNSET
+
+
+class ReceiptDocument(Struct):
+    """The answer to a notice."""
+
+    receipt: Annotated[
+        str,
+        about(
+            "A secret; the page `/Modhub/notices/{receipt}` says whether it was decided, and no more",
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        ),
+    ]
+
+
+_BAD_BODY: Final = (
+    "No statement of good faith, no ground, no text or one that is too long, no name or address without a token"
+)
+_OF_TOKENS: Final = (
+    Refusal(401, "unauthorized", "A token was sent, and it is bad."),
+    Refusal(403, "account_blocked", "The operator has blocked the account."),
+)
+_OF_LIMITS: Final = (
+    body_over(MAX_NOTICE_BODY),
+    Refusal(429, "too_many_attempts", "Too many reports of this caller or account; see [rates](#rates)."),
+)
+REPORT_MOD: Final = Operation(
+    id="report_mod",
+    about="Report a published mod, or one of its images, to the moderators.",
+    takes=NewNotice,
+    returns=ReceiptDocument,
+    status=201,
+    signed_in_too=True,
+    refusals=(
+        Refusal(400, "invalid_input", f"{_BAD_BODY}, or an image that the mod does not have."),
+        *_OF_TOKENS,
+        Refusal(404, "not_found", "No such mod, or it is a draft or hidden."),
+        *_OF_LIMITS,
+    ),
+    clauses=("C-NTC-1", "C-NTC-2", "C-NTC-3", "C-NTC-4", "C-NTC-5"),
+)
+REPORT_AUTHOR: Final = Operation(
+    id="report_author",
+    about="Report an author, who has a page because of a published mod.",
+    takes=NewAuthorNotice,
+    returns=ReceiptDocument,
+    status=201,
+    signed_in_too=True,
+    refusals=(
+        Refusal(400, "invalid_input", f"{_BAD_BODY}, or an `assetId`."),
+        *_OF_TOKENS,
+        Refusal(404, "not_found", "There is no page of this author."),
+        *_OF_LIMITS,
+    ),
+    clauses=("C-NTC-2", "C-NTC-3", "C-NTC-4", "C-NTC-5"),
+)
+
+
+MOST_NOTICES = 10
+"""Of one caller, and of one account, in the window of ``modhub_auth.window_seconds``."""
+COUNTED_AS = "notice"
+"""What the counters of callers are for, in logs and metrics."""
+
+
+def reporter_by_token(context: ReportsResource, request: Request) -> int | None:
+    """The account of the token; None if none was sent. The refusals of a credential for one that is bad (C-NTC-4)."""
+    if not presented_token(request):
+        return None
+    allowed = request.has_permission(NoticePermission.REPORT, context)
+    if not allowed:
+        raise HTTPForbidden(result=allowed)
+    account_id: int | None = request.identify(CredentialKind.ACCOUNT).account_id
+    return account_id
+
+
+def reporter_by_session(request: Request) -> int | None:
+    """The account that is signed in on pages; None for a stranger."""
+    identity = request.identify(CredentialKind.ACCOUNT)
+    return None if identity.blocked else identity.account_id
+
+
+def count_notice(request: Request, account_id: int | None) -> None:
+    """429 once the caller, or the account, has sent as many notices as the window has room for (C-NTC-5).
+
+    Call it before the first statement of the request's own transaction: it has one of its own.
+    """
+    counters = [rate_counter(COUNTED_AS, caller_of(request), MOST_NOTICES)]
+    if account_id is not None:
+        counters.append(rate_counter(COUNTED_AS, f"account {account_id}", MOST_NOTICES))
+    auth_services(request).rate_limiter.count(counters)
+
+
+def language_of(request: Request, locale: str | UnsetType | None = None) -> str:
+    """The language of emails: what was asked for, else that of the request."""
+    chosen = request.find_service(Catalogs).choose(locale) if isinstance(locale, str) and locale else None
+    return (chosen or translations_for(request)).language
 
 
 def _given(value: SentText) -> str:
@@ -17,7 +258,7 @@ def _given(value: SentText) -> str:
 
 
 def _report(context: ReportsResource, request: Request) -> ReceiptDocument:
-    account_id = reporting.reporter_by_token(context, request)
+    account_id = reporter_by_token(context, request)
     subject = context.require_subject()
     body = read_json(request, NewNotice, MAX_NOTICE_BODY)
     asset_id = body.asset_id if isinstance(body.asset_id, int) else None
@@ -27,20 +268,149 @@ def _report(context: ReportsResource, request: Request) -> ReceiptDocument:
         report = check_report(sent, account_id, images)
     except ReportRefused as refused:
         raise refused.errors[0] from None
-    reporting.count_notice(request, account_id)
-    language = reporting.language_of(request, body.locale)
+    count_notice(request, account_id)
+    language = language_of(request, body.locale)
     receipt = create_notice(request.registry, request.dbsession, subject, report, language)
     request.response.status_int = 201
     return ReceiptDocument(receipt)
 
 
-@api(context=IModReports, request_method="POST", permission=OPEN, operation=operations.REPORT_MOD)
+@api(context=IModReports, request_method="POST", permission=OPEN, operation=REPORT_MOD)
 def report_mod_view(context: ReportsResource, request: Request) -> ReceiptDocument:
     """``POST /api/modhub/{id}/reports``"""
     return _report(context, request)
 
 
-@api(context=IAuthorReports, request_method="POST", permission=OPEN, operation=operations.REPORT_AUTHOR)
+@api(context=IAuthorReports, request_method="POST", permission=OPEN, operation=REPORT_AUTHOR)
 def report_author_view(context: ReportsResource, request: Request) -> ReceiptDocument:
     """``POST /api/modhub/authors/{accountId}/reports``"""
     return _report(context, request)
+
+
+REPORT_TEMPLATE: Final = "modhub_moderation:templates/notices/form.jinja2"
+RECEIPT_TEMPLATE: Final = "modhub_moderation:templates/notices/receipt.jinja2"
+LABELS: Final = {
+    "ground": N_("Why do you report it?"),
+    "assetId": N_("What is it about?"),
+    "text": N_("What is wrong?"),
+    "name": N_("Your name"),
+    "email": N_("Your email address"),
+    "goodFaith": N_("I believe in good faith that what I write here is true and complete."),
+}
+"""The labels of the fields, in their order; the names are those of the JSON."""
+FIELD_SENTENCES: Final = {
+    "ground": N_("Choose a reason."),
+    "text": N_("Write what is wrong, in at most 2,000 characters."),
+    "name": N_("Enter your name, in at most 120 characters."),
+    "goodFaith": N_("Tick this box: we can only look at reports that are made in good faith."),
+    "email": N_("This is not an email address."),
+}
+"""What an error of a field says on the page, where the sentence for programs does not fit."""
+
+
+def _error_of(request: Request, error: ApiError) -> tuple[str, str, str]:
+    """(field, sentence, code)"""
+    messages, field = translations_for(request), str(error.values.get("field", ""))
+    labels = {name: messages.gettext(label) for name, label in LABELS.items()}
+    written = FIELD_SENTENCES.get(field)
+    sentence = messages.gettext(written) if written else error.localized(messages.gettext, labels)
+    return field, sentence, error.code
+
+
+def _form(request: Request, subject: Subject, images: list[ReportedImage], *refused: ApiError) -> dict[str, Any]:
+    never_store(request)
+    errors = [_error_of(request, error) for error in refused]
+    chosen = form_value(request, "assetId") if request.POST else query(request, "asset") or ""
+    return {
+        "subject": subject,
+        "address": PageHelpers(request).absolute(subject.address),
+        "images": images,
+        "chosen": chosen,
+        "grounds": {ground.value: title for ground, title in GROUND_TITLES.items()},
+        "labels": LABELS,
+        "is_stranger": reporter_by_session(request) is None,
+        "values": {name: form_value(request, name) for name in LABELS},
+        "errors": errors,
+        "error_of": {field: sentence for field, sentence, _ in errors},
+        "most_text": CASE_TEXT,
+        "most_name": REPORTER_NAME,
+    }
+
+
+@page(context=IReports, request_method="GET", permission=OPEN, renderer=REPORT_TEMPLATE)
+def report_page(context: ReportsResource, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/{id}/reports`` and ``/Modhub/by/{accountId}/reports``; ``?asset=`` chooses an image."""
+    subject = context.require_subject()
+    return _form(request, subject, list(list_images(request, subject)))
+
+
+@page(
+    context=IReports,
+    request_method="POST",
+    permission=OPEN,
+    renderer=REPORT_TEMPLATE,
+    preserve_fields=LABELS,
+)
+def report_submit(context: ReportsResource, request: Request) -> Any:
+    """Send the report, and show its receipt."""
+    subject = context.require_subject()
+    images, account_id = list(list_images(request, subject)), reporter_by_session(request)
+    sent = SentReport(
+        form_value(request, "ground"),
+        form_value(request, "text"),
+        bool(form_value(request, "goodFaith")),
+        form_value(request, "name"),
+        form_value(request, "email"),
+        _asset_id(form_value(request, "assetId")),
+    )
+    try:
+        report = check_report(sent, account_id, [image.id for image in images])
+        count_notice(request, account_id)
+    except ReportRefused as refused:
+        set_error_status(request, refused.errors[0])
+        return _form(request, subject, images, *refused.errors)
+    except ApiError as limited:
+        set_error_status(request, limited)
+        return _form(request, subject, images, limited)
+    receipt = create_notice(request.registry, request.dbsession, subject, report, language_of(request))
+    return Redirect(f"/Modhub/notices/{receipt}?done=sent")
+
+
+def _asset_id(value: str) -> int | None:
+    """The number in the field, 0 for what is none, so that it is refused; None for nothing: the mod itself."""
+    return (parse_id(value) or 0) if value else None
+
+
+@page(context=IReceipt, request_method="GET", permission=OPEN, renderer=RECEIPT_TEMPLATE)
+def receipt_page(context: ReceiptResource, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/notices/{receipt}``: open or decided, and no more (C-NTC-3)."""
+    decided = is_decided(request.dbsession, context.__name__)
+    if decided is None:
+        raise not_found()
+    never_store(request)
+    # The address is a secret.
+    request.response.headers["Referrer-Policy"] = "no-referrer"
+    return {"decided": decided, "is_new": query(request, "done") == "sent"}
+
+
+_REPORT_AUTHOR: Final = N_("Report this author")
+
+
+class ReportForms:
+    """See :class:`modhub.plugins.moderation.IReportForms`."""
+
+    def mod_address(self, mod_id: int) -> str:
+        """The form for a mod."""
+        return f"/Modhub/{mod_id}/reports"
+
+    def image_address(self, mod_id: int, asset_id: int) -> str:
+        """The form for an image of it."""
+        return f"/Modhub/{mod_id}/reports?asset={asset_id}"
+
+
+def report_author_panel(context: Any, request: Request) -> Markup | None:
+    """The way to report an author, for everybody else."""
+    if PageHelpers(request).account == context.id:
+        return None
+    link = Markup('<p class="report"><a href="/Modhub/by/{}/reports" rel="nofollow">{}</a></p>')
+    return link.format(context.id, PageHelpers(request).messages.gettext(_REPORT_AUTHOR))

@@ -9,12 +9,17 @@ from modhub.base.settings import StartRefused
 from modhub.plugins.commands import AdminCommand
 from modhub.plugins.events import AccountDeleted, ModChanged, ModPublishing, ModsDeleted, UploadStarted
 from modhub_moderation.moderators import IModerationDesk
-from modhub_moderation.scanning import operation, panels, subscribers
+from modhub_moderation.scanning import inspection, pages
 from modhub_moderation.scanning.clamd import open_clamd
-from modhub_moderation.scanning.container import Scanning
-from modhub_moderation.scanning.inspection import inspect_upload
+from modhub_moderation.scanning.inspection import (
+    SCAN_SECONDS,
+    SCANNER_ASK_SECONDS,
+    Scanning,
+    ask_scanner,
+    inspect_upload,
+    scan_waiting_files,
+)
 from modhub_moderation.scanning.pages import ScansResource
-from modhub_moderation.scanning.worker import SCAN_SECONDS, SCANNER_ASK_SECONDS, ask_scanner, scan_waiting_files
 
 UPLOADS: Final = ("upload_code", "upload_css", "upload_image")
 _REJECTED: Final = Refusal(400, "rejected_by_scan", "The malware scanner has found something in the file.")
@@ -39,30 +44,30 @@ def _scan_uploads(config: Configurator) -> None:
     """Register what needs a scanner."""
     config.add_service(Scanning, _open_scanner(config.registry.settings))
     config.add_subscriber(inspect_upload, UploadStarted)
-    config.add_subscriber(subscribers.refuse_publication, ModPublishing)
+    config.add_subscriber(inspection.refuse_publication, ModPublishing)
     for operation_id in UPLOADS:
         config.add_refusals(operation_id, _REJECTED)
     config.add_refusals("publish_mod", _NOT_SCANNED, _FOUND_LATER)
-    config.add_subscriber(subscribers.keep_unscanned_from_public, ModChanged)
-    config.add_panel("mine", "scanning", panels.waiting_panel)
+    config.add_subscriber(inspection.keep_unscanned_from_public, ModChanged)
+    config.add_panel("mine", "scanning", pages.waiting_panel)
     config.add_worker("later scans", scan_waiting_files, SCAN_SECONDS, long=True, alone=True)
     config.add_worker("scanner", ask_scanner, SCANNER_ASK_SECONDS)
-    seconds = operation.SCANNER_CHECK_SECONDS
-    config.add_check("scanner", operation.find_scanner_problems, when=("doctor",), seconds=seconds)
+    seconds = pages.SCANNER_CHECK_SECONDS
+    config.add_check("scanner", pages.find_scanner_problems, when=("doctor",), seconds=seconds)
 
 
 def includeme(config: Configurator) -> None:
     """Register this part of moderation."""
-    config.add_subscriber(subscribers.forget_waiting_files, ModsDeleted)
-    config.add_subscriber(subscribers.forget_account_of_hits, AccountDeleted)
+    config.add_subscriber(inspection.forget_waiting_files, ModsDeleted)
+    config.add_subscriber(inspection.forget_account_of_hits, AccountDeleted)
     config.add_child(IModerationDesk, "scans", ScansResource)
     config.scan("modhub_moderation.scanning.pages")
     config.add_command(
         AdminCommand(
             "scan",
             "what the malware scanner found",
-            operation.scan_arguments,
-            operation.run_scan,
+            pages.scan_arguments,
+            pages.run_scan,
             examples="scan list\nscan list --json",
         )
     )

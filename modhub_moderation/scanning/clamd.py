@@ -1,16 +1,111 @@
-"""ClamAV's daemon as a scanner: ``INSTREAM`` over its socket (``man clamd``), so that it need not read our files."""
+"""What a scanner is, and the one that there is: clamd."""
 
 import re
 import socket
 import struct
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from time import monotonic
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
-from modhub.content.limits import CODE, MB
-from modhub_moderation.scanning.interfaces import Scan, ScannerDown
-from modhub_moderation.scanning.probe import find_clamd_problems
+from modhub.content.limits import CODE, KB, MB
+
+
+class ScannerDown(Exception):
+    """The scanner cannot say what a file is: it does not answer, or refuses to look. The message is a clause."""
+
+
+class Scan(Protocol):
+    """The scan of one file. All methods raise :class:`ScannerDown`, but for ``close``."""
+
+    def send(self, chunk: bytes) -> None:
+        """Take the next bytes of the file."""
+
+    def finish(self) -> str | None:
+        """The file has ended: the name of the rule that it matches, None if it is clean."""
+
+    def close(self) -> None:
+        """End the scan, finished or not."""
+
+
+class Scanner(Protocol):
+    """A scanner, shared by all threads."""
+
+    def begin(self) -> Scan:
+        """Begin the scan of a file; :class:`ScannerDown` if there is nobody to do it."""
+
+    def find_problems(self) -> list[str]:
+        """What keeps it from finding something in the largest upload: sentences for ``modhub-admin doctor``."""
+
+
+EICAR: Final = b"".join((b"X5O!P%@AP[4\\PZX54(P^)7CC)7}$EICAR", b"-STANDARD-ANTIVIRUS-", b"TEST-FILE!$H+H*"))
+FILLER: Final = CODE - 64 * KB
+"""More than the 40 MB behind which many settings of clamd end: all that fits before the test file."""
+LIMITED: Final = "Heuristics.Limits.Exceeded"
+"""What clamd finds, with ``AlertExceedsMax``, in a file that it has not looked through."""
+_CHUNK: Final = 256 * KB
+_MEMBER: Final = 8 * MB
+_UNPACKED: Final = 2 * FILLER
+"""clamd counts an archive and what is in it towards ``MaxScanSize``."""
+
+
+def find_clamd_problems(scanner: Scanner) -> list[str]:
+    """Sentences about what to do, without their full stop."""
+    return list(_find_problems(scanner))
+
+
+def _find_problems(scanner: Scanner) -> Iterator[str]:
+    try:
+        if not _is_found(scanner, [EICAR]):
+            yield "clamd does not find the EICAR test file: it has no signatures; install them, or start freshclam"
+            return
+        if _is_found(scanner, large_archive()):
+            return
+        limits = ("MaxFileSize", CODE) if _is_found(scanner, dense_archive()) else ("MaxScanSize", 2 * CODE)
+    except ScannerDown as error:
+        yield str(error)
+        return
+    setting, needed = limits
+    yield (
+        f"clamd calls large files clean without looking: an upload may have {CODE // MB} MB, so raise {setting} in "
+        f"clamd.conf to more than {needed // MB}M and restart clamd"
+    )
+
+
+def _is_found(scanner: Scanner, chunks: Iterable[bytes]) -> bool:
+    scan = scanner.begin()
+    try:
+        for chunk in chunks:
+            scan.send(chunk)
+        rule = scan.finish()
+    finally:
+        scan.close()
+    return rule is not None and not rule.startswith(LIMITED)
+
+
+def large_archive() -> Iterator[bytes]:
+    """A zip file of as many bytes as an upload may have, the test file last."""
+    return _archive(zipfile.ZIP_STORED, FILLER)
+
+
+def dense_archive() -> Iterator[bytes]:
+    """A small zip file that makes clamd scan as much as the large one, in members below any limit of one file."""
+    return _archive(zipfile.ZIP_DEFLATED, _UNPACKED)
+
+
+def _archive(compression: int, filler: int) -> Iterator[bytes]:
+    with tempfile.TemporaryFile() as file:
+        with zipfile.ZipFile(file, "w", compression) as archive:
+            for start in range(0, filler, _MEMBER):
+                archive.writestr(f"filler-{start}", bytes(min(_MEMBER, filler - start)))
+            archive.writestr("eicar.com", EICAR)
+        file.seek(0)
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
 
 MAX_REPLY: Final = 4096
 _COMMAND: Final = b"zINSTREAM\0"
@@ -23,7 +118,7 @@ Address = str | tuple[str, int]
 
 
 class Clamd:
-    """A :class:`~modhub_moderation.scanning.interfaces.Scanner`. One connection for each scan, as clamd wants it."""
+    """A :class:`~modhub_moderation.scanning.clamd.Scanner`. One connection for each scan, as clamd wants it."""
 
     def __init__(self, address: Address, seconds: float) -> None:
         self._address = address

@@ -1,21 +1,64 @@
-"""The scan of an upload while it is staged, before anything of it is committed."""
+"""Scanning: what an upload goes through, what is scanned later, and what of mods and accounts concerns it."""
 
+import logging
+from threading import BoundedSemaphore, Lock
 from typing import Any, Final
 
+from prometheus_client import Gauge
 from pyramid.location import lineage
 from sqlalchemy.exc import SQLAlchemyError
 
 from modhub.base.errors import ApiError, busy
 from modhub.base.security_log import log_event
 from modhub.base.service_registry import find_service
-from modhub.blobs import Blob
+from modhub.blobs import Blob, BlobStore
+from modhub.blobs.models import StoredBlob
+from modhub.content.limits import KB
 from modhub.content.text import N_
-from modhub.plugins.events import UploadStarted
+from modhub.db import Databases, now
+from modhub.plugins.events import AccountDeleted, ModChanged, ModPublishing, ModsDeleted, UploadStarted
 from modhub.plugins.resources import IMod, IOwnMod
+from modhub.plugins.services import IMods
+from modhub.plugins.workers import RoundFailed, time_is_up
 from modhub_moderation.scanning import services
-from modhub_moderation.scanning.container import Scanning
-from modhub_moderation.scanning.interfaces import Scan, ScannerDown
+from modhub_moderation.scanning.clamd import Scan, Scanner, ScannerDown
 from modhub_moderation.scanning.services import ScannedUpload
+
+DOWN: Final = Gauge("modhub_scanner_down", "1 if the malware scanner did not answer the last time.")
+MOST_AT_ONCE: Final = 32
+"""Scans of uploads at once in a process: a scanner that hangs must leave threads for those who sign in."""
+
+log = logging.getLogger(__name__)
+
+
+class Scanning:
+    """The service of scanning; there is none without the setting ``modhub_moderation.scanner``."""
+
+    def __init__(self, scanner: Scanner, *, later: bool) -> None:
+        self.scanner = scanner
+        self.later = later
+        """Whether files of drafts are accepted while the scanner is down."""
+        self.slots = BoundedSemaphore(MOST_AT_ONCE)
+        self._is_down = False
+        self._lock = Lock()
+
+    def note_up(self) -> None:
+        """The scanner has answered."""
+        if self._turn(is_down=False):
+            log.info("uploads are scanned again")
+
+    def note_down(self, error: ScannerDown) -> None:
+        """The scanner has not answered; of several times in a row the first is logged."""
+        if self._turn(is_down=True):
+            log.warning("uploads cannot be scanned: %s", error)
+
+    def _turn(self, *, is_down: bool) -> bool:
+        with self._lock:
+            has_turned = self._is_down is not is_down
+            self._is_down = is_down
+        DOWN.set(is_down)
+        return has_turned
+
 
 DOWN_SECONDS: Final = 10
 REJECTED_BY_SCAN: Final = N_("The malware scanner has found something in this file, so nothing was saved.")
@@ -126,3 +169,107 @@ def _mod_id_of(context: Any) -> int | None:
             mod_id: int | None = resource.id
             return mod_id
     return None
+
+
+def refuse_publication(event: ModPublishing) -> None:
+    """409 unless all files of the mod were scanned and found clean."""
+    services.refuse_unscanned(event.session, event.mod_id)
+
+
+def keep_unscanned_from_public(event: ModChanged) -> None:
+    """503 for an upload that would wait for the scanner, but belongs to a mod that everybody sees (C-SCN-6).
+
+    The upload has locked the mod by now. A hidden mod counts, because everybody sees it once it is released.
+    """
+    if services.adds_waiting_file(event.session, event.mod_id):
+        mod = find_service(event.registry, IMods).get_mods(event.session, [event.mod_id]).get(event.mod_id)
+        if mod is not None and (mod.published or mod.hidden):
+            raise scanner_down()
+
+
+def forget_waiting_files(event: ModsDeleted) -> None:
+    """Their files wait no longer."""
+    services.forget_scans_of_mods(event.session, event.mod_ids)
+
+
+def forget_account_of_hits(event: AccountDeleted) -> None:
+    """What was found stays without the account."""
+    services.forget_uploader(event.session, event.account_id)
+
+
+SCAN_SECONDS: Final = 30.0
+SCANNER_ASK_SECONDS: Final = 60.0
+_BATCH: Final = 100
+_CHUNK: Final = 256 * KB
+
+
+def ask_scanner(registry: Any) -> None:
+    """Scan a few bytes, in each process: operators learn that the scanner is down before somebody uploads."""
+    scanning = find_service(registry, Scanning)
+    try:
+        scan = scanning.scanner.begin()
+        try:
+            scan.send(b"modhub")
+            scan.finish()
+        finally:
+            scan.close()
+    except ScannerDown as error:
+        scanning.note_down(error)
+    else:
+        scanning.note_up()
+
+
+def scan_waiting_files(registry: Any) -> None:
+    """Scan the files that wait, one by one, without a transaction meanwhile, as many as there is time for."""
+    databases, after, is_over = find_service(registry, Databases), "", time_is_up(registry)
+    with databases.write_session.begin() as session:
+        services.delete_old_hits(session, now())
+    while True:
+        with databases.readonly_session() as session:
+            batch = services.find_waiting_files(session, after, _BATCH)
+            rows = [(waiting.blob_key, waiting.mod_id, waiting.rule, blob) for waiting, blob in batch]
+            session.expunge_all()
+        if not rows:
+            return
+        for key, mod_id, rule, blob in rows:
+            if is_over():
+                return
+            after = key
+            if blob is None or rule is None:
+                _scan_one(registry, key, mod_id, blob)
+
+
+def _scan_one(registry: Any, key: str, mod_id: int, blob: StoredBlob | None) -> None:
+    databases = find_service(registry, Databases)
+    try:
+        rule = None if blob is None else _scan_blob(registry, blob)
+    except ApiError:
+        return  # the store cannot read it now; its own alarms tell
+    with databases.write_session.begin() as session:
+        if blob is None or rule is None:
+            services.end_waiting(session, key)
+            return
+        services.refuse_waiting(session, key, rule)
+        mod = find_service(registry, IMods).get_mods(session, [mod_id]).get(mod_id)
+        if mod is not None:
+            services.record_hit(session, ScannedUpload(mod.owner, mod_id, blob.sha256, blob.size), rule)
+    log_event("found_by_later_scan", mod_id=mod_id, sha256=blob.sha256, rule=rule)
+
+
+def _scan_blob(registry: Any, blob: StoredBlob) -> str | None:
+    """The rule that the file matches; the round ends if the scanner is still down."""
+    scanning, store = find_service(registry, Scanning), find_service(registry, BlobStore)
+    try:
+        with store.open(blob.key, blob.size, blob.sha256) as file:
+            scan = scanning.scanner.begin()
+            try:
+                while chunk := file.read(_CHUNK):
+                    scan.send(chunk)
+                rule = scan.finish()
+            finally:
+                scan.close()
+    except ScannerDown as error:
+        scanning.note_down(error)
+        raise RoundFailed(str(error)) from None
+    scanning.note_up()
+    return rule

@@ -1,19 +1,51 @@
-"""What is known about scans. Functions over a session, without a request."""
+"""What is known about scans: files that wait, and what was found. Functions over a session."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from sqlalchemy import Select, delete, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import BigInteger, Select, String, delete, select, update
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from modhub.base.errors import conflict
 from modhub.blobs import Blob
 from modhub.blobs.models import StoredBlob
 from modhub.content import text
 from modhub.content.text import N_
-from modhub.db import now
-from modhub_moderation.scanning.models import RULE_NAME, ScanHit, WaitingFile
+from modhub.db import Base, Id, Timestamp, now
+
+RULE_NAME: Final = 200
+"""Characters kept of the name of a rule."""
+
+
+class WaitingFile(Base):
+    """A file of a draft that was accepted while the scanner was down; the row goes when the scanner finds it clean."""
+
+    __tablename__ = "moderation_waiting_file"
+
+    blob_key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    mod_id: Mapped[int] = mapped_column(Id, index=True)
+    since: Mapped[datetime] = mapped_column(Timestamp)
+    rule: Mapped[str | None] = mapped_column(String(RULE_NAME))
+    """What the scanner found in it later: it has to be replaced before the mod can be published."""
+
+
+class ScanHit(Base):
+    """What the scanner found: for moderators, who alone see the rule. Ids are NULL once what they name is deleted."""
+
+    __tablename__ = "moderation_scan_hit"
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    account_id: Mapped[int | None] = mapped_column(Id, index=True)
+    mod_id: Mapped[int | None] = mapped_column(Id, index=True)
+    sha256: Mapped[str] = mapped_column(String(64), index=True)
+    size: Mapped[int] = mapped_column(BigInteger)
+    rule: Mapped[str] = mapped_column(String(RULE_NAME))
+    times: Mapped[int] = mapped_column(default=1)
+    """How often the account has sent the file."""
+    last_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+
 
 HIT_DAYS: Final = 180
 """What the scanner found is deleted so long after it was last sent."""

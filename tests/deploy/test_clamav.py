@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from modhub.content.limits import CODE, MB
-from modhub_moderation.scanning.clamd import open_clamd
-from modhub_moderation.scanning.interfaces import ScannerDown
-from modhub_moderation.scanning.probe import EICAR, large_archive
+from modhub_moderation.scanning.clamd import EICAR, ScannerDown, large_archive, open_clamd
 from modhub_testing.commands import find_program
 from modhub_testing.service import Installation, free_port
 

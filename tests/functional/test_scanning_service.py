@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from modhub_moderation.scanning.probe import EICAR
+from modhub_moderation.scanning.clamd import EICAR
 from modhub_testing.clamd import RULE, FakeClamd
 from tests.races import patiently_at_once
 

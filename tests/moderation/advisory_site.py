@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import Any
 
 from modhub_moderation.advisories import services
-from modhub_moderation.advisories.limits import AdvisoryKind
+from modhub_moderation.advisories.models import AdvisoryKind
 from modhub_testing import Site
 
 FEATURES = "modhub_auth modhub_moderation"

@@ -5,10 +5,9 @@ import re
 from typing import Any
 
 from modhub.db import now
-from modhub_moderation.cases.decisions import decide
+from modhub_moderation.cases.decisions import CaseSubject, decide, open_case
 from modhub_moderation.cases.models import Basis, Case, DecisionKind, Ground, Notice, Origin, SubjectKind
 from modhub_moderation.cases.rulings import RESTRICTIONS, Ruling
-from modhub_moderation.cases.services import CaseSubject, open_case
 from modhub_testing import Site
 
 FACTS = "The archive holds a keylogger."

@@ -4,7 +4,7 @@ import pytest
 
 from modhub.db import now
 from modhub_auth.models import Authenticator
-from modhub_moderation.models import Moderator
+from modhub_moderation.moderators import Moderator
 from modhub_testing import Site, Start
 from tests.people import Person, ada, bob, cheap_hashes, register
 

@@ -16,7 +16,7 @@ STRANGER = {"name": "Sam Stranger", "email": "sam@example.org"}
 
 def start_moderated(start: Start, monkeypatch: pytest.MonkeyPatch, notices: int = 50, **settings: str) -> Site:
     """An application with moderation alone, and so many notices by one caller."""
-    monkeypatch.setattr("modhub_moderation.notices.reporting.MOST_NOTICES", notices)
+    monkeypatch.setattr("modhub_moderation.notices.views.MOST_NOTICES", notices)
     return begin(start, monkeypatch, "modhub_auth modhub_moderation", **settings)
 
 

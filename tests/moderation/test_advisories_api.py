@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from modhub.base.errors import ApiError
 from modhub.db.changes import ChangeReader
 from modhub_moderation.advisories import services
-from modhub_moderation.advisories.limits import EMPTY_FILE, AdvisoryKind
+from modhub_moderation.advisories.models import EMPTY_FILE, AdvisoryKind
 from modhub_testing import Site, Start
 
 from .advisory_site import API, DIGEST, FEATURES, TEXTS, advise, listed, signed_in, withdraw

@@ -13,10 +13,10 @@ from modhub.plugins.moderation import IAccountBlocking
 from modhub.plugins.services import IMods
 from modhub_auth.models import Account
 from modhub_auth.services import delete_account
-from modhub_moderation.cases import upkeep
+from modhub_moderation.cases import decisions
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
 from modhub_moderation.cases.models import AppealOutcome, Decision, DecisionKind, Origin
-from modhub_moderation.models import Moderator
+from modhub_moderation.moderators import Moderator
 from modhub_testing import Site
 from tests.people import Person, emails_to, register, text_of
 
@@ -256,12 +256,12 @@ def test_a_decision_ends_by_itself(site: Site, ada: Person, bob: Person, mo: Per
     mod = ada.publish("Tool", description="What it is for")
     case_id = make_case(site, ada, mod, reporter=bob)
     first = rule(site, case_id, ruling_of(HIDE, until=now() + timedelta(days=2)), mo)
-    upkeep.end_decisions(site.registry)
+    decisions.end_decisions(site.registry)
     assert state_of(site, mod, ada).mod == 404
     with site.databases.write_session.begin() as session:
         session.execute(update(Decision).where(Decision.id == first).values(until=now()))
-    upkeep.end_decisions(site.registry)
-    upkeep.end_decisions(site.registry)
+    decisions.end_decisions(site.registry)
+    decisions.end_decisions(site.registry)
     assert state_of(site, mod, ada) == SHOWN
     last = ada.emails()[-1]
     assert "has passed" in text_of(last)
@@ -279,7 +279,7 @@ def test_an_appeal_keeps_a_decision_from_ending(site: Site, ada: Person, mo: Per
     with site.databases.write_session.begin() as session:
         create_appeal(session, decision, "It is a test of keyboards.")
         session.execute(update(Decision).where(Decision.id == decision).values(until=now()))
-    upkeep.end_decisions(site.registry)
+    decisions.end_decisions(site.registry)
     assert state_of(site, mod, ada).mod == 404
     assert refused(site, case_id, ruling_of(RELEASE), mo, decision) == "appealed"
 

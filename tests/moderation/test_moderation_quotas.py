@@ -17,8 +17,8 @@ from modhub.db import now
 from modhub_auth import publisher_keys
 from modhub_auth.models import Account
 from modhub_auth.services import delete_account, lock_account
-from modhub_moderation.quotas import services, subscribers
-from modhub_moderation.quotas.models import CountedUpload
+from modhub_moderation import quotas
+from modhub_moderation.quotas import CountedUpload
 from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
 from tests.people import cheap_hashes
@@ -72,7 +72,7 @@ def upload(
 
 def counted(site: Site, account_id: int) -> int:
     with site.databases.readonly_session() as session:
-        return services.count_uploads(session, account_id)
+        return quotas.count_uploads(session, account_id)
 
 
 def age_uploads(site: Site, by: timedelta) -> None:
@@ -310,14 +310,14 @@ def test_what_is_counted_goes_with_the_hour_and_the_account(begin: Begin) -> Non
     other_id, other = register(site, OTHER)
     for credential in (bearer, other):
         upload(site, credential, create(site, credential))
-    subscribers.purge_uploads(site.registry)
+    quotas.purge_uploads(site.registry)
     assert (counted(site, account_id), counted(site, other_id)) == (1, 1)
     with site.databases.write_session.begin() as session:
         account = lock_account(session, account_id)
         assert account is not None
         delete_account(session, site.registry, account)
     assert (counted(site, account_id), counted(site, other_id)) == (0, 1)
-    age_uploads(site, services.UPLOAD_WINDOW)
-    subscribers.purge_uploads(site.registry)
+    age_uploads(site, quotas.UPLOAD_WINDOW)
+    quotas.purge_uploads(site.registry)
     with site.databases.readonly_session() as session:
         assert session.scalar(select(func.count(CountedUpload.id))) == 0

@@ -12,7 +12,7 @@ from modhub.base.settings import StartRefused
 from modhub.db import now
 from modhub.plugins.services import IProfiles
 from modhub_auth.models import Account, Authenticator
-from modhub_moderation.models import Moderator
+from modhub_moderation.moderators import Moderator
 from modhub_testing import Site, Start
 from modhub_testing.pages import new_visitor
 from tests.people import Person, register

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.errors import OwnershipLost
 from modhub.db import now
-from modhub_moderation.cases import many
+from modhub_moderation.cases import queue_pages
 from modhub_moderation.cases.models import Case, Decision, DecisionKind
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on
@@ -161,7 +161,7 @@ def test_what_was_decided_meanwhile_or_is_ones_own_is_left_alone(site: Site, ada
 
 def break_decisions(monkeypatch: pytest.MonkeyPatch, errors: dict[int, Exception]) -> list[int]:
     """Decisions in these cases fail when they are stored; which cases were tried."""
-    tried, decide = list[int](), many.decide
+    tried, decide = list[int](), queue_pages.decide
 
     def break_some(session: Session, registry: Any, case_id: int, *more: Any, **named: Any) -> None:
         tried.append(case_id)
@@ -169,7 +169,7 @@ def break_decisions(monkeypatch: pytest.MonkeyPatch, errors: dict[int, Exception
         if case_id in errors:
             raise errors[case_id]
 
-    monkeypatch.setattr(many, "decide", break_some)
+    monkeypatch.setattr(queue_pages, "decide", break_some)
     return tried
 
 

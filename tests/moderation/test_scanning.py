@@ -19,10 +19,10 @@ from modhub.db import now
 from modhub.plugins.events import AccountDeleted
 from modhub_auth import container
 from modhub_auth.models import Login
-from modhub_moderation.models import Moderator
-from modhub_moderation.scanning.container import MOST_AT_ONCE, Scanning
-from modhub_moderation.scanning.models import ScanHit, WaitingFile
-from modhub_moderation.scanning.probe import EICAR
+from modhub_moderation.moderators import Moderator
+from modhub_moderation.scanning.clamd import EICAR
+from modhub_moderation.scanning.inspection import MOST_AT_ONCE, Scanning
+from modhub_moderation.scanning.services import ScanHit, WaitingFile
 from modhub_testing import Site, Start
 from modhub_testing.clamd import RULE, FakeClamd
 from modhub_testing.mods import hide_mod, restore_mod

@@ -1,10 +1,15 @@
-"""Which limits an account has, and the refusals of what goes beyond them."""
+"""Quotas: what one account may keep and send (C-QUO), counted in the transaction that stores."""
 
+import hashlib
 import math
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy.orm import Session
+from markupsafe import Markup
+from pyramid.config import Configurator
+from pyramid.renderers import render
+from sqlalchemy import Index, delete, func, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from modhub.base.errors import ApiError
 from modhub.base.metrics import LIMITS_HIT
@@ -12,9 +17,74 @@ from modhub.base.security_log import log_event
 from modhub.base.service_registry import find_service
 from modhub.content.limits import MB
 from modhub.content.text import N_
-from modhub.db import Databases, now
+from modhub.db import Base, Databases, Id, Timestamp, now
+from modhub.db.bulk import execute_bulk
+from modhub.plugins.events import AccountDeleted
+from modhub.plugins.moderation import IQuotas
+from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IMods, IProfiles
-from modhub_moderation.quotas import services
+from modhub.ui.template_helpers import translations_for
+from modhub.web.request import Request
+
+
+class CountedUpload(Base):
+    """A file that an account has stored within the last hour; only written while uploads have a limit."""
+
+    __tablename__ = "moderation_counted_upload"
+    __table_args__ = (Index("ix_moderation_counted_upload_account_id_at", "account_id", "at"),)
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    account_id: Mapped[int] = mapped_column(Id)
+    at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+
+
+UPLOAD_WINDOW: Final = timedelta(hours=1)
+"""The sliding window in which uploads count."""
+
+
+def lock_quota(session: Session, account_id: int) -> None:
+    """Let what an account stores be counted one by one, until the transaction ends. SQLite has only one writer anyway.
+
+    It is always the last lock that a call takes of its own, so no two calls wait for each other.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        digest = hashlib.sha256(f"quota\0{account_id}".encode()).digest()
+        session.execute(select(func.pg_advisory_xact_lock(int.from_bytes(digest[:8], signed=True))))
+
+
+def count_uploads(session: Session, account_id: int) -> int:
+    """How many files the account has uploaded within the last hour."""
+    counted = select(func.count(CountedUpload.id))
+    return (
+        session.scalar(counted.where(CountedUpload.account_id == account_id, CountedUpload.at > now() - UPLOAD_WINDOW))
+        or 0
+    )
+
+
+def next_upload_at(session: Session, account_id: int, most: int) -> datetime | None:
+    """When the account may upload again, if it has used up its ``most`` uploads an hour; None if it has not."""
+    counted = select(CountedUpload.at).where(
+        CountedUpload.account_id == account_id, CountedUpload.at > now() - UPLOAD_WINDOW
+    )
+    blocking: datetime | None = session.scalar(counted.order_by(CountedUpload.at.desc()).offset(most - 1).limit(1))
+    return None if blocking is None else blocking + UPLOAD_WINDOW
+
+
+def count_upload(session: Session, account_id: int) -> None:
+    """Count one upload, in the transaction that stores it."""
+    session.add(CountedUpload(account_id=account_id, at=now()))
+    session.flush()
+
+
+def delete_uploads_of_account(session: Session, account_id: int) -> None:
+    """Delete what is counted of a deleted account."""
+    execute_bulk(session, delete(CountedUpload).where(CountedUpload.account_id == account_id))
+
+
+def delete_old_uploads(session: Session) -> None:
+    """Delete what counts no more."""
+    execute_bulk(session, delete(CountedUpload).where(CountedUpload.at <= now() - UPLOAD_WINDOW))
+
 
 TOO_MANY_MODS: Final = N_("Your account may have no further mod: it has %(used)s of %(limit)s.")
 TOO_MANY_BYTES: Final = N_(
@@ -100,7 +170,7 @@ class QuotaKeeper:
         quota = self.quota_of(account_id)
         if quota.mods is None and quota.mods_a_day is None:
             return
-        services.lock_quota(session, account_id)
+        lock_quota(session, account_id)
         mods = find_service(self._registry, IMods)
         if quota.mods is not None and (used := mods.get_use(session, account_id).mods) >= quota.mods:
             values = {"used": used, "limit": quota.mods}
@@ -118,10 +188,10 @@ class QuotaKeeper:
         """
         quota = self.quota_of(account_id)
         if quota.bytes is not None or quota.uploads is not None:
-            services.lock_quota(session, account_id)
+            lock_quota(session, account_id)
         if quota.uploads is not None:
             self.check_uploads(session, account_id, quota.uploads)
-            services.count_upload(session, account_id)
+            count_upload(session, account_id)
         if quota.bytes is not None and size > replaced:
             used = find_service(self._registry, IMods).get_use(session, account_id).bytes
             if used - replaced + size > quota.bytes:
@@ -129,7 +199,7 @@ class QuotaKeeper:
 
     def check_uploads(self, session: Session, account_id: int, most: int) -> None:
         """429 ``quota`` if the account has uploaded as many files within an hour as it may."""
-        free_at = services.next_upload_at(session, account_id, most)
+        free_at = next_upload_at(session, account_id, most)
         if free_at is not None:
             raise self._refused(_too_early(TOO_MANY_UPLOADS, most, free_at))
 
@@ -151,3 +221,40 @@ def _too_many_bytes(limit: int, used: int, size: int) -> ApiError:
     """413 (C-TXT-7): ``limitBytes`` is what the account may keep, not the most that a file may have."""
     megabytes = {"used": math.ceil(used / MB), "limit": limit // MB, "size": math.ceil(size / MB)}
     return ApiError(413, "too_large", TOO_MANY_BYTES, values=megabytes, limitBytes=limit, usedBytes=used)
+
+
+def forget_uploads(event: AccountDeleted) -> None:
+    """A deleted account has no uploads."""
+    delete_uploads_of_account(event.session, event.account_id)
+
+
+def purge_uploads(registry: Any) -> None:
+    """The worker that deletes what counts no more."""
+    with find_service(registry, Databases).write_session.begin() as session:
+        delete_old_uploads(session)
+
+
+def quota_panel(context: Any, request: Request) -> Markup | None:
+    """Above an account's mods and the form of a new one; nothing for an account without limits."""
+    keeper = QuotaKeeper(request.registry)
+    if IOwnMod.providedBy(context) or not keeper.has_limits:
+        return None
+    account_id: int = request.authenticated_userid
+    quota = keeper.quota_of(account_id)
+    if quota == (None, None, None, None, None):
+        return None
+    # The page of a refused form shows what is stored, not what was refused.
+    with request.databases.readonly_session() as session:
+        use = request.find_service(IMods).get_use(session, account_id)
+        uploads = count_uploads(session, account_id) if quota.uploads is not None else 0
+    day = "" if quota.new_until is None else translations_for(request).date(quota.new_until.date())
+    values = {"quota": quota, "use": use, "uploads": uploads, "day": day}
+    return Markup(render("modhub_moderation:templates/quotas/panel.jinja2", values, request=request))  # noqa: S704 - a template
+
+
+def includeme(config: Configurator) -> None:
+    """Register the service, the subscriber, the worker and the panel."""
+    config.add_service(IQuotas, QuotaKeeper(config.registry))
+    config.add_subscriber(forget_uploads, AccountDeleted)
+    config.add_worker("upload counts", purge_uploads, every=3600, alone=True)
+    config.add_panel("mine", "quotas", quota_panel)
