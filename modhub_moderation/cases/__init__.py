@@ -3,7 +3,7 @@
 from pyramid.config import Configurator
 
 from modhub.plugins.events import AccountDeleted, ModsDeleted
-from modhub_auth.interfaces import IBlockedAccounts
+from modhub_auth.resources import IBlockedAccounts
 from modhub_moderation.cases import appeal_pages, decisions
 from modhub_moderation.cases.appeals import BlockedAccounts
 from modhub_moderation.cases.queue_pages import BulkResource, QueueResource

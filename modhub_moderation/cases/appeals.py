@@ -16,10 +16,9 @@ from modhub.db import now, to_micros
 from modhub.ui.i18n import Translations
 from modhub.web.request import Request
 from modhub.web.traversal import parse_id
-from modhub_auth.clock_skew import is_recent
-from modhub_auth.encryption import SecretBox
 from modhub_auth.mail.outbox import EmailEntry, without_links
 from modhub_auth.signin.page_sessions import SESSION_IDLE
+from modhub_auth.tokens import SecretBox, is_recent
 from modhub_moderation.cases.decisions import (
     find_last_decision,
     hash_secret,
@@ -48,7 +47,7 @@ LINK_MICROS: Final = SESSION_IDLE.total_seconds() * 1_000_000
 
 
 class BlockedAccounts:
-    """See :class:`modhub_auth.interfaces.IBlockedAccounts`."""
+    """See :class:`modhub_auth.resources.IBlockedAccounts`."""
 
     def __init__(self, configured_secrets: Sequence[str]) -> None:
         self._box = SecretBox(configured_secrets, "statement for a blocked account")

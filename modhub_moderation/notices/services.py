@@ -25,8 +25,8 @@ from modhub_auth.email_addresses import require_address
 from modhub_auth.mail.outbox import EmailEntry, without_links
 from modhub_auth.models import Login, LoginKind
 from modhub_auth.rate_limits import rate_counter
-from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
 from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
+from modhub_auth.tokens import new_refresh_token, token_digest
 from modhub_moderation.cases.decisions import CaseSubject, open_case
 from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME, Case, Ground, Notice, Origin, SubjectKind
 

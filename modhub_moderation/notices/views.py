@@ -27,7 +27,7 @@ from modhub.web.views import OPEN, api, page
 from modhub_auth.container import auth_services
 from modhub_auth.pages.form_pages import form_value, never_store
 from modhub_auth.rate_limits import caller_of, rate_counter
-from modhub_auth.signin.bearer import presented_token
+from modhub_auth.signin.authentication import presented_token
 from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME
 from modhub_moderation.notices.services import (
     GROUND_TITLES,
