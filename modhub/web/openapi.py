@@ -136,7 +136,7 @@ def describe_operation(
 def _description(operation: Operation, clauses: Mapping[str, str]) -> str:
     """What it does, and the clauses of the contract as a list in Markdown."""
     listed = [f"- **{clause}** {clauses.get(clause, '')}".rstrip() for clause in operation.clauses]
-    return "\n\n".join([operation.about, *(["\n".join(listed)] if listed else [])])
+    return "\n\n".join(part for part in (operation.about, "\n".join(listed)) if part)
 
 
 def _is_cached(served: ServedOperation) -> bool:

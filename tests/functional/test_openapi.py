@@ -4,6 +4,7 @@ import gc
 import json
 import re
 import tracemalloc
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -315,8 +316,9 @@ def test_the_reference_shows_the_refusals_of_each_call_and_no_others(start: Star
     site = started(start, tmp_path, FEATURES)
     page, served = site.get("/Modhub/doc").html, DescribedApi(site.registry).served
     for call in served:
-        items = page.find(id=call.operation.id.replace("_", "-")).find_next(class_="others").select("li")
-        lines = [item for item in items if item.code.text >= "400"]
+        below = page.find(id=call.operation.id.replace("_", "-")).find_next_siblings()
+        lists = [part for part in takewhile(lambda part: part.name != "h3", below) if part.name == "ul"]
+        lines = [item for part in lists for item in part.select("li") if item.code.text >= "400"]
         told = {(item.code.text, item.select("code")[1].text if call.is_api else "") for item in lines}
         declared = {
             (str(refusal.status), refusal.code if call.is_api else "")
