@@ -8,7 +8,12 @@ NEEDS_FACTOR: Final = "modhub_moderation.second_factor"
 EVIDENCE_DAYS: Final = "modhub_moderation.evidence_days"
 MODERATION_SETTINGS: Final = (
     Setting(NEEDS_FACTOR, boolean, "true", "whether moderators need an authenticator to be named and to decide"),
-    Setting(EVIDENCE_DAYS, whole, "180", "days that the files of a mod deleted by a moderator are kept; 0: none"),
+    Setting(
+        EVIDENCE_DAYS,
+        whole,
+        "180",
+        "days that a mod deleted by a moderator is kept, seen by nobody; 0: none",
+    ),
     Setting(
         "modhub_moderation.keep_days",
         positive,

@@ -14,6 +14,7 @@ from modhub.base.service_registry import find_optional_service
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.moving import count_live
 from modhub.blobs.naming import names_of_keys
+from modhub.catalogue.evidence import erase_old_evidence
 from modhub.plugins.commands import AdminCommand, add_dry_run_option
 
 _VERIFY_EXAMPLES: Final = """\
@@ -69,13 +70,17 @@ def verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_sweep(admin: Any, arguments: argparse.Namespace) -> int:
-    """Remove files that nothing refers to."""
+    """Erase mods that moderators deleted and that were kept long enough, and remove files that nothing refers to."""
+    with admin.writing(dry_run=arguments.dry_run) as (session, _):
+        erased = erase_old_evidence(session)
     act = maintenance.count_sweepable if arguments.dry_run else maintenance.sweep
     trashed, orphans = act(admin.databases, admin.existing_store, arguments.older_than)
     if not arguments.dry_run:
         with admin.writing() as (session, _):
             record(session, "files swept", "store", replaced=trashed, orphaned=orphans)
     verb = "Would remove" if arguments.dry_run else "Removed"
+    if erased:
+        admin.say(f"{verb} {erased} mods that moderators deleted.")
     admin.say(f"{verb} {trashed} replaced or deleted files and {orphans} orphaned files.")
     return 0
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from modhub.base.errors import OwnershipLost
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation
-from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement, Vote
+from modhub.catalogue.models import IS_THERE, Asset, Mod, PublicMod, PublicRequirement, Vote
 from modhub.catalogue.public_copies import IS_PUBLIC
 from modhub.catalogue.services import lock_owner
 from modhub.content.limits import PAGE_SIZE_MOST
@@ -29,6 +29,7 @@ _USE: Final = (
     )
     .outerjoin(Asset, Asset.mod_id == Mod.id)
     .outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id)
+    .where(IS_THERE)
     .group_by(Mod.owner)
 )
 
@@ -46,14 +47,14 @@ class ModLookup:
             raise ValueError(f"at most {PAGE_SIZE_MOST} mods can be looked up at once")
         # A body may contain a number of any size. One that a column cannot hold is an unknown id, not an error.
         ids = [mod_id for mod_id in mod_ids if 0 < mod_id <= _LAST_ID]
-        statement = select(*_SUMMARY).where(Mod.id.in_(ids))
+        statement = select(*_SUMMARY).where(Mod.id.in_(ids), IS_THERE)
         return {row[0]: ModSummary(*row) for row in session.execute(statement)}
 
     def lock(self, session: Session, mod_id: int) -> bool:
         """Take a shared lock: it blocks deletion but not other shared locks."""
         if not 0 < mod_id <= _LAST_ID:
             return False
-        statement = select(Mod.id).where(Mod.id == mod_id).with_for_update(read=True)
+        statement = select(Mod.id).where(Mod.id == mod_id, IS_THERE).with_for_update(read=True)
         return session.scalar(statement) is not None
 
     def lock_own(self, session: Session, mod_id: int | None, owner: int) -> ModSummary:

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, SmallInteger, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
@@ -19,10 +20,16 @@ class AssetKind(StrEnum):
     IMAGE = "image"
 
 
+NO_OWNER: Final = 0
+"""The owner of a mod that a moderator deleted: no account has this id."""
+
+
 class Mod(Base):
     """A mod. ``owner`` is an account id without a foreign key: accounts belong to another package (C-ACC-18).
 
     ``hidden_at``: when an operator hid it from everybody but its owner. Hiding does not change ``published``.
+    ``erase_at``: of one that a moderator deleted, when it is erased; ``former_owner`` is whose it was, as long as that
+    account exists (:mod:`modhub.catalogue.evidence`).
     """
 
     __tablename__ = "core_mod"
@@ -45,10 +52,16 @@ class Mod(Base):
     downs: Mapped[int] = mapped_column(default=0)
     hidden_at: Mapped[datetime | None] = mapped_column(Timestamp)
     hidden_reason: Mapped[str | None] = mapped_column(Text)
+    erase_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+    former_owner: Mapped[int | None] = mapped_column(BigInteger, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
     assets: Mapped[list["Asset"]] = relationship(lazy="raise", order_by="Asset.id", cascade="all, delete-orphan")
+
+
+IS_THERE: Final = Mod.erase_at.is_(None)
+"""Not one that a moderator deleted."""
 
 
 class Asset(Base):
@@ -138,7 +151,7 @@ class ReservedVersion(Base):
 
 
 class KeptFile(Base):
-    """A file that a moderator removed, kept aside: as long as its mod exists, or as evidence until ``kept_until``."""
+    """A file that a moderator removed, kept aside as long as its mod exists."""
 
     __tablename__ = "core_kept_file"
 
@@ -147,22 +160,8 @@ class KeptFile(Base):
     kind: Mapped[str] = mapped_column(String(8))
     name: Mapped[str] = mapped_column(String(FILE_NAME))
     content_type: Mapped[str] = mapped_column(String(CONTENT_TYPE))
-    kept_until: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
 
     blob: Mapped[StoredBlob] = relationship(lazy="raise")
-
-
-class Evidence(Base):
-    """What a mod was that a moderator deleted: its fields and changelog as JSON; its files are `KeptFile` rows."""
-
-    __tablename__ = "core_evidence"
-
-    mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
-    guid: Mapped[str] = mapped_column(String(36))
-    owner: Mapped[int] = mapped_column(BigInteger)
-    document: Mapped[bytes]
-    deleted_at: Mapped[datetime] = mapped_column(Timestamp)
-    kept_until: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
 
 class Successor(Base):

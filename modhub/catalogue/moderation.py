@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.catalogue.mod_events import notify_changed
-from modhub.catalogue.models import Mod
+from modhub.catalogue.models import IS_THERE, Mod
 from modhub.catalogue.services import erase_mods
 from modhub.db import bulk, now
 from modhub.web.traversal import parse_id
@@ -26,9 +26,9 @@ def matches_name(name: str) -> ColumnElement[bool] | None:
     """Return the condition for a mod by its id or GUID, in any case; None if ``name`` is neither."""
     folded = name.lower()
     if _GUID.match(folded):
-        return Mod.guid == folded
+        return and_(Mod.guid == folded, IS_THERE)
     mod_id = parse_id(name)
-    return None if mod_id is None else Mod.id == mod_id
+    return None if mod_id is None else and_(Mod.id == mod_id, IS_THERE)
 
 
 def find_mod(session: Session, name: str) -> Mod | None:
@@ -54,7 +54,7 @@ def lock_mods(session: Session, mod_ids: Iterable[int]) -> dict[int, Mod]:
     """The mods with these ids, by id. Rows are locked in the order of the ids, so that nobody waits for each other."""
     mods: dict[int, Mod] = {}
     for batch in bulk.batches(sorted(set(mod_ids))):
-        locked = select(Mod).where(Mod.id.in_(batch)).order_by(Mod.id).with_for_update()
+        locked = select(Mod).where(Mod.id.in_(batch), IS_THERE).order_by(Mod.id).with_for_update()
         mods |= {mod.id: mod for mod in session.scalars(locked)}
     return mods
 

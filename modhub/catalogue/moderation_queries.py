@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, load_only, selectinload
 
 from modhub.base.service_registry import find_optional_service
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue.models import Asset, Mod, Note, PublicMod, PublicRequirement, Vote
+from modhub.catalogue.models import IS_THERE, Asset, Mod, Note, PublicMod, PublicRequirement, Vote
 from modhub.catalogue.moderation import matches_name
 from modhub.catalogue.public_copies import IS_PUBLIC
 from modhub.catalogue.response_schemas import in_order
@@ -33,8 +33,10 @@ MAX_USERS_LISTED: Final = 20
 
 
 # Without the texts: a list may go through all mods.
-_LINES: Final = select(Mod).options(
-    load_only(Mod.guid, Mod.owner, Mod.title, Mod.games, Mod.published, Mod.hidden_at, Mod.updated_at)
+_LINES: Final = (
+    select(Mod)
+    .where(IS_THERE)
+    .options(load_only(Mod.guid, Mod.owner, Mod.title, Mod.games, Mod.published, Mod.hidden_at, Mod.updated_at))
 )
 
 

@@ -12,7 +12,7 @@ from modhub.audit import record
 from modhub.base.service_registry import find_service
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation
-from modhub.catalogue.evidence import keep_evidence
+from modhub.catalogue.evidence import keep_as_evidence
 from modhub.catalogue.file_digests import FileDigests
 from modhub.catalogue.models import Asset, AssetKind, KeptFile, Note, ReservedVersion
 from modhub.catalogue.pages.views.previews import ModPreviews
@@ -53,10 +53,10 @@ class Moderation:
         mods = moderation.lock_mods(session, mod_ids)
         for mod in mods.values():
             record(session, "mod deleted by a moderator", "mod", mod.id, guid=mod.guid, owner=mod.owner)
-        if keep_until is not None:
-            for batch in bulk.batches(mods):
-                keep_evidence(session, batch, keep_until)
-        erase_mods(session, mods)
+        if keep_until is None:
+            erase_mods(session, mods)
+        else:
+            keep_as_evidence(session, mods.values(), keep_until)
         return list(mods)
 
     def get_files(self, session: Session, mod_ids: Collection[int]) -> dict[int, list[FileRecord]]:
@@ -95,4 +95,3 @@ def includeme(config: Configurator) -> None:
     config.add_service(IModeration, Moderation(find_service(config.registry, Declarations)))
     config.include("modhub.catalogue.removable_parts")
     config.include("modhub.catalogue.evidence")
-    config.include("modhub.catalogue.evidence_commands")

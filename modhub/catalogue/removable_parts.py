@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from pyramid.config import Configurator
-from sqlalchemy import delete, select
+from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session, selectinload
 
 from modhub.audit import record
@@ -17,6 +17,7 @@ from modhub.blobs.models import trash_blob
 from modhub.catalogue.copy_changes import mark_changelog_edited
 from modhub.catalogue.mod_events import notify_changed
 from modhub.catalogue.models import (
+    IS_THERE,
     Asset,
     AssetKind,
     DescriptionSource,
@@ -37,7 +38,7 @@ from modhub.web.traversal import parse_id
 def _lock_mod(session: Session, mod_id: int) -> Mod | None:
     """The mod with its files, its row locked until the transaction ends."""
     files = selectinload(Mod.assets).joinedload(Asset.blob)
-    return session.scalars(select(Mod).where(Mod.id == mod_id).options(files).with_for_update()).one_or_none()
+    return session.scalars(select(Mod).where(Mod.id == mod_id, IS_THERE).options(files).with_for_update()).one_or_none()
 
 
 def take_image_out(session: Session, mod_id: int, key: str) -> dict[str, Any] | None:
@@ -66,7 +67,7 @@ def restore_image(session: Session, mod_id: int, key: str, kept: Mapping[str, An
     """Put the image back in its place, under its address."""
     mod, asset_id = _lock_mod(session, mod_id), parse_id(key)
     file = session.get(KeptFile, kept["blobId"], with_for_update=True)
-    is_ours = file is not None and file.mod_id == mod_id and file.kept_until is None
+    is_ours = file is not None and file.mod_id == mod_id
     if mod is None or asset_id is None or not is_ours or session.get(Asset, asset_id) is not None:
         return False
     session.delete(file)
@@ -88,8 +89,9 @@ def restore_image(session: Session, mod_id: int, key: str, kept: Mapping[str, An
 
 
 def discard_image(session: Session, mod_id: int, _key: str, kept: Mapping[str, Any]) -> None:
-    """Delete the file that is kept aside."""
-    file = KeptFile.blob_id == kept["blobId"], KeptFile.mod_id == mod_id, KeptFile.kept_until.is_(None)
+    """Delete the file that is kept aside, unless its mod is evidence: then it is a part of that."""
+    is_ours = exists().where(Mod.id == mod_id, IS_THERE)
+    file = KeptFile.blob_id == kept["blobId"], KeptFile.mod_id == mod_id, is_ours
     if session.scalar(select(KeptFile.blob_id).where(*file)) is not None:
         trash_blob(session, [kept["blobId"]])
         bulk.execute_bulk(session, delete(KeptFile).where(*file))

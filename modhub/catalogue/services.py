@@ -194,22 +194,15 @@ def delete_mod(session: Session, mod_id: int | None, owner: int) -> None:
 
 
 def erase_mods(session: Session, mod_ids: Iterable[int]) -> None:
-    """Delete mods whose rows are locked, with all that belongs to them, in a few statements per batch.
-
-    What is kept as evidence stays: such files are no longer the mod's (`modhub.catalogue.evidence`).
-    """
+    """Delete mods whose rows are locked, with all that belongs to them, in a few statements per batch."""
     for batch in bulk.batches(mod_ids):
         notify_deleted(session, batch)
-        is_evidence = select(KeptFile.blob_id).where(KeptFile.kept_until.is_not(None))
         for holder in (Asset, KeptFile):
-            files = select(holder.blob_id).where(holder.mod_id.in_(batch))
-            trash_blob(session, files.where(holder.blob_id.not_in(is_evidence)))
+            trash_blob(session, select(holder.blob_id).where(holder.mod_id.in_(batch)))
         forget_pictures(session, select(Asset.id).where(Asset.mod_id.in_(batch)))
         notes = select(Note.id).where(Note.mod_id.in_(batch))
         bulk.execute_bulk(session, delete(NoteSource).where(NoteSource.note_id.in_(notes)))
-        kept_with_mod = KeptFile.mod_id.in_(batch), KeptFile.kept_until.is_(None)
-        bulk.execute_bulk(session, delete(KeptFile).where(*kept_with_mod))
-        for model in (Asset, Note, ReservedVersion, Vote, DescriptionSource, Successor):
+        for model in (Asset, KeptFile, Note, ReservedVersion, Vote, DescriptionSource, Successor):
             bulk.execute_bulk(session, delete(model).where(model.mod_id.in_(batch)))
         bulk.execute_bulk(session, delete(Mod).where(Mod.id.in_(batch)))
         mark_stale(session, batch)

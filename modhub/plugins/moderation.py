@@ -106,7 +106,10 @@ class IModeration(Protocol):
         """
 
     def delete(self, session: Any, mod_ids: Collection[int], keep_until: datetime | None = None) -> list[int]:
-        """Delete mods permanently; the ids of those that existed. With ``keep_until`` evidence is kept until then."""
+        """Delete mods permanently; the ids of those that existed.
+
+        With ``keep_until`` they are kept until then, seen by nobody.
+        """
 
     def get_files(self, session: Any, mod_ids: Collection[int]) -> dict[int, list[FileRecord]]:
         """The files of each of these mods: those that are shown, those kept aside, then its changelog's, newest first.

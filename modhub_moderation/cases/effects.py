@@ -63,6 +63,7 @@ def carry_out(
         _block(session, effects, case, decision, reason)
     elif kind is DecisionKind.DELETE:
         effects.moderation.delete(session, [case.subject_id], keep_until)
+        forget_parts(session, effects, SubjectKind.MOD, [case.subject_id])
     elif kind is DecisionKind.RELEASE and not _is_any(last, DecisionKind.HIDE, DecisionKind.REMOVE):
         _release_unwanted(session, effects, case, [case.subject_id], operators_too=True)
     elif kind is DecisionKind.UNBLOCK and not _is_any(last, DecisionKind.BLOCK):

@@ -16,10 +16,13 @@ from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import evidence
 from modhub.catalogue.file_names import describe_mod_files
-from modhub.catalogue.models import Evidence, KeptFile, ReservedVersion
+from modhub.catalogue.models import NO_OWNER, KeptFile, Mod, ReservedVersion
+from modhub.catalogue.moderation_queries import find_whole_mod
 from modhub.db import now
 from modhub.db.changes import ChangeReader
+from modhub.plugins.events import AccountDeleted
 from modhub.plugins.moderation import IModeration
+from modhub.plugins.services import IMods
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import (
     OWNER,
@@ -61,6 +64,11 @@ def export_evidence(site: Site, mod_id: int, folder: Path) -> None:
     words = ["-c", "unused", "evidence", str(mod_id), str(folder)]
     arguments = build_admin_parser(site.config).parse_args(words)
     assert arguments.run(Admin(site.config), arguments) == 0
+
+
+def sweep_evidence(site: Site) -> int:
+    with site.databases.write_session.begin() as session:
+        return evidence.erase_old_evidence(session)
 
 
 def shown(site: Site, mod: Any) -> Any:
@@ -213,37 +221,50 @@ def test_what_is_kept_aside_ends_with_its_mod_and_when_it_is_discarded(site: Sit
 @pytest.mark.postgres
 def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site: Site, mod: Any, tmp_path: Path) -> None:
     image = mod["assets"][1]["url"].rpartition("/")[2]
-    remove(site, mod, "image", image)
+    kept = remove(site, mod, "image", image)
     blobs, draft = live_blobs(site), new_mod(site)
     assert decide(site, "delete", [mod["id"], 987654], now() + timedelta(days=30)) == [mod["id"]]
     site.get(mod_address(mod), status=404)
-    assert live_blobs(site) == blobs == 3
-    (kept,) = rows(site, Evidence)
-    document = json.loads(kept.document)
-    assert document["owner"] == OWNER
-    assert document["mod"]["description"] == "<p>Buy coins</p>"
-    assert [entry["version"] for entry in document["changelog"]] == ["1"]
-    assert {file.name for file in rows(site, KeptFile)} == {"mod.zip", "first.png", "second.png"}
-    evidence.run_evidence_worker(site.registry)
-    assert len(rows(site, KeptFile)) == 3
+    gone, absent = (
+        site.as_account(OWNER).put_json(mod_address({"id": number}), {"title": "x"}, status=401)
+        for number in (mod["id"], 987654)
+    )
+    assert gone.body == absent.body
+    assert [own["id"] for own in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]] == [draft["id"]]
+    assert (live_blobs(site), sweep_evidence(site)) == (blobs, 0) == (3, 0)
+    with site.databases.readonly_session() as session:
+        lookup = site.find_service(IMods)
+        assert (lookup.get_mods(session, [mod["id"]]), lookup.lock(session, mod["id"])) == ({}, False)
+        assert lookup.get_use(session, OWNER).mods == 1
+        assert find_whole_mod(session, mod["guid"]) is None
+    assert not restore(site, mod, "image", image, kept)
+    discard(site, mod, "image", image, kept)
     export_evidence(site, mod["id"], tmp_path / "out")
     with pytest.raises(StartRefused, match="no evidence"):
         export_evidence(site, draft["id"], tmp_path / "none")
     with pytest.raises(StartRefused, match="cannot be made"):
         export_evidence(site, mod["id"], tmp_path / "out")
     exported = json.loads((tmp_path / "out" / "evidence.json").read_bytes())
-    assert exported["mod"] == document["mod"]
+    assert (exported["owner"], exported["mod"]["description"]) == (OWNER, "<p>Buy coins</p>")
+    assert [entry["version"] for entry in exported["changelog"]] == ["1"]
     for file in exported["files"]:
         content = (tmp_path / "out" / f"{file['sha256']}.bin").read_bytes()
         assert hashlib.sha256(content).hexdigest() == file["sha256"]
     assert len(exported["files"]) == 3
     with site.databases.write_session.begin() as session:
-        for row in (*session.scalars(select(KeptFile)), *session.scalars(select(Evidence))):
-            row.kept_until = now()
-    evidence.run_evidence_worker(site.registry)
-    assert (rows(site, KeptFile), rows(site, Evidence), live_blobs(site)) == ([], [], 0)
+        session.get_one(Mod, mod["id"]).erase_at = now()
+    assert sweep_evidence(site) == 1
+    assert (rows(site, KeptFile), [row.id for row in rows(site, Mod)], live_blobs(site)) == ([], [draft["id"]], 0)
     assert decide(site, "delete", [draft["id"]]) == [draft["id"]]
-    assert rows(site, Evidence) == []
+    assert rows(site, Mod) == []
+
+
+def test_evidence_outlives_the_account_without_it(site: Site, mod: Any) -> None:
+    decide(site, "delete", [mod["id"]], now() + timedelta(days=30))
+    with site.databases.write_session.begin() as session:
+        site.registry.notify(AccountDeleted(OWNER, session, site.registry))
+    (row,) = rows(site, Mod)
+    assert (row.owner, row.former_owner) == (NO_OWNER, None)
 
 
 @pytest.mark.postgres

@@ -98,11 +98,9 @@ def _create_files() -> None:
         sa.Column("kind", sa.String(8), nullable=False),
         sa.Column("name", sa.String(255), nullable=False),
         sa.Column("content_type", sa.String(255), nullable=False),
-        sa.Column("kept_until", sa.BigInteger()),
         sa.ForeignKeyConstraint(["blob_id"], ["core_blob.id"], name="fk_core_kept_file_blob_id_core_blob"),
         sa.PrimaryKeyConstraint("blob_id", name="pk_core_kept_file"),
     )
-    op.create_index("ix_core_kept_file_kept_until", "core_kept_file", ["kept_until"])
     op.create_index("ix_core_kept_file_mod_id", "core_kept_file", ["mod_id"])
     op.create_table(
         "core_storage_address",
@@ -130,12 +128,16 @@ def _create_mods() -> None:
         sa.Column("downs", sa.Integer(), nullable=False),
         sa.Column("hidden_at", sa.BigInteger()),
         sa.Column("hidden_reason", sa.Text()),
+        sa.Column("erase_at", sa.BigInteger()),
+        sa.Column("former_owner", sa.BigInteger()),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_core_mod"),
         sa.UniqueConstraint("guid", name="uq_core_mod_guid"),
         sqlite_autoincrement=True,
     )
+    op.create_index("ix_core_mod_erase_at", "core_mod", ["erase_at"])
+    op.create_index("ix_core_mod_former_owner", "core_mod", ["former_owner"])
     op.create_index("ix_core_mod_owner_updated_at", "core_mod", ["owner", "updated_at", "id"])
     op.create_index("ix_core_mod_updated_at", "core_mod", ["updated_at"])
     op.create_table(
@@ -273,17 +275,6 @@ def _create_mods() -> None:
         sa.Column("sha256", sa.String(64), nullable=False),
         sa.PrimaryKeyConstraint("mod_id", "version", name="pk_core_reserved_version"),
     )
-    op.create_table(
-        "core_evidence",
-        sa.Column("mod_id", ID, autoincrement=False, nullable=False),
-        sa.Column("guid", sa.String(36), nullable=False),
-        sa.Column("owner", sa.BigInteger(), nullable=False),
-        sa.Column("document", sa.LargeBinary(), nullable=False),
-        sa.Column("deleted_at", sa.BigInteger(), nullable=False),
-        sa.Column("kept_until", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("mod_id", name="pk_core_evidence"),
-    )
-    op.create_index("ix_core_evidence_kept_until", "core_evidence", ["kept_until"])
     op.create_table(
         "core_idempotency_key",
         sa.Column("key_sha256", sa.String(64), nullable=False),
