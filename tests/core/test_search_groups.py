@@ -1,4 +1,4 @@
-"""What a search on pages finds beside the list: descriptions, authors, and titles that were mistyped."""
+"""What a search on pages finds beside the list: descriptions and authors."""
 
 import sys
 import unicodedata
@@ -10,7 +10,6 @@ from sqlalchemy import update
 from modhub.catalogue.models import PublicMod
 from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.pages.queries.description_queries import description_words
-from modhub.catalogue.pages.queries.title_queries import rank_titles
 from modhub.db import now
 from modhub_auth.models import Account
 from modhub_testing import Site, Start
@@ -22,7 +21,6 @@ pytestmark = pytest.mark.postgres
 GROUPS = {
     "found-descriptions": "section[aria-labelledby=found-descriptions] li a",
     "found-authors": "section[aria-labelledby=found-authors] li a",
-    "similar-titles": ".empty #similar-titles a",
 }
 
 
@@ -120,9 +118,9 @@ def test_no_letter_makes_two_words_of_one(site: Site) -> None:
     groups = site.find_service(PageServices).groups
     letters = [letter for letter in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(letter)[0] in "LNM"]
     for start in range(0, len(letters), 200):
-        groups.groups(" ".join(f"a{letter}b" for letter in letters[start : start + 200]), has_hits=True)
+        groups.groups(" ".join(f"a{letter}b" for letter in letters[start : start + 200]))
     # An accent that is no word of SQLite's, alone.
-    assert groups.groups("\u19b0 \u0301", has_hits=True).descriptions == []
+    assert groups.groups("\u19b0 \u0301").descriptions == []
 
 
 def test_a_mod_that_the_title_finds_is_not_found_twice(site: Site) -> None:
@@ -163,13 +161,11 @@ def test_what_is_not_public_is_in_no_group(site: Site) -> None:
     mod = published_mod(site, title="Hidden minimap", description=words)
     assert found(site, "secretword") == ["Hidden minimap"]
     hide_mod(site, mod)
-    for q, group in (("secretword", "found-descriptions"), ("minimpa", "similar-titles")):
-        assert found(site, q, group) == []
+    assert found(site, "secretword") == []
     assert "secretword</mark>" not in site.get("/Modhub/descriptions?q=secretword")
     assert site.get("/Modhub/descriptions?q=secretword").html.find(id="results").text == "0 mods"
     restore_mod(site, mod)
     assert found(site, "secretword") == ["Hidden minimap"]
-    assert found(site, "minimpa", "similar-titles") == ["Hidden minimap"]
     site.as_account(OWNER).delete(mod_address(mod), status=204)
     site.as_account(OWNER).delete(mod_address(draft), status=204)
     assert found(site, "secretword") == []
@@ -182,8 +178,6 @@ def test_changes_are_seen_at_once(site: Site) -> None:
     assert [found(site, q) for q in ("before", "after")] == [[], ["Minimap"]]
     edit(site, mod, title="Splits", description="<p>after</p>")
     assert found(site, "after") == ["Splits"]
-    assert found(site, "minimpa", "similar-titles") == []
-    assert found(site, "splitts", "similar-titles") == ["Splits"]
 
 
 def test_an_index_that_triggers_keep_follows_every_write(site: Site) -> None:
@@ -192,39 +186,10 @@ def test_an_index_that_triggers_keep_follows_every_write(site: Site) -> None:
     with site.databases.write_session.begin() as session:
         session.execute(update(PublicMod).values(document=document))
     groups = site.find_service(PageServices).groups.groups
-    assert [len(groups(q, has_hits=True).descriptions) for q in ("before", "after")] == [0, 1]
+    assert [len(groups(q).descriptions) for q in ("before", "after")] == [0, 1]
     with site.databases.write_session.begin() as session:
         session.execute(update(PublicMod).values(score=5))
-    assert len(groups("after", has_hits=True).descriptions) == 1
-
-
-@pytest.mark.parametrize("typed", ["ghost lne", "ghsot line", "gost line", "ghosst line", "ghost lime"])
-def test_typing_errors_in_titles(site: Site, typed: str) -> None:
-    # C-PAGE-67
-    for title in ("Ghost line", "Ghost racer", "Ghost", "Lines", "Lantern"):
-        published_mod(site, title=title)
-    assert found(site, typed, "similar-titles") == ["Ghost line"]
-    for language, question in (("en", "Did you mean one of these mods?"), ("de", "Meintest du eine dieser Mods?")):
-        page = site.get("/Modhub", {"q": typed}, headers={"Accept-Language": language})
-        assert page.html.find(id="similar-titles").find_previous("p").text == question
-
-
-def test_titles_are_suggested_only_if_nothing_was_found(site: Site) -> None:
-    # C-PAGE-67
-    published_mod(site, title="Minimap")
-    published_mod(site, title="Minimal chat")
-    assert site.find_service(PageServices).groups.groups("minimaps", has_hits=True).titles == []
-    assert found(site, "minimap", "similar-titles") == []
-    assert found(site, "minimaps", "similar-titles") == ["Minimap", "Minimal chat"]
-    assert found(site, "mínimäps", "similar-titles") == ["Minimap", "Minimal chat"]
-    for q in ("ab", "zzzzzz", "a b c d e f g h minimaps", "%%%", '"""', "minimaps AND OR NOT"):
-        assert found(site, q, "similar-titles") == []
-
-
-def test_ranks_by_similarity_then_by_fewer_words() -> None:
-    rows = [(1, "ghost line\nportal"), (2, "ghost lane"), (3, "the ghost line"), (4, "ghost"), (5, "ghost line")]
-    assert rank_titles(["ghost", "lnie"], rows) == [5, 1, 3]
-    assert rank_titles(["hub"], [(1, "hud")]) == []
+    assert len(groups("after").descriptions) == 1
 
 
 def test_words_of_a_description_are_those_of_both_indexes() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import BigInteger, Column, MetaData, Table, bindparam, exists, func, literal_column, select
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from modhub.catalogue.lookup_queries import ids_in_order, json_items
+from modhub.catalogue.lookup_queries import json_items
 from modhub.catalogue.models import PublicMod, PublicText
 from modhub.catalogue.queries import AnySelect
 
@@ -122,10 +122,3 @@ def described_page_statement(dialect: str, columns: tuple[Any, ...]) -> AnySelec
 def described_total_statement(dialect: str) -> AnySelect:
     """The number of mods with the words ``match``."""
     return select(func.count()).select_from(_hits(dialect).subquery())
-
-
-def listed_documents_statement(dialect: str) -> AnySelect:
-    """The documents of the published mods ``ids``, a JSON array, in its order."""
-    listed = ids_in_order(dialect)
-    joined = select(PublicMod.document).join(listed, PublicMod.id == listed.c.id)
-    return joined.order_by(listed.c.place)

@@ -1,4 +1,4 @@
-"""What else a search on pages finds beside the list: authors, descriptions, and titles that were mistyped."""
+"""What else a search on pages finds beside the list: authors, and descriptions."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -7,7 +7,6 @@ from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries import author_queries, description_queries, statements
 from modhub.catalogue.pages.queries.card_queries import Listing
 from modhub.catalogue.pages.queries.description_queries import description_words, find_word, matching
-from modhub.catalogue.pages.queries.title_queries import SimilarTitles
 from modhub.catalogue.pages.queries.updates import card_of
 from modhub.catalogue.read_service import CatalogueReader, ListParams
 from modhub.content.folding import like_pattern, search_words
@@ -18,7 +17,6 @@ from modhub.plugins.services import ProfileColumns
 from modhub.web.payload import encode
 
 IN_GROUP: Final = 10
-SUGGESTED_TITLES: Final = 5
 EXCERPT: Final = 70
 """Characters of a description before the word that was found, and after it."""
 
@@ -45,7 +43,6 @@ class FoundMod(NamedTuple):
 class SearchGroups:
     """The groups beneath a list. ``more_…``: there are more than the group has."""
 
-    titles: list[FoundMod] = field(default_factory=list)
     authors: list[FoundAuthor] = field(default_factory=list)
     more_authors: bool = False
     descriptions: list[FoundMod] = field(default_factory=list)
@@ -58,8 +55,6 @@ class GroupReader:
     def __init__(self, catalogue: CatalogueReader, accounts: ProfileColumns | None) -> None:
         self._reader = reader = catalogue.reader
         dialect = reader.dialect
-        self._titles = SimilarTitles(reader)
-        self._by_id = PreparedQuery(description_queries.listed_documents_statement(dialect))
         self._untold = PreparedQuery(description_queries.untold_statement(dialect))
         self._described = PreparedQuery(description_queries.described_page_statement(dialect, statements.CARD_COLUMNS))
         self._described_total = PreparedQuery(description_queries.described_total_statement(dialect))
@@ -68,11 +63,10 @@ class GroupReader:
             self._authors = PreparedQuery(author_queries.found_authors_statement(accounts, dialect))
             self._authors_total = PreparedQuery(author_queries.found_authors_total_statement(accounts, dialect))
 
-    def groups(self, q: str, *, has_hits: bool) -> SearchGroups:
-        """Return all groups for a search; similar titles only if it has no hits."""
+    def groups(self, q: str) -> SearchGroups:
+        """Return both groups for a search."""
         authors, described = self.authors(q, IN_GROUP + 1), self._untold_mods(q, IN_GROUP + 1)
         return SearchGroups(
-            [] if has_hits else self._similar(q),
             authors[:IN_GROUP],
             len(authors) > IN_GROUP,
             described[:IN_GROUP],
@@ -117,12 +111,6 @@ class GroupReader:
         match = matching(q, self._reader.dialect)
         rows = self._reader.rows(self._untold, match=match, patterns=patterns, size=size)
         return [_with_excerpt(bytes(row[0]), frozenset(words)) for row in rows]
-
-    def _similar(self, q: str) -> list[FoundMod]:
-        ids = self._titles.find(search_words(q), SUGGESTED_TITLES)
-        rows = self._reader.rows(self._by_id, ids=encode(ids).decode()) if ids else []
-        mods = [ModPresenter(bytes(row[0])).mod for row in rows]
-        return [FoundMod(mod.title, mod.url, "", "", "") for mod in mods]
 
 
 def _with_excerpt(document: bytes, words: frozenset[str]) -> FoundMod:

@@ -234,11 +234,11 @@ def join_cards(request: Request, cards: list[ModPresenter], loading: str = "lazy
     return Markup("\n").join(render_card(ui, card, authors.get(card.owner), games, loading) for card in cards)
 
 
-def search_groups(request: Request, params: ListParams, *, has_hits: bool) -> SearchGroups | None:
+def search_groups(request: Request, params: ListParams) -> SearchGroups | None:
     """What else a search finds, on its first page; None where a game restricts it, which authors are not for."""
     if not params.q or params.game or params.page > 1:
         return None
-    return request.find_service(PageServices).groups.groups(params.q, has_hits=has_hits)
+    return request.find_service(PageServices).groups.groups(params.q)
 
 
 def render_row(
@@ -318,7 +318,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
         "game_links": links(
             GAMES_TEMPLATE, games=games, strip=tuple(games_in_strip(games, chosen)), chosen=chosen, filters=filters
         ),
-        "groups": search_groups(request, params, has_hits=listing.total > 0),
+        "groups": search_groups(request, params),
         "similar": [] if listing.total else list(Filters(DEFAULT).games(similar_games(games, params))),
         "params": params,
         "filters": Filters(params),
