@@ -1,21 +1,22 @@
-"""The rehearsal of a publication: what visitors would get if the mod were published as it is now.
+"""What is wrong with a draft; and the rehearsal of a publication: what visitors would get if it were published now.
 
-It knows published mods and those of the caller. Somebody else's draft is like a GUID that nobody has.
+A rehearsal knows published mods and those of the caller. Somebody else's draft is like a GUID that nobody has.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Final
+from types import MappingProxyType
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
 from modhub.base.operations import about, documented_as
 from modhub.catalogue.archives import ArchiveProblem
-from modhub.catalogue.models import Asset, AssetKind, Mod
+from modhub.catalogue.models import AssetKind, Mod
 from modhub.catalogue.pictures.models import PictureSet, is_shown
 from modhub.catalogue.references import fold_guid
-from modhub.catalogue.response_schemas import NoteDocument, mod_document
+from modhub.catalogue.response_schemas import NoteDocument, in_order, mod_document
 from modhub.content import limits
 from modhub.content.folding import fold_game
 from modhub.content.markup import to_text
@@ -27,6 +28,8 @@ _IMAGE: Final = re.compile(r"<img\b[^>]*>")
 _ALT: Final = re.compile(r'\salt="[^"]*\S[^"]*"')
 _HEADING: Final = re.compile(r"<h([234])>")
 _LINK: Final = re.compile(r"<a\b[^>]*>(.*?)</a>", re.DOTALL)
+TEXT_PROBLEMS: Final = frozenset({"image_without_alt", "heading_skipped", "link_text", "caption_missing"})
+IMAGE_PROBLEMS: Final = frozenset({"not_shown", "cut", "location", "names", "pending"})
 _EMPTY_WORDS: Final = frozenset({"", "click here", "here", "hier", "klick hier", "klicke hier", "link", "more", "this"})
 
 
@@ -174,29 +177,71 @@ def _add_own(
     return others - requires.keys()
 
 
-def find_image_problems(images: Iterable[Asset], pictures: Mapping[int, PictureSet]) -> Iterator[ImageProblem]:
-    """Yield what was found in the images, in their order; once for those that nobody has looked at yet."""
-    for image in images:
-        verdict = pictures.get(image.id)
-        if verdict is None:
-            yield ImageProblem(image.id, image.name, "pending")
-            continue
-        if not is_shown(image.content_type, verdict.problem, has_pictures=verdict.problem is None):
-            yield ImageProblem(image.id, image.name, "not_shown")
-        if verdict.problem == "cut":
-            yield ImageProblem(image.id, image.name, "cut")
-        for kind in (verdict.told or "").split():
-            yield ImageProblem(image.id, image.name, kind)
+class DraftProblem(NamedTuple):
+    """Something that its owner should know of a mod: what it is about, and what is wrong or could be better.
+
+    ``about`` is a field of the mod's JSON, or ``code``, ``images`` or ``changelog``. ``name`` is the GUID, game, title,
+    version or file that is meant, if one is; ``asset_id`` that of an image.
+    """
+
+    about: str
+    problem: str
+    name: str = ""
+    asset_id: int = 0
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether the mod cannot be published before it is solved."""
+        return self.about == "code"
 
 
-def find_text_problems(mod: Mod, notes: Sequence[NoteDocument]) -> list[TextProblem]:
-    """Return what makes the texts of a mod hard to use, each problem once for each field."""
-    problems = [TextProblem("description", problem) for problem in _html_problems(mod.description)]
+def check_draft(
+    mod: Mod,
+    notes: Sequence[NoteDocument] = (),
+    pictures: Mapping[int, PictureSet] = MappingProxyType({}),
+    titles: Mapping[str, str] = MappingProxyType({}),
+    games: Container[str] = (),
+) -> Iterator[DraftProblem]:
+    """Yield what is wrong with a mod: for its page in the workshop, for a rehearsal, and for publishing.
+
+    ``notes`` is its changelog, newest first, ``titles`` are those of published mods that it names, by folded GUID, and
+    ``games`` the folded names of the curated games. Publishing needs none of these: they prevent nothing.
+    """
+    if not mod.description:
+        yield DraftProblem("description", "missing")
+    yield from (DraftProblem(field, "trimmed") for field in _trimmed(mod))
+    yield from (DraftProblem("requires", "missing", guid) for guid in mod.requires if fold_guid(guid) not in titles)
+    yield from (DraftProblem("games", "unlisted", game) for game in mod.games if fold_game(game) not in games)
+    rivals = (titles.get(fold_guid(guid)) for guid in mod.conflicts)
+    yield from (DraftProblem("conflictsWith", "published", rival) for rival in rivals if rival is not None)
+    if not any(asset.kind == AssetKind.CODE for asset in mod.assets):
+        yield DraftProblem("code", "missing")
+    yield from (DraftProblem("description", problem) for problem in _html_problems(mod.description))
     of_notes = dict.fromkeys(problem for note in notes for problem in _html_problems(note.text))
-    problems += [TextProblem("changelog", problem) for problem in of_notes]
-    if any(asset.kind == AssetKind.IMAGE and not asset.caption for asset in mod.assets):
-        problems.append(TextProblem("images", "caption_missing"))
-    return problems
+    yield from (DraftProblem("changelog", problem) for problem in of_notes)
+    yield from (DraftProblem("changelog", "missing", note.title or mod.version) for note in notes[:1] if not note.text)
+    yield from _image_problems(mod, pictures)
+
+
+def _image_problems(mod: Mod, pictures: Mapping[int, PictureSet]) -> Iterator[DraftProblem]:
+    """Yield what was found in its images, in their order."""
+    shown = 0
+    for image in (asset for asset in in_order(mod.assets) if asset.kind == AssetKind.IMAGE):
+        verdict = pictures.get(image.id)
+        problem = None if verdict is None else verdict.problem
+        is_image = is_shown(image.content_type, problem, has_pictures=verdict is not None and problem is None)
+        told = ((verdict and verdict.told) or "").split()
+        found = {
+            "pending": verdict is None,
+            "not_shown": verdict is not None and not is_image,
+            "cut": problem == "cut",
+            **dict.fromkeys(told, True),
+            "caption_missing": is_image and not image.caption,
+        }
+        yield from (DraftProblem("images", kind, image.name, image.id) for kind, is_found in found.items() if is_found)
+        shown += is_image
+    if not shown:
+        yield DraftProblem("images", "missing")
 
 
 def _html_problems(cleaned: str) -> list[str]:
@@ -210,22 +255,11 @@ def _html_problems(cleaned: str) -> list[str]:
     return [problem for problem, is_found in problems.items() if is_found]
 
 
-def is_description_full(description: str) -> bool:
-    """Whether its end may have been cut off."""
-    return len(description) >= limits.DESCRIPTION
-
-
-def find_trimmed(mod: Mod) -> list[str]:
-    """Return the fields that are exactly as long as they may be: most likely their end was cut off."""
-    full = {
-        "title": len(mod.title) >= limits.TITLE,
-        "description": is_description_full(mod.description),
-        "games": len(mod.games) >= limits.GAMES or any(len(game) >= limits.GAME for game in mod.games),
-    }
-    return [field for field, is_full in full.items() if is_full]
-
-
-def unlisted_games(mod: Mod, curated: Iterable[str]) -> list[str]:
-    """Return the games that are not in the curated list."""
-    known = set(map(fold_game, curated))
-    return [game for game in mod.games if fold_game(game) not in known]
+def _trimmed(mod: Mod) -> Iterator[str]:
+    """Yield the fields that are exactly as long as they may be: most likely their end was cut off."""
+    if len(mod.title) >= limits.TITLE:
+        yield "title"
+    if len(mod.description) >= limits.DESCRIPTION:
+        yield "description"
+    if len(mod.games) >= limits.GAMES or any(len(game) >= limits.GAME for game in mod.games):
+        yield "games"

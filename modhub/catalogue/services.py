@@ -38,6 +38,7 @@ from modhub.catalogue.models import (
 from modhub.catalogue.pictures.services import forget_pictures
 from modhub.catalogue.public_copies import mark_stale
 from modhub.catalogue.references import Lists, check_references
+from modhub.catalogue.rehearsal import check_draft
 from modhub.catalogue.request_schemas import CleanedMod, CleanedNote
 from modhub.catalogue.written_texts import WrittenText, keep_source
 from modhub.db import bulk, iso, now
@@ -172,7 +173,7 @@ def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
     Features may refuse it for now, each with its own error.
     """
     mod = own_mod(session, mod_id, owner)
-    if not any(asset.kind == "code" for asset in mod.assets):
+    if any(problem.is_blocking for problem in check_draft(mod)):
         raise conflict("no_code", "Upload a code file before you publish the mod.")
     if mod.published:
         return mod

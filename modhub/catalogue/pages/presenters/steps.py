@@ -1,14 +1,10 @@
 """The parts of the workshop's page, which are the steps of a mod: what is done, and what is left to do."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
-from modhub.catalogue.pages.presenters.draft import OwnModPresenter
-from modhub.catalogue.pages.queries.page_queries import PageReader
-from modhub.catalogue.rehearsal import is_description_full
-from modhub.catalogue.response_schemas import NoteDocument, decode_mod
-from modhub.content.folding import fold_game
+from modhub.catalogue.rehearsal import DraftProblem
 from modhub.content.text import N_
 
 
@@ -57,13 +53,34 @@ def chosen_part(part: str, steps: Sequence[Step], *, is_published: bool) -> str:
     return next((step.anchor for step in steps if not step.is_done), "publish")
 
 
-def steps_of(
-    draft: OwnModPresenter, notes: Sequence[NoteDocument], reader: PageReader, games: dict[str, Any]
-) -> list[Step]:
+_TASKS: Final = {
+    ("description", "missing"): Task("details", N_("Write a description.")),
+    ("description", "trimmed"): Task(
+        "details", N_("The description is at its maximum length; its end may have been cut off."), is_note=True
+    ),
+    ("requires", "missing"): Task("details", N_("Required mods that are not on this site:")),
+    ("games", "unlisted"): Task(
+        "details", N_("Not in our list of games, so without an icon (check the spelling):"), is_note=True
+    ),
+    ("conflictsWith", "published"): Task("details", "Conflicts with:", is_note=True),
+    ("code", "missing"): Task("files", N_("Upload a code file; the mod cannot be published without one."), must=True),
+    ("images", "missing"): Task("images", N_("Add an image. The first one appears in lists.")),
+    ("images", "caption_missing"): Task(
+        "images", N_("Without a caption, which screen readers read aloud:"), is_note=True
+    ),
+    ("images", "not_shown"): Task("images", N_("Not an image that browsers can show:")),
+    ("changelog", "missing"): Task("changelog", N_("Describe what's new in %(name)s.")),
+}
+"""What is said of a problem, in this order; the rehearsal has the others."""
+
+
+def steps_of(problems: Sequence[DraftProblem], *, has_notes: bool, is_published: bool) -> list[Step]:
     """Return the steps with their open tasks. The texts are translated where they are shown."""
-    tasks = _open_tasks(draft, notes, reader, games)
+    tasks = _open_tasks(problems)
+    if not is_published and not any(problem.is_blocking for problem in problems):
+        tasks.append(Task("publish", N_("Check the preview, then publish.")))
     # Without an open task, but not done: nothing to describe was uploaded yet, nothing is ready to be published.
-    begun = {"changelog": bool(notes), "publish": draft.mod.published}
+    begun = {"changelog": has_notes, "publish": is_published}
     steps = []
     for anchor, label in _LABELS.items():
         of_step = tuple(task for task in tasks if task.anchor == anchor)
@@ -72,48 +89,12 @@ def steps_of(
     return steps
 
 
-def _open_tasks(
-    draft: OwnModPresenter, notes: Sequence[NoteDocument], reader: PageReader, games: dict[str, Any]
-) -> list[Task]:
-    mod = draft.mod
-    missing = tuple(guid for guid, required in reader.named(mod.requires) if required is None)
-    conflicts = tuple(decode_mod(rival).title for _, rival in reader.named(mod.conflicts_with) if rival is not None)
-    unlisted = tuple(game for game in mod.games if fold_game(game) not in games)
-    silent = tuple(image.name for image in draft.own_images if image.is_image and not image.caption)
-    broken = tuple(image.name for image in draft.own_images if not image.is_image)
-    untold = next((note.title or mod.version for note in notes[:1] if not note.text), "")
-    candidates = [
-        (not mod.description, Task("details", N_("Write a description."))),
-        (
-            is_description_full(mod.description),
-            Task(
-                "details",
-                N_("The description is at its maximum length; its end may have been cut off."),
-                is_note=True,
-            ),
-        ),
-        (bool(missing), Task("details", N_("Required mods that are not on this site:"), missing)),
-        (
-            bool(unlisted),
-            Task(
-                "details",
-                N_("Not in our list of games, so without an icon (check the spelling):"),
-                unlisted,
-                is_note=True,
-            ),
-        ),
-        (bool(conflicts), Task("details", "Conflicts with:", conflicts, is_note=True)),
-        (
-            draft.code is None,
-            Task("files", N_("Upload a code file; the mod cannot be published without one."), must=True),
-        ),
-        (not draft.images, Task("images", N_("Add an image. The first one appears in lists."))),
-        (
-            bool(silent),
-            Task("images", N_("Without a caption, which screen readers read aloud:"), silent, is_note=True),
-        ),
-        (bool(broken), Task("images", N_("Not an image that browsers can show:"), broken)),
-        (bool(untold), Task("changelog", N_("Describe what's new in %(name)s."), name=untold)),
-        (draft.code is not None and not mod.published, Task("publish", N_("Check the preview, then publish."))),
-    ]
-    return [task for is_open, task in candidates if is_open]
+def _open_tasks(problems: Sequence[DraftProblem]) -> list[Task]:
+    tasks = []
+    for key, task in _TASKS.items():
+        names = [problem.name for problem in problems if (problem.about, problem.problem) == key]
+        if names and key[0] == "changelog":
+            tasks.append(replace(task, name=names[0]))
+        elif names:
+            tasks.append(replace(task, names=tuple(filter(None, names))))
+    return tasks

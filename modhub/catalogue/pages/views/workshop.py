@@ -36,6 +36,7 @@ from modhub.catalogue.pages.views.browse import page_numbers, page_reader
 from modhub.catalogue.pages.views.mod import shift_headings
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.references import fold_guid
+from modhub.catalogue.rehearsal import check_draft
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.successors import read_successor
 from modhub.content import limits
@@ -83,13 +84,15 @@ def edit_page_context(request: Request, mod_id: int | None, part: str = "", **mo
     owner = account_id_of(request)
     with request.databases.readonly_session() as session:
         stored = read_mod(session, mod_id, owner)
-        draft = OwnModPresenter(stored, read_pictures(session, [stored]))
+        pictures = read_pictures(session, [stored])
+        draft = OwnModPresenter(stored, pictures)
         own_notes, own_titles = read_own_notes(session, mod_id, owner), read_titles(session, owner)
         source, chosen = read_source(session, stored)
         superseded = read_successor(session, mod_id, owner)
     mod, reader = draft.mod, page_reader(request)
     games, (users, users_total) = reader.games(), reader.users(mod.guid)
-    titles = _public_titles(request, (*mod.requires, *mod.conflicts_with)) | own_titles
+    public_titles = _public_titles(request, (*mod.requires, *mod.conflicts_with))
+    titles = public_titles | own_titles
     more["typed"] = {
         "description": source,
         "format": chosen,
@@ -99,7 +102,8 @@ def edit_page_context(request: Request, mod_id: int | None, part: str = "", **mo
         **more.get("typed", {}),
     }
     notes = [note.document for note in own_notes]
-    steps = steps_of(draft, notes, reader, games)
+    problems = list(check_draft(stored, notes, pictures, public_titles, games))
+    steps = steps_of(problems, has_notes=bool(notes), is_published=mod.published)
     return {
         "part": chosen_part(part or query(request, "part") or "", steps, is_published=mod.published),
         "draft": draft,
