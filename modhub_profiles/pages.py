@@ -142,7 +142,7 @@ def _links_values(context: OwnLinksResource, request: Request, **more: Any) -> d
     mod_id = context.mod_id or 0
     # Not the request's session: after an error that one is doomed.
     with request.databases.readonly_session() as session:
-        mod = request.find_service(IMods).get_mods(session, [mod_id]).get(mod_id)
+        mod = context.find_mod(session)
     if mod is None:
         raise OwnershipLost
     saved = query(request, "done") == "saved"

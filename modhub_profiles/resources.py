@@ -4,13 +4,11 @@ from functools import cached_property
 from typing import Any
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
-from sqlalchemy.orm import Session
 from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, KeyUse, Permission
 from modhub.plugins.resources import IResource
-from modhub.plugins.services import IMods
-from modhub.web.traversal import OwnedResource, Resource
+from modhub.web.traversal import OwnModChild, Resource
 
 
 class IModLinks(IResource):
@@ -37,22 +35,10 @@ class ProfilePermission(Permission):
 
 
 @implementer(IModLinks)
-class LinksResource(OwnedResource):
+class LinksResource(OwnModChild):
     """``/api/modhub/{id}/links``: read by everybody while the mod is public, changed by its owner."""
 
-    __parent__: Any
     owner_permissions = (ProfilePermission.LINKS,)
-
-    @property
-    def mod_id(self) -> int | None:
-        """The mod; None if the path segment is not a number."""
-        mod_id: int | None = self.__parent__.id
-        return mod_id
-
-    def find_owner(self, session: Session) -> int | None:
-        """The owner of the mod, published or not."""
-        mods = self.request.find_service(IMods).get_mods(session, [self.mod_id or 0])
-        return next((mod.owner for mod in mods.values()), None)
 
 
 @implementer(IOwnLinks)

@@ -91,8 +91,8 @@ def links_document(links: ModLinks | ShownLinks) -> LinksDocument:
 )
 def read_links_view(context: LinksResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/links``: 404 for a mod that not everybody sees, to its owner too."""
-    mods = request.find_service(IMods).get_mods(request.dbsession, [context.mod_id or 0])
-    if not any(mod.published for mod in mods.values()):
+    mod = context.find_mod(request.dbsession)
+    if mod is None or not mod.published:
         raise not_found()
     links = ProfileReader(request.databases.raw_queries).links_of(context.mod_id or 0)
     return public_json(encode(links_document(links)))

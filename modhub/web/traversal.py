@@ -26,6 +26,7 @@ from modhub.base.operations import Parameter
 from modhub.base.service_registry import find_service
 from modhub.plugins.declarations import Declarations
 from modhub.plugins.resources import IApi, IResource, IRoot, ISite
+from modhub.plugins.services import IMods, ModSummary
 from modhub.web.request import Request
 
 Acl = list[tuple[str, str, Any]]
@@ -187,6 +188,28 @@ class OwnedResource(Resource, ABC):
         if self.owner is None:
             return [DENY_ALL]
         return [(Allow, principal_for_account(self.owner), self.owner_permissions), DENY_ALL]
+
+
+class OwnModChild(OwnedResource):
+    """What belongs to the mod above it, and is changed by the owner of that mod, published or not."""
+
+    __parent__: Any
+
+    @property
+    def mod_id(self) -> int | None:
+        """The mod; None if the path segment is not a number."""
+        mod_id: int | None = self.__parent__.id
+        return mod_id
+
+    def find_mod(self, session: Session) -> ModSummary | None:
+        """The mod, None if there is none."""
+        mod_id = self.mod_id or 0
+        return self.request.find_service(IMods).get_mods(session, [mod_id]).get(mod_id)
+
+    def find_owner(self, session: Session) -> int | None:
+        """The owner of the mod."""
+        mod = self.find_mod(session)
+        return None if mod is None else mod.owner
 
 
 @implementer(IRoot)
