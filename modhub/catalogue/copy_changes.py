@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-import msgspec
+from msgspec import DecodeError
 from sqlalchemy import and_, bindparam, or_, select
 from sqlalchemy.orm import Session
 
 from modhub.catalogue.models import PublicMod
+from modhub.catalogue.response_schemas import AssetDocument, decode_mod
 from modhub.db.changes import MOD, PublicChange, What, mark_mod_changed
 
 _RECORDED: Final = and_(PublicChange.key == PublicMod.guid, PublicChange.kind == MOD)
@@ -37,13 +38,6 @@ _VANISHED: Final = (
     .where(PublicChange.kind == MOD, PublicChange.what != What.DELETED.value, PublicMod.id.is_(None))
     .order_by(PublicChange.serial)
 )
-
-
-class _Files(msgspec.Struct):
-    """What an upload changes in the document of a mod."""
-
-    version: str = ""
-    assets: list[msgspec.Raw] = []
 
 
 class PublishedCopy(NamedTuple):
@@ -101,13 +95,13 @@ def mark_changelog_edited(session: Session, mod_id: int) -> None:
         mark_mod_changed(session, published.guid, mod_id, published.edited, after=published.updated_at)
 
 
-def _files(document: bytes) -> tuple[str, list[bytes]]:
+def _files(document: bytes) -> tuple[str, list[AssetDocument]] | None:
+    """What an upload changes in the document of a mod; None of a damaged copy, which is being mended."""
     try:
-        files = msgspec.json.decode(document, type=_Files)
-    except msgspec.DecodeError:
-        # A damaged copy, which is being mended.
-        files = _Files()
-    return files.version, [bytes(asset) for asset in files.assets]
+        mod = decode_mod(document)
+    except DecodeError:
+        return None
+    return mod.version, mod.assets
 
 
 def mark_vanished(session: Session) -> None:

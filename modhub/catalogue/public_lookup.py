@@ -4,8 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
-import msgspec
-
 from modhub.base.composed_body import ComposedBody, ContentChanged
 from modhub.base.errors import busy
 from modhub.catalogue import lookup_queries
@@ -13,32 +11,13 @@ from modhub.catalogue.chains import install_order
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.queries import note_of
 from modhub.catalogue.read_service import CatalogueReader
-from modhub.catalogue.response_schemas import code_digest
+from modhub.catalogue.response_schemas import AssetDocument, code_digest, decode_mod
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.plugins.services import PublicFile, PublicNote, RelatedMod, StoredDocument
 from modhub.web.payload import encode
 from modhub.web.responses import MAX_COMPOSITIONS
 
-
-class _RelatedFile(msgspec.Struct, gc=False):
-    """The fields of a file that a plan needs."""
-
-    kind: str
-    bytes: int
-    url: str
-
-
-class _Related(msgspec.Struct, rename="camel"):
-    """The fields of a mod's document that a plan needs."""
-
-    title: str
-    version: str
-    conflicts_with: list[str]
-    assets: list[_RelatedFile]
-
-
-_decode_related = msgspec.json.Decoder(_Related).decode
-_NO_CODE = _RelatedFile("", 0, "")
+_NO_CODE: Final = AssetDocument("", "", 0, "")
 _NOTES_CHARACTERS: Final = 500_000
 """Characters of the changelog entries that are read at once, of all mods together."""
 
@@ -125,7 +104,7 @@ def _array(items: Collection[Any]) -> str:
 
 
 def _related(mod: StoredDocument, document: bytes) -> RelatedMod:
-    fields = _decode_related(document)
+    fields = decode_mod(document)
     # The code comes first (C-MOD-12).
     code = fields.assets[0] if fields.assets and fields.assets[0].kind == AssetKind.CODE else _NO_CODE
     file = PublicFile(mod.guid, mod.id, fields.version, code.bytes, code_digest(mod.links), code.url)

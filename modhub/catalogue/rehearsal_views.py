@@ -3,7 +3,6 @@
 from typing import Any
 
 import msgspec
-from msgspec.json import decode as decode_json
 
 from modhub.catalogue import operations, rehearsal
 from modhub.catalogue.archives import ArchiveProblem
@@ -22,7 +21,7 @@ from modhub.catalogue.rehearsal import (
     check_draft,
 )
 from modhub.catalogue.resources import ModPermission, ModResource
-from modhub.catalogue.response_schemas import ModDocument
+from modhub.catalogue.response_schemas import decode_mod
 from modhub.catalogue.successors import read_successor
 from modhub.content.folding import fold_game
 from modhub.plugins.resources import IMine, IMod, IOwnMod
@@ -88,6 +87,6 @@ def rehearsal_view(context: ModResource, request: Request) -> RehearsalDocument:
 def rehearsal_page(context: ModResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/mine/{id}/rehearsal``"""
     report = rehearse(request, context.id)
-    install = [decode_json(document, type=ModDocument) for document in report.install]
+    install = [decode_mod(document) for document in report.install]
     titles = {document.guid.lower(): document.title for document in install}
     return {"report": report, "install": install, "titles": titles, "mod": install[-1]}

@@ -103,17 +103,7 @@ class ModChange(Struct, rename="camel"):
         )
 
 
-class NewModForm(ModChange):
-    """The form of a new mod, in which a missing title is one of several errors."""
-
-    def clean_title(self) -> str:
-        """Clean the title; 400 if it is missing."""
-        if not isinstance(self.title, str):
-            raise invalid("The field %(field)s is required.", field="title")
-        return _title(self.title)
-
-
-class NewMod(NewModForm, kw_only=True):
+class NewMod(ModChange, kw_only=True):
     """``POST /api/modhub``: the title is required."""
 
     title: Annotated[str, about("Not empty", "Café HUD")]

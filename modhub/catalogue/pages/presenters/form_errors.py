@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from modhub.base.errors import BODY_TOO_LARGE, UPLOAD_TOO_LARGE, ApiError
 from modhub.catalogue.references import Lists, check_references
-from modhub.catalogue.request_schemas import NewModForm
+from modhub.catalogue.request_schemas import ModChange
 from modhub.catalogue.uploads import IMAGES_TOO_LARGE
 from modhub.content.text import N_
 from modhub.ui.template_helpers import PageHelpers
@@ -52,7 +52,7 @@ def detail_errors(
     request: Request, error: ApiError, submitted: Mapping[str, Any], own_guid: str = ""
 ) -> dict[str, str]:
     """Return the messages for ``error`` and all other errors in ``submitted``, by field."""
-    mod = NewModForm(**submitted)
+    mod = ModChange(**submitted)
     checks: tuple[Callable[[], object], ...] = (
         mod.clean_title if "title" in submitted else lambda: None,
         lambda: check_references(Lists(requires=mod.lists().requires), own_guid),

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries import author_queries, description_queries, statements
 from modhub.catalogue.pages.queries.card_queries import Listing
 from modhub.catalogue.pages.queries.description_queries import description_words, find_word, matching
 from modhub.catalogue.pages.queries.updates import card_of
 from modhub.catalogue.read_service import CatalogueReader, ListParams
+from modhub.catalogue.response_schemas import decode_mod
 from modhub.content.folding import like_pattern, search_words
 from modhub.content.limits import DESCRIPTION
 from modhub.content.markup import to_text
@@ -114,7 +114,7 @@ class GroupReader:
 
 
 def _with_excerpt(document: bytes, words: frozenset[str]) -> FoundMod:
-    mod = ModPresenter(document).mod
+    mod = decode_mod(document)
     text = to_text(mod.description, DESCRIPTION)
     start, end = find_word(text, words)
     if not end:

@@ -16,7 +16,7 @@ from modhub.catalogue.pages.views.browse import page_reader
 from modhub.catalogue.pages.views.mod import shift_headings
 from modhub.catalogue.pages.views.workshop import details_fingerprint, edit_page_context, form, workshop_done
 from modhub.catalogue.references import remove_duplicates
-from modhub.catalogue.request_schemas import CleanedMod, ModChange, NewModForm
+from modhub.catalogue.request_schemas import CleanedMod, ModChange, NewMod
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.written_texts import WrittenText, write_text
 from modhub.content import limits
@@ -119,7 +119,7 @@ def create_mod_page(context: Any, request: Request) -> Any:
         return {**new_mod_page(context, request), "typed": typed, "preview": submitted.preview()}
     try:
         _raise_first(resolve_references(request, fields))
-        cleaned = NewModForm(**fields).cleaned()
+        cleaned = NewMod(**{"title": "", **fields}).cleaned()
         truncated = submitted.truncated(cleaned)
         mod = services.create_mod(request.dbsession, locked_account_id(request), cleaned, submitted.written)
     except ApiError as error:

@@ -38,6 +38,7 @@ from modhub.catalogue.public_views import list_params
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.rehearsal import check_draft
 from modhub.catalogue.resources import ModPermission, ModResource
+from modhub.catalogue.response_schemas import decode_mod
 from modhub.catalogue.successors import read_successor
 from modhub.content import limits
 from modhub.content.folding import fold_game
@@ -136,7 +137,7 @@ def edit_page_context(request: Request, mod_id: int | None, part: str = "", **mo
 def _public_titles(request: Request, guids: Sequence[str]) -> dict[str, str]:
     """Return the titles of published mods by folded GUID."""
     documents = request.find_service(IPublicMods).get_documents([fold_guid(guid) for guid in guids])
-    return {guid: ModPresenter(document).mod.title for guid, document in documents.items()}
+    return {guid: decode_mod(document).title for guid, document in documents.items()}
 
 
 @page(context=IMine, request_method="GET", permission=ModPermission.LIST_MINE, renderer=MINE)
