@@ -9,8 +9,6 @@ from modhub.db import Databases
 from modhub.plugins.events import (
     AccountDeleted,
     DatabaseRestored,
-    ModChanged,
-    ModPublished,
     ModsDeleted,
 )
 from modhub.plugins.resources import IAuthor, IMod, ISite
@@ -25,11 +23,9 @@ from modhub_following.resources import AuthorFollow, FollowingResource, GameFoll
 
 def _add_subscribers(config: Configurator) -> None:
     subscribed: tuple[tuple[Any, type], ...] = (
-        (subscribers.record_publishing, ModPublished),
-        (subscribers.record_version, ModChanged),
         (subscribers.forget_mods, ModsDeleted),
         (subscribers.forget_account, AccountDeleted),
-        (subscribers.forget_pending, DatabaseRestored),
+        (subscribers.begin_digests, DatabaseRestored),
         (subscribers.end_feeds, DatabaseRestored),
     )
     for subscriber, event in subscribed:

@@ -4,28 +4,27 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import and_, delete, exists, or_, select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
-from modhub.content.folding import fold_game
-from modhub.db import Databases, bulk, shared_now
-from modhub.plugins.services import IAccounts, IMods, IPublicMods
+from modhub.db import Databases, shared_now
+from modhub.plugins.services import IAccounts
 from modhub.plugins.workers import raise_if_stopping
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import DIGEST
 from modhub_following.contacts import LeaveTokens, find_contact
-from modhub_following.email_text import ModGames, compose_digest, listed_versions
-from modhub_following.models import Follow, Frequency, Pending, Reader, TargetKind, UploadedVersion
-from modhub_following.services import insert_new
+from modhub_following.email_text import compose_digest, new_versions
+from modhub_following.models import Frequency, Reader
+from modhub_following.read_service import FollowReader
 
 PERIODS: Final = {Frequency.DAILY: timedelta(hours=23), Frequency.WEEKLY: timedelta(days=7, hours=-1)}
 """The least time between two digests: an hour less than it says, so that a timer at the same time of day fits."""
-RELEASE_BATCH: Final = 100
 READER_BATCH: Final = 200
-LOOK_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 300.0
 SETTLED: Final = timedelta(minutes=10)
-"""A digest has only versions that are this old: authors write what changed after they have uploaded."""
+"""A digest has only versions that are this old: authors write what changed after they have uploaded. It is also longer
+than a transaction takes that writes a version, and than the clocks of two hosts differ."""
 
 
 class SentDigest(NamedTuple):
@@ -52,86 +51,48 @@ class DigestMaker:
         self._begin = find_service(registry, Databases).write_session.begin
         self._registry = registry
         self._outbox = find_service(registry, AuthServices).outbox
+        self._follows = find_service(registry, FollowReader)
         self._tokens = LeaveTokens(registry.settings["modhub.secret"])
 
-    def run(self, *, settled: timedelta = timedelta(0), beat: Callable[[], object] = bool) -> list[SentDigest]:
+    def run(self, *, settled: timedelta = timedelta(0), beat: Callable[[], object] = bool) -> Iterator[SentDigest]:
         """Queue the digests that are due, of versions that are at least ``settled`` old. Safe in several processes.
 
         ``beat`` is called before each of them.
         """
-        with self._begin() as session:
-            time = shared_now(session)
-        self._hand_out_all(time - settled)
-        return list(self._make_all(time, beat))
-
-    def _hand_out_all(self, until: datetime) -> None:
-        """Look up the followers of each new version; a transaction for each, so that only one process does."""
         last = 0
         while True:
-            newer = select(UploadedVersion.id).where(UploadedVersion.id > last, UploadedVersion.at <= until)
             with self._begin() as session:
-                ids = session.scalars(newer.order_by(UploadedVersion.id).limit(RELEASE_BATCH)).all()
-            for release_id in ids:
-                with self._begin() as session:
-                    self._hand_out(session, release_id)
-            if not ids:
-                return
-            last = ids[-1]
-
-    def _hand_out(self, session: Session, release_id: int) -> None:
-        is_this = UploadedVersion.id == release_id
-        release = session.scalars(select(UploadedVersion).where(is_this).with_for_update()).one_or_none()
-        if release is None:
-            return
-        session.execute(delete(UploadedVersion).where(is_this))
-        mod = find_service(self._registry, IMods).get_mods(session, [release.mod_id]).get(release.mod_id)
-        if mod is None or not mod.published:
-            return
-        document = find_service(self._registry, IPublicMods).get_documents([mod.guid]).get(mod.guid)
-        games = [fold_game(game) for game in ModGames.of(document)] if document else []
-        matches = or_(
-            and_(Follow.kind == TargetKind.MOD.value, Follow.key == str(mod.id)),
-            and_(Follow.kind == TargetKind.AUTHOR.value, Follow.key == str(mod.owner)),
-            and_(Follow.kind == TargetKind.GAME.value, Follow.key.in_(games)),
-        )
-        followers = select(Follow.account_id).join(Reader, Reader.account_id == Follow.account_id).distinct()
-        followers = followers.where(matches, Follow.created_at <= release.at, Follow.account_id != mod.owner)
-        follower_ids = session.scalars(followers.where(Reader.frequency != Frequency.NONE.value)).all()
-        same = {"mod_id": mod.id, "version": release.version, "at": release.at}
-        for batch in bulk.batches(follower_ids):
-            rows = [{"account_id": account_id, **same} for account_id in batch]
-            session.execute(insert_new(session, Pending).values(rows).on_conflict_do_nothing())
-
-    def _make_all(self, time: datetime, beat: Callable[[], object]) -> Iterator[SentDigest]:
-        last = 0
-        has_pending = exists().where(Pending.account_id == Reader.account_id)
-        while True:
-            due = select(Reader.account_id).where(_is_due(time), has_pending, Reader.account_id > last)
-            with self._begin() as session:
+                time = shared_now(session)
+                due = select(Reader.account_id).where(_is_due(time), Reader.account_id > last)
                 ids = session.scalars(due.order_by(Reader.account_id).limit(READER_BATCH)).all()
             for account_id in ids:
                 beat()
-                with self._begin() as session:
-                    sent = self._make(session, account_id, time)
-                if sent is not None:
-                    yield sent
+                # Most readers have nothing new: nothing is locked for them.
+                if self._follows.find_untold(account_id):
+                    with self._begin() as session:
+                        sent = self._make(session, account_id, time, time - settled)
+                    if sent is not None:
+                        yield sent
             if not ids:
                 return
             last = ids[-1]
 
-    def _make(self, session: Session, account_id: int, time: datetime) -> SentDigest | None:
-        """Queue the digest of one account and forget what it says, in one transaction; None if there is nothing."""
+    def _make(self, session: Session, account_id: int, time: datetime, until: datetime) -> SentDigest | None:
+        """Queue the digest of one account and note until when it says all, in one transaction; None if nothing is new.
+
+        A version that is older than ``until`` is not written later: no transaction is as long as versions rest.
+        """
         if not find_service(self._registry, IAccounts).lock(session, account_id):
             return None
         chosen = select(Reader).where(Reader.account_id == account_id, _is_due(time)).with_for_update()
         reader = session.scalars(chosen).one_or_none()
         if reader is None:
             return None
-        newest_first = select(Pending).where(Pending.account_id == account_id).order_by(Pending.at.desc())
-        pending = [(row.mod_id, row.version) for row in session.scalars(newest_first)]
-        session.execute(delete(Pending).where(Pending.account_id == account_id))
+        # Read again: another process may have queued a digest before the lock was ours.
+        untold = self._follows.find_untold(account_id)
+        reader.told_until = max(until, reader.told_until or until)
         contact = find_contact(session, account_id)
-        versions = list(listed_versions(session, self._registry, pending)) if contact else []
+        versions = new_versions(session, self._registry, untold, until) if contact else []
         if contact is None or not versions:
             return None
         token = self._tokens.make(account_id, reader.random_id)
@@ -144,4 +105,5 @@ class DigestMaker:
 
 def queue_digests(registry: Any) -> None:
     """The worker that queues the digests that are due, each whole or not at all; one process at a time."""
-    DigestMaker(registry).run(settled=SETTLED, beat=lambda: raise_if_stopping(registry))
+    for _ in DigestMaker(registry).run(settled=SETTLED, beat=lambda: raise_if_stopping(registry)):
+        pass

@@ -1,17 +1,18 @@
 """What a digest says: the versions that can be seen, in the reader's language."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-import msgspec
 from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.content.markup import summarize
 from modhub.db import bulk
-from modhub.plugins.services import IMods, IProfiles, IPublicMods
+from modhub.plugins.services import IMods, IProfiles, IPublicMods, PublicNote
+from modhub.ui.formatting import parse_timestamp
 from modhub.ui.i18n import Catalogs
 from modhub_auth.mail.outbox import EmailEntry, EmailText, Outbox
 
@@ -25,17 +26,6 @@ NOTES_READ: Final = 20
 _LINK: Final = re.compile(r"(?<=[^\W\d])[.:/@\\]+(?=\w)|(?<=\w)[.:/@\\]+(?=[^\W\d])|\w+:/+|www\.", re.IGNORECASE)
 # Dots of other scripts, and a dot beside anything but ASCII, such as an emoji: mail programs see host names there too.
 _UNUSUAL_DOT: Final = re.compile(r"(?<=\S)[。．｡]+(?=\S)|(?<=[^\x00-\x7f\s])\.+(?=\S)|(?<=\S)\.+(?=[^\x00-\x7f\s])")
-
-
-class ModGames(msgspec.Struct):
-    """The part of a mod's JSON that names its games."""
-
-    games: list[str] = []
-
-    @classmethod
-    def of(cls, document: bytes) -> list[str]:
-        """The games of a mod, as its owner wrote them."""
-        return msgspec.json.decode(document, type=cls).games
 
 
 class NewVersion(NamedTuple):
@@ -53,20 +43,38 @@ def unlinked(text: str) -> str:
     return _LINK.sub(" ", _UNUSUAL_DOT.sub(r"\g<0> ", text))
 
 
-def listed_versions(session: Session, registry: Any, pending: Sequence[tuple[int, str]]) -> Iterator[NewVersion]:
-    """The versions that everybody can see now, newest first: not those of hidden mods, nor those without an entry."""
+def new_versions(session: Session, registry: Any, untold: Mapping[int, datetime], until: datetime) -> list[NewVersion]:
+    """The versions of these mods since the moment of each and ``until``, as everybody can see them now, newest first.
+
+    Neither those of hidden mods, nor those whose changelog entry is gone.
+    """
     mods, public = find_service(registry, IMods), find_service(registry, IPublicMods)
-    for batch in bulk.batches(pending, PAGE_SIZE_MOST):
-        ids = {mod_id for mod_id, _ in batch}
-        visible = {key: mod for key, mod in mods.get_mods(session, ids).items() if mod.published}
+    found: list[tuple[datetime, NewVersion]] = []
+    for batch in bulk.batches(untold, PAGE_SIZE_MOST):
+        visible = {key: mod for key, mod in mods.get_mods(session, batch).items() if mod.published}
         notes = public.get_notes(list(visible), NOTES_READ) if visible else {}
         names = find_service(registry, IProfiles).get_profiles({mod.owner for mod in visible.values()})
-        for mod_id, version in batch:
-            note = next((note for note in notes.get(mod_id, ()) if note.version == version), None)
-            if note is not None:
-                mod = visible[mod_id]
-                author = names[mod.owner].name if mod.owner in names else ""
-                yield NewVersion(mod_id, mod.title, version, author, summarize(note.document.text, CHANGE))
+        for mod in visible.values():
+            author = names[mod.owner].name if mod.owner in names else ""
+            for moment, note in _announced(notes.get(mod.id, ()), mod.published_at):
+                if untold[mod.id] < moment <= until:
+                    changes = summarize(note.document.text, CHANGE)
+                    found.append((moment, NewVersion(mod.id, mod.title, note.version, author, changes)))
+    return [version for _, version in sorted(found, key=lambda pair: pair[0], reverse=True)]
+
+
+def _announced(notes: Iterable[PublicNote], published_at: datetime | None) -> Iterator[tuple[datetime, PublicNote]]:
+    """These entries, newest first, with the moments since which everybody can read of their versions.
+
+    Of versions that are older than the publication only the newest was announced, by that.
+    """
+    for note in notes:
+        moment = parse_timestamp(note.document.created_at)
+        if published_at is None or moment > published_at:
+            yield moment, note
+        else:
+            yield published_at, note
+            return
 
 
 def compose_digest(

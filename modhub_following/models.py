@@ -7,12 +7,12 @@ from enum import StrEnum
 from sqlalchemy import Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from modhub.content.limits import GAME, VERSION
+from modhub.content.limits import GAME
 from modhub.db import Base, Id, Timestamp
 
 
 class TargetKind(StrEnum):
-    """What can be followed."""
+    """What can be followed, in the order of :class:`modhub.plugins.services.ChangeWatch`."""
 
     MOD = "mod"
     AUTHOR = "author"
@@ -61,6 +61,8 @@ class Reader(Base):
     frequency: Mapped[str] = mapped_column(String(6), index=True)
     language: Mapped[str] = mapped_column(String(20))
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    told_until: Mapped[datetime | None] = mapped_column(Timestamp)
+    """What is new since then is in the next digest; at first the moment at which the frequency was chosen."""
     random_id: Mapped[str] = mapped_column(String(32), default=_new_random_id)
     """What the links that end digests name besides the account's number."""
     seen_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -68,26 +70,3 @@ class Reader(Base):
     feed_hash: Mapped[str | None] = mapped_column(String(64), index=True, unique=True)
     """The SHA-256 of the secret in the address of the private feed, in hexadecimal; None if there is none."""
     feed_made_at: Mapped[datetime | None] = mapped_column(Timestamp)
-
-
-class UploadedVersion(Base):
-    """A version of a mod that its followers have not been looked up for yet."""
-
-    __tablename__ = "following_release"
-    __table_args__ = {"sqlite_autoincrement": True}
-
-    id: Mapped[int] = mapped_column(Id, primary_key=True)
-    mod_id: Mapped[int] = mapped_column(Id, index=True)
-    version: Mapped[str] = mapped_column(String(VERSION))
-    at: Mapped[datetime] = mapped_column(Timestamp)
-
-
-class Pending(Base):
-    """A version that the next digest of an account has."""
-
-    __tablename__ = "following_pending"
-
-    account_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
-    mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False, index=True)
-    version: Mapped[str] = mapped_column(String(VERSION), primary_key=True)
-    at: Mapped[datetime] = mapped_column(Timestamp)

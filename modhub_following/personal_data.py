@@ -7,7 +7,7 @@ from modhub.db.row_documents import row_documents
 from modhub.plugins.declarations import AccountData
 from modhub_following.models import Follow, Reader
 
-_READER = Reader.frequency, Reader.language, Reader.sent_at, Reader.seen_at, Reader.feed_made_at
+_READER = Reader.frequency, Reader.language, Reader.sent_at, Reader.told_until, Reader.seen_at, Reader.feed_made_at
 
 
 def collect_following(session: Session, account_id: int) -> AccountData | None:

@@ -1,10 +1,12 @@
 """What following asks on every page and for every private feed: one prepared statement each."""
 
 from collections.abc import Collection
+from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import BigInteger, bindparam, case, cast, select
 
+from modhub.db import from_micros
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.plugins.services import ChangeWatch, IModCards
 from modhub.web.payload import encode
@@ -23,9 +25,10 @@ class FollowReader:
     def __init__(self, reader: RawQueryExecutor, cards: IModCards) -> None:
         self._reader = reader
         account: Any = bindparam("account")
-        watch = ChangeWatch(*(_watched(kind, account) for kind in (TargetKind.MOD, TargetKind.AUTHOR, TargetKind.GAME)))
-        self._unread = PreparedQuery(cards.count_changed(watch, account, UNREAD_MOST + 1))
-        self._changed = PreparedQuery(cards.find_changed(watch, account, reader.dialect))
+        unread, untold = _watched_since(Reader.seen_at, account), _watched_since(Reader.told_until, account)
+        self._unread = PreparedQuery(cards.count_changed(unread, account, UNREAD_MOST + 1))
+        self._changed = PreparedQuery(cards.find_changed(unread, account, reader.dialect))
+        self._untold = PreparedQuery(cards.list_changed(untold, account))
         owner = select(Reader.account_id).join(Account, Account.id == Reader.account_id)
         owner = owner.where(Reader.feed_hash == bindparam("digest"), Account.blocked_at.is_(None))
         self._feed_owner = PreparedQuery(owner)
@@ -43,6 +46,11 @@ class FollowReader:
         rows = self._reader.rows(self._changed, account=account_id, ids=encode(list(mods)).decode())
         return {mod_id: bool(is_new) for mod_id, is_new in rows}
 
+    def find_untold(self, account_id: int) -> dict[int, datetime]:
+        """Which mods have changed since the account's last digest, without its own; since when each is watched."""
+        rows = self._reader.rows(self._untold, account=account_id)
+        return {mod_id: from_micros(moment) for mod_id, moment in rows}
+
     def account_of_feed(self, secret: str) -> int | None:
         """Whose private feed has this secret in its address; None for any other, and while the account is blocked."""
         if len(secret) > _SECRET_MOST:
@@ -51,11 +59,16 @@ class FollowReader:
         return rows[0][0] if rows else None
 
 
-def _watched(kind: TargetKind, account: Any) -> Any:
-    """(key, moment) of what the account follows of this kind: unread is what changed after both moments."""
+def _watched_since(moment: Any, account: Any) -> ChangeWatch:
+    """All that the account follows, watched since it follows it and since this column of its reader."""
+    return ChangeWatch(*(_watched(kind, moment, account) for kind in TargetKind))
+
+
+def _watched(kind: TargetKind, moment: Any, account: Any) -> Any:
+    """(key, moment) of what the account follows of this kind."""
     is_of_kind = Follow.kind == kind.value
     # Whatever the order of a plan: a name of a game is never cast.
     key = Follow.key if kind is TargetKind.GAME else cast(case((is_of_kind, Follow.key)), BigInteger)
-    since = case((Reader.seen_at > Follow.created_at, Reader.seen_at), else_=Follow.created_at)
+    since = case((moment > Follow.created_at, moment), else_=Follow.created_at)
     watched = select(key.label("key"), since.label("since")).outerjoin(Reader, Reader.account_id == Follow.account_id)
     return watched.where(Follow.account_id == account, is_of_kind)

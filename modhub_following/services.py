@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from modhub.audit import record
 from modhub.base.errors import conflict
 from modhub.db import bulk, now, shared_now
-from modhub_following.models import Follow, Frequency, Pending, Reader, TargetKind
+from modhub_following.models import Follow, Frequency, Reader, TargetKind
 
 FEED_SECRET_BYTES: Final = 32
 MOST_FOLLOWS: Final = 1000
@@ -98,12 +98,12 @@ def frequency_of(session: Session, account_id: int) -> Frequency:
 
 
 def choose_frequency(session: Session, account_id: int, frequency: Frequency, language: str) -> None:
-    """Choose how often the account gets a digest, and in which language."""
+    """Choose how often the account gets a digest, and in which language. What was there before the first is not new."""
     reader = _lock_reader(session, account_id, language)
+    if reader.frequency == Frequency.NONE.value:
+        reader.told_until = shared_now(session)
     reader.frequency, reader.language = frequency.value, language
     session.flush()
-    if frequency is Frequency.NONE:
-        session.execute(delete(Pending).where(Pending.account_id == account_id))
 
 
 def mark_seen(session: Session, account_id: int, until: datetime, language: str) -> None:
@@ -147,4 +147,3 @@ def leave_digest(session: Session, account_id: int) -> None:
     """End the digests of the account, which keeps following; nothing happens if it gets none."""
     none = update(Reader).where(Reader.account_id == account_id).values(frequency=Frequency.NONE.value)
     bulk.execute_bulk(session, none)
-    session.execute(delete(Pending).where(Pending.account_id == account_id))

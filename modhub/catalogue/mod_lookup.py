@@ -18,7 +18,16 @@ from modhub.db import bulk
 from modhub.plugins.services import AccountUse, ModSummary
 
 _LAST_ID: Final = 2**63 - 1
-_SUMMARY: Final = (Mod.id, Mod.guid, Mod.title, Mod.owner, IS_PUBLIC, Mod.version, Mod.hidden_at.is_not(None))
+_SUMMARY: Final = (
+    Mod.id,
+    Mod.guid,
+    Mod.title,
+    Mod.owner,
+    IS_PUBLIC,
+    Mod.version,
+    Mod.hidden_at.is_not(None),
+    Mod.published_at,
+)
 
 _USE: Final = (
     select(

@@ -27,7 +27,8 @@ NO_OWNER: Final = 0
 class Mod(Base):
     """A mod. ``owner`` is an account id without a foreign key: accounts belong to another package (C-ACC-18).
 
-    ``hidden_at``: when an operator hid it from everybody but its owner. Hiding does not change ``published``.
+    ``published_at``: when its owner published it. ``hidden_at``: when an operator hid it from everybody but its owner;
+    hiding does not change ``published``.
     ``erase_at``: of one that a moderator deleted, when it is erased; ``former_owner`` is whose it was, as long as that
     account exists (:mod:`modhub.catalogue.evidence`).
     """
@@ -48,6 +49,7 @@ class Mod(Base):
     requires: Mapped[list[str]] = mapped_column(JSON, default=list)
     conflicts: Mapped[list[str]] = mapped_column(JSON, default=list)
     published: Mapped[bool] = mapped_column(default=False)
+    published_at: Mapped[datetime | None] = mapped_column(Timestamp)
     ups: Mapped[int] = mapped_column(default=0)
     downs: Mapped[int] = mapped_column(default=0)
     hidden_at: Mapped[datetime | None] = mapped_column(Timestamp)

@@ -181,6 +181,7 @@ def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
     mod.published = True
     record(session, "mod published", "mod", mod.id)
     touch_mod(session, mod)
+    mod.published_at = mod.updated_at
     session.flush()
     notify = notify_published if mod.hidden_at is None else notify_changed
     notify(session, mod.id)

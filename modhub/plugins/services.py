@@ -29,6 +29,8 @@ class ModSummary(NamedTuple):
     """The version of its code file; empty before the first."""
     hidden: bool = False
     """Whether an operator hid it."""
+    published_at: datetime | None = None
+    """When its owner published it; None for a draft."""
 
 
 class AccountUse(NamedTuple):
@@ -339,6 +341,9 @@ class IModCards(Protocol):
 
         ``but_of`` is an account, as a value or a parameter, whose own mods do not count.
         """
+
+    def list_changed(self, watch: ChangeWatch, but_of: Any) -> Any:
+        """The statement that lists the mods that `count_changed` counts: the id, and since when it is watched."""
 
     def find_changed(self, watch: ChangeWatch, but_of: Any, dialect: str) -> Any:
         """The statement that finds which of the mods ``ids``, a JSON array as a parameter, `count_changed` counts.

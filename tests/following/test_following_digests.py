@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from modhub.admin import program as admin
+from modhub.catalogue.models import Mod, Note
 from modhub.plugins.events import DatabaseRestored
 from modhub_auth.account_blocking import block_accounts
 from modhub_auth.container import AuthServices
@@ -17,7 +18,7 @@ from modhub_auth.models import Account, OutgoingEmail
 from modhub_following.contacts import LeaveTokens
 from modhub_following.digests import DigestMaker
 from modhub_following.email_text import unlinked
-from modhub_following.models import Follow, Pending, Reader, UploadedVersion
+from modhub_following.models import Follow, Reader
 from modhub_testing import Site
 from modhub_testing.clocks import on_a_machine_that_is_ahead
 from modhub_testing.mods import hide_mod
@@ -87,6 +88,25 @@ def test_a_digest_says_each_change_once(site: Site, ada: Person, follower: Perso
     assert make(site) == []
     let_pass(site, days=1)
     assert make(site) == [(follower.id, 1)]
+
+
+def test_a_version_is_new_since_its_mod_is_published(site: Site, ada: Person, bob: Person) -> None:
+    # C-FOL-7: it may have been uploaded long before, and only the version that was published is said.
+    draft = ada.draft("Café HUD")
+    ada.upload(draft, "0.9")
+    ada.upload(draft, "1.0")
+    ada.publish("First")
+    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.get_digests("daily")
+    assert make(site) == []
+    ada.call("post", f"/api/modhub/{draft['id']}/publish")
+    ada.call("put_json", f"/api/modhub/{draft['id']}", params={"description": "<p>Edited</p>"})
+    assert make(site) == [(bob.id, 1)]
+    assert "Café HUD 1.0" in text_of(bob.digests()[0])
+    # An edit is no version, however long nothing was said.
+    let_pass(site, days=2)
+    ada.call("put_json", f"/api/modhub/{draft['id']}", params={"description": "<p>Edited again</p>"})
+    assert make(site) == []
 
 
 def test_followers_of_mods_and_games_hear_too(site: Site, ada: Person, bob: Person) -> None:
@@ -267,7 +287,6 @@ def test_it_is_whole_or_not_at_all(site: Site, ada: Person, follower: Person, mo
     with pytest.raises(RuntimeError):
         make(site)
     assert follower.digests() == []
-    assert (site.count_rows(Pending), site.count_rows(UploadedVersion)) == (1, 0)
     monkeypatch.undo()
     assert make(site) == [(follower.id, 1)]
     assert len(follower.digests()) == 1
@@ -280,10 +299,14 @@ def test_the_schedule_lets_versions_rest_and_works_once(site: Site, ada: Person,
     assert run()
     assert follower.digests() == []  # its author may still write what changed
     with site.databases.write_session.begin() as session:
-        for version in session.scalars(select(UploadedVersion)):
-            version.at -= timedelta(minutes=11)
-        for follow in session.scalars(select(Follow)):
-            follow.created_at -= timedelta(minutes=12)
+        for rows, column, ago in (
+            (Mod, "published_at", 11),
+            (Note, "created_at", 11),
+            (Follow, "created_at", 12),
+            (Reader, "told_until", 12),
+        ):
+            for row in session.scalars(select(rows)):
+                setattr(row, column, getattr(row, column) - timedelta(minutes=ago))
     assert run()
     assert run()
     assert len(follower.digests()) == 1

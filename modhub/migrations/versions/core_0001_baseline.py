@@ -124,6 +124,7 @@ def _create_mods() -> None:
         sa.Column("requires", sa.JSON(), nullable=False),
         sa.Column("conflicts", sa.JSON(), nullable=False),
         sa.Column("published", sa.Boolean(), nullable=False),
+        sa.Column("published_at", sa.BigInteger()),
         sa.Column("ups", sa.Integer(), nullable=False),
         sa.Column("downs", sa.Integer(), nullable=False),
         sa.Column("hidden_at", sa.BigInteger()),

@@ -1,4 +1,4 @@
-"""Follows, their readers, and what digests still have to say."""
+"""Follows and their readers."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -25,20 +25,12 @@ def upgrade() -> None:
     )
     op.create_index("ix_following_follow_target", "following_follow", ["kind", "key"])
     op.create_table(
-        "following_pending",
-        sa.Column("account_id", ID, autoincrement=False, nullable=False),
-        sa.Column("mod_id", ID, autoincrement=False, nullable=False),
-        sa.Column("version", sa.String(64), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("account_id", "mod_id", "version", name="pk_following_pending"),
-    )
-    op.create_index("ix_following_pending_mod_id", "following_pending", ["mod_id"])
-    op.create_table(
         "following_reader",
         sa.Column("account_id", ID, autoincrement=False, nullable=False),
         sa.Column("frequency", sa.String(6), nullable=False),
         sa.Column("language", sa.String(20), nullable=False),
         sa.Column("sent_at", sa.BigInteger()),
+        sa.Column("told_until", sa.BigInteger()),
         sa.Column("random_id", sa.String(32), nullable=False),
         sa.Column("seen_at", sa.BigInteger()),
         sa.Column("feed_hash", sa.String(64)),
@@ -47,13 +39,3 @@ def upgrade() -> None:
     )
     op.create_index("ix_following_reader_feed_hash", "following_reader", ["feed_hash"], unique=True)
     op.create_index("ix_following_reader_frequency", "following_reader", ["frequency"])
-    op.create_table(
-        "following_release",
-        sa.Column("id", ID, nullable=False),
-        sa.Column("mod_id", ID, nullable=False),
-        sa.Column("version", sa.String(64), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_following_release"),
-        sqlite_autoincrement=True,
-    )
-    op.create_index("ix_following_release_mod_id", "following_release", ["mod_id"])

@@ -41,6 +41,12 @@ def changed_total_statement(watch: ChangeWatch, but_of: Any, most: int) -> AnySe
     return select(func.count()).select_from(select(changed).limit(most).subquery())
 
 
+def changed_statement(watch: ChangeWatch, but_of: Any) -> AnySelect:
+    """(id, moment) of these mods; of one that is watched in several ways the first moment."""
+    changed = union_all(*_changed(watch, but_of)).subquery()
+    return select(changed.c.id, func.min(changed.c.since)).group_by(changed.c.id)
+
+
 def changed_among_statement(watch: ChangeWatch, but_of: Any, dialect: str) -> AnySelect:
     """(id, 1 if it was created since, else 0) of those of the mods ``ids`` that `changed_total_statement` counts."""
     ids = json_ids("ids", dialect)

@@ -12,7 +12,11 @@ from modhub.base.service_registry import find_optional_service, find_service
 from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.games import CuratedGames
-from modhub.catalogue.pages.queries.selections import changed_among_statement, changed_total_statement
+from modhub.catalogue.pages.queries.selections import (
+    changed_among_statement,
+    changed_statement,
+    changed_total_statement,
+)
 from modhub.catalogue.pages.views.browse import page_games, page_numbers, page_reader, render_cards
 from modhub.catalogue.pages.views.feeds import update_items, updates_feed
 from modhub.catalogue.public_views import list_params
@@ -72,6 +76,10 @@ class ModCards:
     def count_changed(self, watch: ChangeWatch, but_of: Any, most: int) -> Any:
         """The statement that counts them."""
         return changed_total_statement(watch, but_of, most)
+
+    def list_changed(self, watch: ChangeWatch, but_of: Any) -> Any:
+        """The statement that lists them."""
+        return changed_statement(watch, but_of)
 
     def find_changed(self, watch: ChangeWatch, but_of: Any, dialect: str) -> Any:
         """The statement that finds their ids."""
