@@ -12,12 +12,10 @@ import msgspec
 
 from modhub.base.errors import busy, conflict
 from modhub.blobs.store import BlobStore, RemoteFile
-from modhub.catalogue.lookup_queries import stored_code_statement
-from modhub.catalogue.read_service import CatalogueReader, ModFile, mod_file_of
+from modhub.catalogue.read_service import CatalogueReader, ModFile
 from modhub.content.limits import MB
 from modhub.content.portable_names import portable_name
 from modhub.content.text import N_
-from modhub.db.raw_queries import PreparedQuery
 from modhub.web.downloads import StoredFile
 from modhub.web.payload import encode
 from modhub.web.zip_files import FileOpener, ZipBody, ZipMember, zip_size
@@ -104,41 +102,32 @@ class ChainArchive:
         return self.files[-1]
 
 
-class ArchiveReader:
-    """Reads what an archive has in it, in two statements; one per application."""
+def read_archive(catalogue: CatalogueReader, mod_id: int | None) -> ChainArchive | None:
+    """Return the archive of a mod, by two statements; None if it is not published.
 
-    def __init__(self, catalogue: CatalogueReader) -> None:
-        self._catalogue = catalogue
-        reader = catalogue.reader
-        self._code = PreparedQuery(stored_code_statement(reader.dialect))
-
-    def archive(self, mod_id: int | None) -> ChainArchive | None:
-        """Return the archive of a mod; None if it is not published.
-
-        409 ``required_mods_missing``, ``too_many_mods`` or ``archive_too_large`` if the chain is none for an archive.
-        """
-        chain = self._catalogue.stored.chain(mod_id)
-        if chain is None:
-            return None
-        if len(chain.install) > MAX_ARCHIVE_MODS:
-            message = N_("These are %(number)s mods, and one zip has at most %(limit)s. Download them one by one.")
-            raise conflict("too_many_mods", message, values={"number": len(chain.install), "limit": MAX_ARCHIVE_MODS})
-        guids = [mod.guid for mod in chain.install]
-        rows = self._catalogue.reader.rows(self._code, guids=encode(guids).decode())
-        by_guid = {row[0]: ChainFile(row[0], row[1], mod_file_of(row[2:])) for row in rows}
-        if guids[-1] not in by_guid:
-            return None  # hidden or deleted since the first statement
-        # The same may have happened to a required one.
-        missing = len(chain.missing) + len(guids) - len(by_guid)
-        if missing:
-            message = N_("Required mods that are not on this site: %(number)s. Download the others one by one.")
-            raise conflict("required_mods_missing", message, values={"number": missing})
-        archive = ChainArchive(tuple(by_guid[guid] for guid in guids))
-        if archive.code_bytes > MAX_ARCHIVE_BYTES:
-            message = N_("These are %(number)s MB, and one zip has at most %(limit)s MB. Download the mods one by one.")
-            size = -(-archive.code_bytes // MB)
-            raise conflict("archive_too_large", message, values={"number": size, "limit": MAX_ARCHIVE_BYTES // MB})
-        return archive
+    409 ``required_mods_missing``, ``too_many_mods`` or ``archive_too_large`` if the chain is none for an archive.
+    """
+    chain = catalogue.stored.chain(mod_id)
+    if chain is None:
+        return None
+    if len(chain.install) > MAX_ARCHIVE_MODS:
+        message = N_("These are %(number)s mods, and one zip has at most %(limit)s. Download them one by one.")
+        raise conflict("too_many_mods", message, values={"number": len(chain.install), "limit": MAX_ARCHIVE_MODS})
+    guids = [mod.guid for mod in chain.install]
+    by_guid = {guid: ChainFile(guid, title, code) for guid, title, code in catalogue.codes(guids)}
+    if guids[-1] not in by_guid:
+        return None  # hidden or deleted since the first statement
+    # The same may have happened to a required one.
+    missing = len(chain.missing) + len(guids) - len(by_guid)
+    if missing:
+        message = N_("Required mods that are not on this site: %(number)s. Download the others one by one.")
+        raise conflict("required_mods_missing", message, values={"number": missing})
+    archive = ChainArchive(tuple(by_guid[guid] for guid in guids))
+    if archive.code_bytes > MAX_ARCHIVE_BYTES:
+        message = N_("These are %(number)s MB, and one zip has at most %(limit)s MB. Download the mods one by one.")
+        size = -(-archive.code_bytes // MB)
+        raise conflict("archive_too_large", message, values={"number": size, "limit": MAX_ARCHIVE_BYTES // MB})
+    return archive
 
 
 class ArchiveTurns:

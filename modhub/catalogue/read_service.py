@@ -1,6 +1,6 @@
 """Anonymous reads: lists, mods with their install chains, changelogs, games, files. Uses only the public tables."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -9,6 +9,7 @@ from modhub.base.composed_body import ComposedBody
 from modhub.catalogue import list_queries, queries
 from modhub.catalogue.changelogs import compose_changelog
 from modhub.catalogue.list_queries import ListVariant
+from modhub.catalogue.lookup_queries import stored_code_statement
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.queries import AnySelect, file_of
 from modhub.catalogue.response_schemas import CaptionDocument, GameDocument
@@ -20,6 +21,7 @@ from modhub.content.folding import fold_game, fold_search, search_words
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.plugins.declarations import Declarations
 from modhub.web.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
+from modhub.web.payload import encode
 
 ListStatement = Callable[[ListVariant], AnySelect]
 
@@ -91,6 +93,7 @@ class CatalogueReader:
         self.stored = DocumentReader(reader)
         self._asset = PreparedQuery(queries.asset_statement())
         self._code = PreparedQuery(queries.code_statement())
+        self._codes = PreparedQuery(stored_code_statement(reader.dialect))
         self._icon = PreparedQuery(queries.icon_statement())
         self._picture = PreparedQuery(queries.picture_statement())
         self._successor = PreparedQuery(successor_statement())
@@ -218,6 +221,11 @@ class CatalogueReader:
         """Return the code file of a published mod."""
         rows = [] if mod_id is None else self.reader.rows(self._code, id=mod_id)
         return mod_file_of(rows[0]) if rows else None
+
+    def codes(self, guids: Sequence[str]) -> list[tuple[str, str, ModFile]]:
+        """Return (GUID, title, code file) of these published mods, in any order."""
+        rows = self.reader.rows(self._codes, guids=encode(guids).decode())
+        return [(row[0], row[1], mod_file_of(row[2:])) for row in rows]
 
     def superseded(self, mod_id: int | None) -> SupersededDocument | None:
         """Return which mod supersedes a published one; None if the mod itself is not published."""

@@ -19,8 +19,8 @@ import pytest
 from modhub.base.errors import ApiError
 from modhub.blobs import BlobStore
 from modhub.catalogue import chain_archives
-from modhub.catalogue.chain_archives import ArchiveTurns
-from modhub.catalogue.pages.container import PageServices
+from modhub.catalogue.chain_archives import ArchiveTurns, read_archive
+from modhub.catalogue.read_service import CatalogueReader
 from modhub.plugins.events import DownloadStarted
 from modhub.web.zip_files import ZipBody, ZipMember, zip_size
 from modhub_testing import Site, Start, count_open_files, stored_files
@@ -116,7 +116,7 @@ def test_head_and_the_tag_of_what_is_locked(site: Site) -> None:
 def test_from_a_hundred_mods_on_names_have_three_digits(site: Site) -> None:
     # C-PAGE-61, C-PAGE-63
     mods = chain(site, b"a", b"b")
-    archive = site.find_service(PageServices).archives.archive(mods[-1]["id"])
+    archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
     assert archive is not None
     many = chain_archives.ChainArchive(archive.files * 50)
     assert [entry.name for entry in many.entries][::99] == ["001-mod-0.zip", "100-mod-1.zip"]
@@ -332,7 +332,7 @@ class RemoteStore:
 def test_files_of_another_machine_are_fetched_first(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-PAGE-62, T-D21
     mods = chain(site, b"first", b"second")
-    archive = site.find_service(PageServices).archives.archive(mods[-1]["id"])
+    archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
     assert archive is not None
     store: Any = RemoteStore(site.find_service(BlobStore))
     monkeypatch.setattr(chain_archives, "MAX_FETCHED", 3)
@@ -347,7 +347,7 @@ def test_files_of_another_machine_are_fetched_first(site: Site, monkeypatch: pyt
 def test_a_process_checks_so_many_archives_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-PAGE-62, T-D21
     mods = chain(site, b"first", b"second")
-    archive = site.find_service(PageServices).archives.archive(mods[-1]["id"])
+    archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
     assert archive is not None
     turns, store = ArchiveTurns(), site.find_service(BlobStore)
     held = [turns.open(str(peer), archive, store) for peer in range(50)]
@@ -363,7 +363,7 @@ def test_a_process_checks_so_many_archives_at_once(site: Site, monkeypatch: pyte
 def test_the_last_byte_gives_the_turn_back(site: Site) -> None:
     # C-PAGE-62
     mods = chain(site, b"first", b"second")
-    archive = site.find_service(PageServices).archives.archive(mods[-1]["id"])
+    archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
     assert archive is not None
     turns, store = ArchiveTurns(), site.find_service(BlobStore)
     first = turns.open("1", archive, store)

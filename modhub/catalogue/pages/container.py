@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from modhub.base.service_registry import find_optional_service, find_service
-from modhub.catalogue.chain_archives import ArchiveReader, ArchiveTurns
-from modhub.catalogue.pages.queries.front_mods import FrontReader
+from modhub.catalogue.chain_archives import ArchiveTurns
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.queries.search_groups import GroupReader
 from modhub.catalogue.read_service import CatalogueReader
@@ -17,9 +16,7 @@ class PageServices:
     """What the pages read with, registered by this class."""
 
     pages: PageReader
-    front: FrontReader
     groups: GroupReader
-    archives: ArchiveReader
     archive_turns: ArchiveTurns
 
 
@@ -27,5 +24,4 @@ def register_page_services(registry: Any) -> None:
     """Register them, after all features: one of them may have the names of authors."""
     catalogue, profiles = find_service(registry, CatalogueReader), find_optional_service(registry, IProfiles)
     pages, names = PageReader(catalogue), None if profiles is None else profiles.columns
-    groups, archives = GroupReader(catalogue, names), ArchiveReader(catalogue)
-    registry[PageServices] = PageServices(pages, FrontReader(pages), groups, archives, ArchiveTurns())
+    registry[PageServices] = PageServices(pages, GroupReader(catalogue, names), ArchiveTurns())

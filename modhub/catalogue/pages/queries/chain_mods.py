@@ -1,5 +1,6 @@
 """Mods of an install chain, as a page lists them: a few facts of each, none of their texts."""
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import select
@@ -8,10 +9,9 @@ from modhub.blobs.models import StoredBlob
 from modhub.catalogue.chains import install_order
 from modhub.catalogue.document_queries import chains_statement
 from modhub.catalogue.models import Asset, AssetKind, Mod
-from modhub.catalogue.references import fold_guid
+from modhub.catalogue.queries import AnySelect
 from modhub.catalogue.response_schemas import ModDocument
-from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
-from modhub.web.payload import encode
+from modhub.db.raw_queries import Row
 
 CHAIN_SHOWN: Final = 100
 """Required mods that a page lists: nobody installs more by hand, and thousands would take seconds."""
@@ -45,24 +45,20 @@ def _columns(mod: Any) -> list[Any]:
     return [mod.requires, mod.id, title, version, code.scalar_subquery()]
 
 
-class ChainPartReader:
-    """Reads what a page lists of a chain; one per application."""
+def chain_statement(dialect: str) -> AnySelect:
+    """(GUID, what it requires, columns of `ChainMod`) of the mods ``guids`` and all that they require."""
+    return chains_statement(dialect, _columns)
 
-    def __init__(self, executor: RawQueryExecutor) -> None:
-        self._executor = executor
-        self._required = PreparedQuery(chains_statement(executor.dialect, _columns))
 
-    def read(self, mod: ModDocument) -> ChainPart:
-        """Return what to install for a mod, published or not; one statement, none if it requires nothing."""
-        guids = encode([fold_guid(guid) for guid in mod.requires]).decode()
-        rows = self._executor.rows(self._required, guids=guids) if mod.requires else []
-        by_guid = {row[0]: row for row in rows if row[1] is not None}
-        requires = {mod.guid: mod.requires, **{guid: row[1].split() for guid, row in by_guid.items()}}
-        order, missing = install_order([mod.guid], requires)
-        shown = [_chain_mod(*by_guid[guid][2:]) for guid in order[:-1][:CHAIN_SHOWN]]
-        code = next((file.bytes for file in mod.assets if file.kind == AssetKind.CODE), None)
-        own = _chain_mod(mod.id, mod.title, mod.version, code)
-        return ChainPart((*shown, own), len(order) - 1 - len(shown), tuple(missing))
+def chain_part(mod: ModDocument, rows: Sequence[Row]) -> ChainPart:
+    """Return what to install for a mod, from the rows of `chain_statement` of what it requires."""
+    by_guid = {row[0]: row for row in rows if row[1] is not None}
+    requires = {mod.guid: mod.requires, **{guid: row[1].split() for guid, row in by_guid.items()}}
+    order, missing = install_order([mod.guid], requires)
+    shown = [_chain_mod(*by_guid[guid][2:]) for guid in order[:-1][:CHAIN_SHOWN]]
+    code = next((file.bytes for file in mod.assets if file.kind == AssetKind.CODE), None)
+    own = _chain_mod(mod.id, mod.title, mod.version, code)
+    return ChainPart((*shown, own), len(order) - 1 - len(shown), tuple(missing))
 
 
 def _chain_mod(mod_id: int, title: str, version: str, size: int | None) -> ChainMod:

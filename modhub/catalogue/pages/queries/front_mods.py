@@ -1,7 +1,7 @@
 """The mods and games of the front."""
 
-from functools import cached_property
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import exists, func, select
 
@@ -10,10 +10,9 @@ from modhub.catalogue.models import Asset, AssetKind, Game, PublicGame, PublicMo
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries import statements
 from modhub.catalogue.pages.queries.card_queries import Listing
-from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.queries import AnySelect
 from modhub.catalogue.read_service import ListParams
-from modhub.db.raw_queries import PreparedQuery
+from modhub.plugins.declarations import ModColumn
 
 MODS_IN_ROW: Final = 5
 """Mods of a row."""
@@ -60,34 +59,8 @@ def game_tiles_statement() -> AnySelect:
     return joined.order_by(listed.c.mods.desc(), listed.c.folded)
 
 
-class FrontReader:
-    """Reads the front; one per application."""
-
-    def __init__(self, pages: PageReader) -> None:
-        """What features declare is complete with the configuration, so the statement of cards is made later."""
-        self._pages = pages
-        self._tiles = PreparedQuery(game_tiles_statement())
-
-    @cached_property
-    def _cards(self) -> PreparedQuery:
-        """(place, number of published mods, columns of a card) of the newest, of the updated, and of the first ones."""
-        left_out = self._pages.catalogue.declared.off_front
-        picks = (
-            statements.newest_ids(left_out, MODS_IN_ROW),
-            statements.updated_ids(left_out, MODS_IN_ROW),
-            statements.listed_ids(ListParams().size),
-        )
-        total = total_statement().scalar_subquery()
-        return PreparedQuery(statements.placed_statement(picks, total, *self._pages.card_columns))
-
-    def read(self) -> Front:
-        """Return the front; two statements."""
-        rows = self._pages.reader.rows(self._cards)
-        newest, updated, listed = (
-            self._pages.cards_of(row[2:] for row in rows if row[0] == place) for place in range(3)
-        )
-        tiles = [
-            GameTile(folded, mods, document and bytes(document), document and image_facts)
-            for folded, mods, document, image_facts in self._pages.reader.rows(self._tiles)
-        ]
-        return Front(newest, updated, Listing(listed, rows[0][1] if rows else 0, ListParams()), tiles)
+def front_statement(left_out: Sequence[ModColumn], columns: tuple[Any, ...]) -> AnySelect:
+    """(place, number of published mods, ``columns``) of the newest mods, of the updated ones, and of the first ones."""
+    newest, updated = statements.newest_ids(left_out, MODS_IN_ROW), statements.updated_ids(left_out, MODS_IN_ROW)
+    picks = newest, updated, statements.listed_ids(ListParams().size)
+    return statements.placed_statement(picks, total_statement().scalar_subquery(), *columns)

@@ -1,29 +1,31 @@
 """Reads the data of the public pages from the public tables, in a constant number of statements."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
 from modhub.catalogue.chain_archives import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_MODS
+from modhub.catalogue.list_queries import page_statement
 from modhub.catalogue.lookup_queries import few_documents_statement
-from modhub.catalogue.pages.presenters.mod import ModPresenter
-from modhub.catalogue.pages.queries import selections, statements
-from modhub.catalogue.pages.queries.card_queries import CardReader, RelatedCards
-from modhub.catalogue.pages.queries.chain_mods import ChainMod, ChainPartReader
+from modhub.catalogue.pages.presenters.mod import Figure, ModPresenter
+from modhub.catalogue.pages.queries import author_queries, chain_mods, front_mods, selections, statements
+from modhub.catalogue.pages.queries.card_queries import AuthorTotals, Listing, RelatedCards
+from modhub.catalogue.pages.queries.chain_mods import ChainMod, ChainPart, chain_part
+from modhub.catalogue.pages.queries.front_mods import Front, GameTile
 from modhub.catalogue.pages.queries.games import CuratedGames
 from modhub.catalogue.pages.queries.statements import NOTES_PER_PAGE
 from modhub.catalogue.pages.queries.updates import ModUpdate, card_of, newest_updates
 from modhub.catalogue.queries import note_of
-from modhub.catalogue.read_service import CatalogueReader, ListParams
+from modhub.catalogue.read_service import CatalogueReader, ListParams, ListStatement
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument, NoteDocument
 from modhub.catalogue.successors import SuccessorDocument, successor_document
 from modhub.db import from_micros, iso
 from modhub.db.changes import ChangeEntry
-from modhub.db.raw_queries import PreparedQuery
+from modhub.db.raw_queries import PreparedQuery, Row
 from modhub.plugins.services import ModSelection
 from modhub.web.payload import encode
 
@@ -86,23 +88,92 @@ def _notes_of(rows: str | None) -> list[NoteDocument]:
     return [note_of(row) for row in msgspec.json.decode(rows or "[]")]
 
 
-class PageReader(CardReader):
-    """Reads the data of the public pages; one per application."""
+class PageReader:
+    """Reads the data of the public pages; one per application, made when all features have declared their columns."""
 
     def __init__(self, catalogue: CatalogueReader) -> None:
-        super().__init__(catalogue)
-        reader = self.reader
+        self.catalogue = catalogue
+        self.reader = reader = catalogue.reader
+        dialect, declared = reader.dialect, catalogue.declared
+        self._figures = declared.figures
         self._games = CuratedGames(())
-        self._chains = ChainPartReader(reader)
+        columns = statements.card_columns(self._figures)
+        self._card_page: ListStatement = partial(page_statement, columns=columns)
+        self._first_cards: ListStatement = partial(statements.first_statement, columns=columns)
+        self._selected_total = PreparedQuery(selections.selected_total_statement(dialect))
+        self._selected_cards = PreparedQuery(selections.selected_page_statement(dialect, columns))
+        self._selected_updates = PreparedQuery(selections.selected_page_statement(dialect, statements.UPDATE_COLUMNS))
+        self._author_totals = PreparedQuery(author_queries.author_totals_statement(self._figures))
+        self._mod_page = PreparedQuery(statements.mod_page_statement(dialect, columns))
+        self._users = PreparedQuery(statements.users_statement(columns))
+        self._front = PreparedQuery(front_mods.front_statement(declared.off_front, columns))
+        self._tiles = PreparedQuery(front_mods.game_tiles_statement())
+        self._chain = PreparedQuery(chain_mods.chain_statement(dialect))
         self._changes = PreparedQuery(statements.changes_statement())
-        self._named = PreparedQuery(few_documents_statement(reader.dialect))
+        self._named = PreparedQuery(few_documents_statement(dialect))
         self._sitemap = PreparedQuery(statements.sitemap_statement())
         self._highest = PreparedQuery(statements.highest_statement())
         self._authors = PreparedQuery(statements.authors_statement())
         self._last_author = PreparedQuery(statements.last_author_statement())
         self._deletions = PreparedQuery(statements.deletions_statement())
-        updates = selections.selected_page_statement(reader.dialect, statements.UPDATE_COLUMNS)
-        self._selected_updates = PreparedQuery(updates)
+
+    def cards_of(self, rows: Iterable[Row]) -> list[ModPresenter]:
+        """Return the cards in rows of `card_columns`."""
+        return [card_of(row, self._figures_of(row)) for row in rows]
+
+    def _figures_of(self, row: Row, others: int = len(statements.CARD_COLUMNS)) -> tuple[Figure, ...]:
+        numbers = row[others:]
+        if not any(numbers):
+            return ()
+        both = zip(self._figures, numbers, strict=True)
+        # A sum is a decimal number to PostgreSQL.
+        return tuple((column.figure[0], column.figure[1], int(number)) for column, number in both if number)
+
+    def listing(self, params: ListParams) -> Listing:
+        """Return one page of published mods as cards."""
+        total, rows = self.catalogue.rows(params, self._card_page)
+        return Listing(self.cards_of(rows), total, params)
+
+    def first_cards(self, params: ListParams) -> list[ModPresenter]:
+        """Return the first cards of a list of all mods, without their number."""
+        return self.cards_of(row[1:] for row in self.catalogue.first_rows(params, self._first_cards))
+
+    def selected(self, selection: ModSelection, params: ListParams) -> Listing:
+        """Return one page of the selected mods as cards; of ``params`` only ``page`` and ``size`` count."""
+        total, rows = self._selected_rows(self._selected_cards, selection, params)
+        return Listing(self.cards_of(rows), total, params)
+
+    def of_author(self, owner: int, params: ListParams) -> tuple[Listing, AuthorTotals]:
+        """Return the same of an author's mods, and what all of them have together, in as many statements."""
+        row = self.reader.rows(self._author_totals, owner=owner)[0]
+        total, ups, downs = map(int, row[:3])
+        cards = self.cards_of(self._page_rows(self._selected_cards, ModSelection(authors=(owner,)), params, total))
+        return Listing(cards, total, params), AuthorTotals(ups, downs, self._figures_of(row, 3))
+
+    def _selected_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams) -> tuple[int, list[Row]]:
+        total = self.reader.rows(self._selected_total, **_parameters(selection))[0][0]
+        return total, self._page_rows(page, selection, params, total)
+
+    def _page_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams, total: int) -> list[Row]:
+        offset = (params.page - 1) * params.size
+        return (
+            [] if offset >= total else self.reader.rows(page, **_parameters(selection), size=params.size, offset=offset)
+        )
+
+    def users(self, guid: str) -> tuple[list[ModPresenter], int]:
+        """Return (some published mods that directly require this one, number of such mods)."""
+        rows = self.reader.rows(self._users, guid=guid)
+        return self.cards_of(row[2:] for row in rows), rows[0][1] if rows else 0
+
+    def front(self) -> Front:
+        """Return the front; two statements."""
+        rows = self.reader.rows(self._front)
+        newest, updated, listed = (self.cards_of(row[2:] for row in rows if row[0] == place) for place in range(3))
+        tiles = [
+            GameTile(folded, mods, document and bytes(document), document and image_facts)
+            for folded, mods, document, image_facts in self.reader.rows(self._tiles)
+        ]
+        return Front(newest, updated, Listing(listed, rows[0][1] if rows else 0, ListParams()), tiles)
 
     def updates(self, params: ListParams) -> list[ModUpdate]:
         """Return the newest versions of one page of published mods."""
@@ -133,10 +204,6 @@ class PageReader(CardReader):
         rows = [] if mod_id is None else self.reader.rows(self._changes, id=mod_id, size=limit)
         return (card_of(rows[0]), _notes_of(rows[0][-1])) if rows else None
 
-    @cached_property
-    def _mod_page(self) -> PreparedQuery:
-        return PreparedQuery(statements.mod_page_statement(self.reader.dialect, self.card_columns))
-
     def detail(self, mod_id: int | None, notes_page: int) -> ModPage | None:
         """Return everything that a mod's page shows; None if the mod is not published. At most two statements.
 
@@ -154,7 +221,7 @@ class PageReader(CardReader):
         mod, conflicts = cards[0][0], {row[1]: bytes(row[7]) for row in rows if row[0] == 3}
         return ModPage(
             mod,
-            Relations(*self._chains.read(mod.mod), _by_guid(mod.mod.conflicts_with, conflicts)),
+            Relations(*self._chain_of(mod.mod), _by_guid(mod.mod.conflicts_with, conflicts)),
             RelatedCards(cards[1], users_total, cards[2]),
             NotesPage(tuple(_notes_of(notes)), number, pages),
             sha256,
@@ -165,7 +232,7 @@ class PageReader(CardReader):
         """Return a draft as its public page would show it: as ``document``; for its owner only."""
         mod = ModPresenter(encode(document), draft.image_facts, owner=draft.owner)
         related = RelatedCards(*self.users(document.guid), [])
-        relations = Relations(*self._chains.read(document), self.named(document.conflicts_with))
+        relations = Relations(*self._chain_of(document), self.named(document.conflicts_with))
         return ModPage(mod, relations, related, notes, sha256)
 
     def named(self, guids: list[str]) -> tuple[tuple[str, bytes | None], ...]:
@@ -173,6 +240,11 @@ class PageReader(CardReader):
         folded = encode([fold_guid(guid) for guid in guids]).decode()
         rows = self.reader.rows(self._named, guids=folded) if guids else []
         return _by_guid(guids, {row[0]: bytes(row[1]) for row in rows})
+
+    def _chain_of(self, mod: ModDocument) -> ChainPart:
+        """Return what to install for a mod, published or not; one statement, none if it requires nothing."""
+        guids = encode([fold_guid(guid) for guid in mod.requires]).decode()
+        return chain_part(mod, self.reader.rows(self._chain, guids=guids) if mod.requires else [])
 
     def sitemap(self, above: int, upto: int) -> list[tuple[int, str]]:
         """Return (id, time of change) of the published mods with ``above`` < id <= ``upto``."""
@@ -190,3 +262,7 @@ class PageReader(CardReader):
     def highest(self) -> int:
         """Return the highest id of a published mod, 0 if there is none."""
         return self.reader.rows(self._highest)[0][0] or 0
+
+
+def _parameters(selection: ModSelection) -> dict[str, str]:
+    return {name: encode(list(ids)).decode() for name, ids in selection._asdict().items()}

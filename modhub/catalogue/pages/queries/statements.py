@@ -179,6 +179,12 @@ def picked(key: Any = _NO_KEY) -> AnySelect:
     return select(PublicMod.id.label("id"), key.label("key"))
 
 
+def users_statement(columns: tuple[Any, ...]) -> AnySelect:
+    """(place, `users_total`, ``columns``) of `users_ids` of the mod ``guid``."""
+    guid: Any = bindparam("guid")
+    return placed_statement([users_ids(guid)], users_total(guid), *columns)
+
+
 def placed_statement(picks: Iterable[AnySelect], *columns: Any) -> AnySelect:
     """(number of a pick, ``columns``) of the mods that the ``picks`` select, so that several rows are read at once.
 

@@ -5,9 +5,10 @@ from pyramid.response import Response
 
 from modhub.base.errors import ApiError, not_found
 from modhub.base.peers import peer_of_address
-from modhub.catalogue.chain_archives import ChainArchive
+from modhub.catalogue.chain_archives import ChainArchive, read_archive
 from modhub.catalogue.download_events import notify_download
 from modhub.catalogue.pages.container import PageServices
+from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.resources import ModResource
 from modhub.content.text import N_
 from modhub.plugins.resources import IMod
@@ -26,7 +27,7 @@ def everything_page(context: ModResource, request: Request) -> Response:
     404 for absent and unpublished mods (C-OWN-9); 409 if it cannot be made; 503 ``busy``.
     """
     try:
-        archive = request.find_service(PageServices).archives.archive(context.id)
+        archive = read_archive(catalogue_reader(request), context.id)
     except ApiError as error:
         # Its mods can still be downloaded one by one.
         error.back = f"/Modhub/{context.id}#install", N_("Back to the mod")

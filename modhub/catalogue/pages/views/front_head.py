@@ -24,7 +24,7 @@ def read_front(request: Request) -> Front:
     """Return what the front shows, which each request reads once."""
     environ = request.environ
     if _FRONT not in environ:
-        environ[_FRONT] = request.find_service(PageServices).front.read()
+        environ[_FRONT] = request.find_service(PageServices).pages.front()
     front: Front = environ[_FRONT]
     return front
 
