@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
+from markupsafe import Markup
+
 from modhub.base.composed_body import ComposedBody
 
 
@@ -327,8 +329,8 @@ class IModCards(Protocol):
         ``news`` gets the ids of the page's mods and returns those to mark: as new if True, else as updated.
         """
 
-    def get_cards(self, request: Any, mod_ids: Sequence[int]) -> list[Any]:
-        """The cards of those of at most 100 mods that are published, in this order."""
+    def get_cards(self, request: Any, mod_ids: Sequence[int]) -> list[Markup]:
+        """The cards of those of at most 100 mods that are published, in this order, for ``<div class="cards">``."""
 
     def get_feed(self, request: Any, selection: ModSelection, head: FeedHead, size: int) -> Any:
         """The Atom feed of the newest versions of the selected mods, a public response."""
