@@ -20,8 +20,8 @@ class AssetKind(StrEnum):
     IMAGE = "image"
 
 
-NO_OWNER: Final = 0
-"""The owner of a mod that a moderator deleted: no account has this id."""
+NO_OWNER: Final = -1
+"""The owner of a mod that a moderator deleted: no account has this id, and nobody asks with it, as with 0."""
 
 
 class Mod(Base):
