@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import insert, update
 
 from modhub.blobs.models import StoredBlob
+from modhub.catalogue.copies import copies_of
 from modhub.catalogue.models import Asset, Mod, PublicCounter
-from modhub.catalogue.public_copies import copies_of
 from modhub.db import now
 from modhub.db.changes import MOD, Generation, PublicChange, What
 

@@ -24,7 +24,7 @@ from bench.pages import database
 from bench.seed import CHAIN, seed
 from modhub.base.service_registry import find_service
 from modhub.catalogue.models import Mod
-from modhub.catalogue.services import touch_mod
+from modhub.catalogue.owning.services import touch_mod
 from modhub.db import Databases
 from modhub_sync.snapshots import SnapshotMaker
 

@@ -32,7 +32,7 @@ from modhub.base.service_registry import add_service, find_service
 from modhub.base.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.base.struct_types import prepare_structs
 from modhub.blobs import BlobStore, open_local_store
-from modhub.catalogue.public_copies import mark_touched, rewrite_touched
+from modhub.catalogue.copies import mark_touched, rewrite_touched
 from modhub.db import DatabaseLimits, Databases
 from modhub.db.changes import write_changes
 from modhub.db.unit_of_work import CommitSteps

@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
-from modhub.catalogue import moderation, public_copies
+from modhub.catalogue import copies
 from modhub.catalogue.models import Mod
+from modhub.catalogue.moderating import hiding
 from modhub.db import Databases
 from modhub_testing import Site
 
@@ -82,22 +83,22 @@ def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
 def copy_damage(site: Site) -> list[str]:
     """Return a sentence for each wrong public copy."""
     with site.databases.readonly_session() as session:
-        return list(public_copies.public_copy_damage(session))
+        return list(copies.public_copy_damage(session))
 
 
 def hide_mod(site: Site, mod: dict[str, Any], reason: str | None = None) -> None:
     """Hide ``mod``, as the operator does."""
     with find_service(site.registry, Databases).write_session.begin() as session:
-        moderation.hide_mods(session, [_found(session, mod)], reason)
+        hiding.hide_mods(session, [_found(session, mod)], reason)
 
 
 def restore_mod(site: Site, mod: dict[str, Any]) -> None:
     """Undo :func:`hide_mod`."""
     with find_service(site.registry, Databases).write_session.begin() as session:
-        moderation.restore_mods(session, [_found(session, mod)])
+        hiding.restore_mods(session, [_found(session, mod)])
 
 
 def _found(session: Session, mod: dict[str, Any]) -> Mod:
-    row = moderation.find_mod(session, str(mod["id"]))
+    row = hiding.find_mod(session, str(mod["id"]))
     assert row is not None
     return row

@@ -14,7 +14,7 @@ from modhub.base.service_registry import find_optional_service
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.moving import count_live
 from modhub.blobs.naming import names_of_keys
-from modhub.catalogue.evidence import erase_old_evidence
+from modhub.catalogue.moderating.evidence import erase_old_evidence
 from modhub.plugins.commands import AdminCommand, add_dry_run_option
 
 _VERIFY_EXAMPLES: Final = """\

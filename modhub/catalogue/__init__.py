@@ -5,12 +5,10 @@ from pyramid.config import Configurator
 from modhub.base.service_registry import find_service
 from modhub.catalogue import subscribers
 from modhub.catalogue.commands import GAMES_CHANGED
-from modhub.catalogue.file_names import describe_mod_files
-from modhub.catalogue.file_resources import FilesResource, GameIconsResource, PicturesResource
-from modhub.catalogue.mod_lookup import ModLookup
-from modhub.catalogue.public_copies import public_copy_damage
-from modhub.catalogue.public_lookup import PublicLookup
-from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.copies import public_copy_damage
+from modhub.catalogue.files import FilesResource, GameIconsResource, PicturesResource, describe_mod_files
+from modhub.catalogue.reading.lookup import ModLookup, PublicLookup
+from modhub.catalogue.reading.service import CatalogueReader
 from modhub.catalogue.resources import (
     ApiAuthorsResource,
     AuthorsResource,
@@ -40,7 +38,7 @@ def includeme(config: Configurator) -> None:
     config.add_service(IMods, ModLookup())
     config.add_service(ChangeReader, ChangeReader(databases.raw_queries, declared.change_kinds))
     declared.change_kinds.update((MOD, GAMES_CHANGED))
-    declared.demos.append(("mods and games", "modhub.catalogue.demo.fill_demo"))
+    declared.demos.append(("mods and games", "modhub.catalogue.samples.fill_demo"))
     config.add_child(IApi, "modhub", CatalogueResource)
     config.add_child(ICatalogue, "authors", ApiAuthorsResource)
     config.add_child(IMod, "changelog", NotesResource)
@@ -66,15 +64,12 @@ def includeme(config: Configurator) -> None:
     config.add_check("catalogue", lambda _registry, session: public_copy_damage(session), when=("verify",))
     config.add_subscriber(subscribers.delete_mods_of_account, AccountDeleted)
     # Public views first: among several views of one resource, the first registered is tried first.
-    config.scan("modhub.catalogue.public_views")
-    config.scan("modhub.catalogue.owner_views")
-    config.scan("modhub.catalogue.rehearsal_views")
-    config.scan("modhub.catalogue.owner_presentation_views")
-    config.scan("modhub.catalogue.preview_views")
-    config.include("modhub.catalogue.personal_data")
+    config.scan("modhub.catalogue.reading.views")
+    config.scan("modhub.catalogue.owning.views")
+    config.include("modhub.catalogue.subscribers")
     config.include("modhub.catalogue.pages")
     config.include("modhub.catalogue.pictures")
-    config.include("modhub.catalogue.idempotency")
+    config.include("modhub.catalogue.owning.idempotency")
     config.include("modhub.catalogue.commands")
-    config.include("modhub.catalogue.moderation_commands")
-    config.include("modhub.catalogue.moderation_service")
+    config.include("modhub.catalogue.moderating.commands")
+    config.include("modhub.catalogue.moderating.service")

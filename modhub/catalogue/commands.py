@@ -16,9 +16,9 @@ from modhub.base.progress import progress_bar
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row, trash_blob
-from modhub.catalogue import public_copies
+from modhub.catalogue import copies
 from modhub.catalogue.models import Game, GameIcon
-from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.reading.service import CatalogueReader
 from modhub.content import limits, text
 from modhub.content.folding import fold_game
 from modhub.db import now
@@ -159,12 +159,12 @@ def game_arguments(parser: argparse.ArgumentParser) -> None:
 def run_rebuild(admin: Any, arguments: argparse.Namespace) -> int:
     """Rebuild the public copies of all mods."""
     with admin.reading() as session:
-        total = public_copies.count_public(session)
+        total = copies.count_public(session)
     if arguments.dry_run:
         admin.say(f"Would rebuild the public copies of {total} mods. Nothing was changed.")
         return 0
     with progress_bar("public copies", total) as advance:
-        count = public_copies.rebuild_copies(admin.databases.write_session.begin, advance)
+        count = copies.rebuild_copies(admin.databases.write_session.begin, advance)
     with admin.writing() as (session, _):
         record(session, "public copies rebuilt", "catalogue", mods=count)
     admin.say(f"Public copies rebuilt: {count}.")

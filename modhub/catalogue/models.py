@@ -30,7 +30,7 @@ class Mod(Base):
     ``published_at``: when its owner published it. ``hidden_at``: when an operator hid it from everybody but its owner;
     hiding does not change ``published``.
     ``erase_at``: of one that a moderator deleted, when it is erased; ``former_owner`` is whose it was, as long as that
-    account exists (:mod:`modhub.catalogue.evidence`).
+    account exists (:mod:`modhub.catalogue.moderating.evidence`).
     """
 
     __tablename__ = "core_mod"
@@ -70,7 +70,7 @@ class Asset(Base):
     """A file of a mod. A new code or css upload keeps the row and replaces the blob (C-FILE-1).
 
     ``position``: the place of an image in its owner's order; images without one follow in upload order.
-    ``archive_problems``: of a code file, as :mod:`modhub.catalogue.archives` found them; NULL if it found none.
+    ``archive_problems``: of a code file, as :mod:`modhub.catalogue.owning.archives` found them; NULL if it found none.
     """
 
     __tablename__ = "core_asset"
@@ -114,7 +114,7 @@ class Note(Base):
 
 
 class DescriptionSource(Base):
-    """What a description was written from, if not HTML (`modhub.catalogue.written_texts`).
+    """What a description was written from, if not HTML (`modhub.catalogue.owning.texts`).
 
     ``sha256`` is that of the description: the API changes one without its source.
     """

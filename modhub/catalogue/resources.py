@@ -9,14 +9,14 @@ from zope.interface import implementer, implementer_only
 from modhub.base.identity import CorePermission, CredentialKind, KeyUse, Permission
 from modhub.base.operations import Parameter
 from modhub.base.service_registry import find_optional_service
-from modhub.catalogue.queries import (
+from modhub.catalogue.documents import ModDocument
+from modhub.catalogue.reading.statements import (
     image_owner_statement,
     note_owner_statement,
     owner_statement,
     published_by_statement,
     votes_statement,
 )
-from modhub.catalogue.response_schemas import ModDocument
 from modhub.plugins.resources import (
     IApiAuthor,
     IAsset,

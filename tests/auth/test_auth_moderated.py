@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from modhub.catalogue import owner_views
+from modhub.catalogue.owning import views
 from modhub.plugins.moderation import IAccountBlocking, IModeration
 from modhub_testing.mods import hide_mod
 
@@ -74,7 +74,7 @@ def test_what_was_allowed_before_the_block_is_not_stored_after_it(
     app: Any, ada: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # C-QUE-8
-    mod, received = add_mod(app, ada), owner_views.receive_upload
+    mod, received = add_mod(app, ada), views.receive_upload
 
     def receive_and_block(request: Any, *sizes: int) -> Any:
         """The file takes its time; meanwhile a moderator decides."""
@@ -83,7 +83,7 @@ def test_what_was_allowed_before_the_block_is_not_stored_after_it(
             service.block(session, ada["accountId"], "Malware", hide_mods=False)
         return upload
 
-    monkeypatch.setattr(owner_views, "receive_upload", receive_and_block)
+    monkeypatch.setattr(views, "receive_upload", receive_and_block)
     for address in ("code?version=2", "css", "images"):
         refused = app.post(f"/api/modhub/{mod['id']}/{address}", b"late", headers=bearer(ada), status=403)
         assert refused.json["error"] == "account_blocked"

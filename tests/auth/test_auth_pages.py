@@ -11,7 +11,7 @@ import pyotp
 import pytest
 from sqlalchemy import select, update
 
-from modhub.catalogue import moderation
+from modhub.catalogue.moderating import hiding
 from modhub.db import now
 from modhub.plugins.events import AccountDeleted
 from modhub_auth.container import AuthServices
@@ -639,7 +639,7 @@ def test_mods_that_others_require_are_listed_before_the_account_is_deleted(app: 
     for mod in (base, hidden):
         publish(own, mod)
     with app.databases.write_session.begin() as session:
-        moderation.hide_mods(session, [moderation.find_mod(session, str(hidden["id"]))])
+        hiding.hide_mods(session, [hiding.find_mod(session, str(hidden["id"]))])
     # Of their own, and drafts of others, are none that would be left behind.
     publish(own, made(own, "Own", base["guid"]))
     draft = made(other, "Draft", base["guid"])

@@ -144,7 +144,7 @@ def test_an_attempt_that_is_repeated_is_logged_once(
         if len(attempts) == 1:
             raise TransientError
 
-    monkeypatch.setattr("modhub.catalogue.public_copies.rewrite_copies", conflict)
+    monkeypatch.setattr("modhub.catalogue.copies.rewrite_copies", conflict)
     site.as_account(7).put_json(mod_address(mod), {"title": "Another title"})
     assert len(attempts) == 2
     lines = [line.message for line in caplog.records if line.name == "modhub.security"]

@@ -9,8 +9,8 @@ from msgspec.json import decode
 
 from modhub.base import composed_body
 from modhub.base.composed_body import ContentChanged
-from modhub.catalogue import document_queries
-from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.reading import documents
+from modhub.catalogue.reading.service import CatalogueReader
 from modhub.db.raw_queries import PreparedQuery
 from modhub.web.payload import encode
 from modhub_testing import Site
@@ -76,8 +76,8 @@ def test_a_chain_has_the_rows_of_the_model(site: Site, seed: int) -> None:
     mods = graph(rng)
     ids = dict(zip([mod["guid"] for mod in mods], insert_mods(site, mods), strict=True))
     reader = site.databases.raw_queries
-    chain_query = PreparedQuery(document_queries.chain_statement(reader.dialect))
-    chains_query = PreparedQuery(document_queries.chains_statement(reader.dialect))
+    chain_query = PreparedQuery(documents.chain_statement(reader.dialect))
+    chains_query = PreparedQuery(documents.chains_statement(reader.dialect))
     for guid, mod_id in ids.items():
         assert rows_by_guid(reader.rows(chain_query, id=mod_id)) == reached(mods, ids, [guid])
     start = rng.sample(list(ids), min(4, len(ids)))

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from modhub.catalogue import request_schemas
-from modhub.catalogue.pages.presenters import truncation
+from modhub.catalogue import bodies
+from modhub.catalogue.owning import texts
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
@@ -30,7 +30,7 @@ def unlocked(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return watched
 
-    for module in (request_schemas, truncation):
+    for module in (bodies, texts):
         monkeypatch.setattr(module, "clean", watching(module.clean))
     return cleaned
 
@@ -66,17 +66,17 @@ def test_what_forms_bring_is_cleaned_before_a_transaction_begins(site: Site, unl
 
 def test_a_body_full_of_games_is_not_cleaned_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    line = request_schemas.text.line
-    monkeypatch.setattr(request_schemas.text, "line", lambda value, limit: looked.append(value) or line(value, limit))
-    assert request_schemas.clean_games(["a"] * 100_000) == ["a"]
+    line = bodies.text.line
+    monkeypatch.setattr(bodies.text, "line", lambda value, limit: looked.append(value) or line(value, limit))
+    assert bodies.clean_games(["a"] * 100_000) == ["a"]
     assert len(looked) == 1
-    assert request_schemas.clean_games([" " * at for at in range(5_000)]) == []
+    assert bodies.clean_games([" " * at for at in range(5_000)]) == []
     assert len(looked) <= 1_001
     looked.clear()
-    assert not truncation.are_games_truncated(["a"] * 100_000)
-    assert truncation.are_games_truncated([f"Game {at}" for at in range(100_000)])
+    assert not texts.are_games_truncated(["a"] * 100_000)
+    assert texts.are_games_truncated([f"Game {at}" for at in range(100_000)])
     assert len(looked) == 1
     looked.clear()
     many = [f"Game {at}" for at in range(5_000)]
-    assert request_schemas.clean_games([" ", "GAME 0", *many]) == ["GAME 0", *many[1:20]]
+    assert bodies.clean_games([" ", "GAME 0", *many]) == ["GAME 0", *many[1:20]]
     assert len(looked) < 30

@@ -9,7 +9,7 @@ from sqlalchemy import delete, select, text, update
 
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue import public_copies
+from modhub.catalogue import copies
 from modhub.catalogue.models import (
     Asset,
     Mod,
@@ -156,7 +156,7 @@ def test_every_broken_copy_is_reported(site: Site) -> None:
     for broken in BREAKS:
         session = site.databases.write_session()
         session.execute(broken)
-        assert list(public_copies.public_copy_damage(session)), str(broken)
+        assert list(copies.public_copy_damage(session)), str(broken)
         session.rollback()
         session.close()
     assert copy_damage(site) == []
@@ -223,7 +223,7 @@ def test_an_undone_write_leaves_the_copies_alone(site: Site, monkeypatch: pytest
         raise ValueError("in the middle of the commit")
 
     with monkeypatch.context() as patch:
-        patch.setattr(public_copies, "copies_of", fail)
+        patch.setattr(copies, "copies_of", fail)
         broken = site.as_account(OWNER).post(mod_address(mod, "code?version=2"), b"x", status=500)
         assert broken.json["error"] == "internal_error"
         assert "middle" not in broken.text

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from modhub.catalogue.chains import install_order
-from modhub.catalogue.public_copies import public_copy_damage
+from modhub.catalogue.copies import public_copy_damage
+from modhub.catalogue.reading.documents import install_order
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
 

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import delete, event, func, insert, select, update
 
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue import public_copies
+from modhub.catalogue import copies
 from modhub.catalogue.models import Asset, Mod, Note, PublicCounter, PublicGame, PublicMod, PublicText, Vote
 from modhub.db import bulk
 from modhub.plugins.events import AccountDeleted
@@ -120,7 +120,7 @@ def test_batches_hold_no_more_than_a_statement_takes() -> None:
 def test_copies_are_written_by_the_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mods = insert_mods(site, [{"requires": [GUID]}] * 4)
     monkeypatch.setattr(bulk, "batches", partial(bulk.batches, size=2))
-    for write in (public_copies.rewrite_copies, public_copies.update_scores):
+    for write in (copies.rewrite_copies, copies.update_scores):
         took = []
         for count in (2, 4):
             with site.counted() as statements, site.databases.write_session.begin() as session:
@@ -220,7 +220,7 @@ def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
 
 def test_a_mod_that_never_rests_is_no_damage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site, games=["Portal"])
-    monkeypatch.setattr(public_copies, "MAX_READS", 2)
+    monkeypatch.setattr(copies, "MAX_READS", 2)
     titles: list[str] = []
     own, changing = site.as_account(OWNER), False
 
@@ -259,13 +259,13 @@ def test_rebuild_mends_every_copy(site: Site, monkeypatch: pytest.MonkeyPatch) -
             for statement in broken:
                 session.execute(statement)
         assert copy_damage(site) != [], broken
-        assert public_copies.rebuild_copies(begin) == len(rows(site, select(Mod.id).where(Mod.published)))
+        assert copies.rebuild_copies(begin) == len(rows(site, select(Mod.id).where(Mod.published)))
         assert copy_damage(site) == []
     assert [entry["id"] for entry in site.get("/api/modhub?q=stays&game=half-life").json["mods"]] == [mod["id"]]
     # Another fold, as a new Python brings one with its Unicode data.
-    monkeypatch.setattr(public_copies, "fold_search", str.upper)
+    monkeypatch.setattr(copies, "fold_search", str.upper)
     assert len(copy_damage(site)) == 1
-    assert public_copies.rebuild_copies(begin) == 1
+    assert copies.rebuild_copies(begin) == 1
     assert copy_damage(site) == []
 
 
@@ -279,9 +279,9 @@ def test_others_can_write_while_copies_are_rebuilt(site: Site, monkeypatch: pyte
         lambda: own.post(mod_address(draft, "publish"), status=200),
         lambda: own.put_json(mod_address(mods[0]), {"title": "while it runs"}, status=200),
     ]
-    monkeypatch.setattr(public_copies, "REBUILD_BATCH", 2)
-    monkeypatch.setattr(public_copies, "sleep", lambda _seconds: acts.pop(0)())
-    assert public_copies.rebuild_copies(site.databases.write_session.begin) == 5
+    monkeypatch.setattr(copies, "REBUILD_BATCH", 2)
+    monkeypatch.setattr(copies, "sleep", lambda _seconds: acts.pop(0)())
+    assert copies.rebuild_copies(site.databases.write_session.begin) == 5
     assert acts == []
     assert copy_damage(site) == []
     assert site.get("/api/modhub").json["total"] == 5

@@ -12,7 +12,7 @@ import pytest
 
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
-from modhub.catalogue import moderation_queries
+from modhub.catalogue.moderating import reads
 from modhub.content import limits
 from modhub.plugins.services import ISnapshots
 from modhub_testing import Site, Start
@@ -81,7 +81,7 @@ def test_a_list_has_every_mod_and_is_narrowed(site: Site, run: Run) -> None:
 
 @pytest.mark.postgres
 def test_a_long_list_has_pages(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moderation_queries, "BATCH", 3)
+    monkeypatch.setattr(reads, "BATCH", 3)
     ids = insert_mods(site, [{"title": f"mod {at % 2}"} for at in range(11)])[::-1]
     assert listed(run) == ids
     assert listed(run, "--limit", "4") == ids[:4]
@@ -145,7 +145,7 @@ def test_all_about_one_mod(site: Site, run: Run) -> None:
 def test_many_users_are_counted(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site)
     users = [published_mod(site, requires=[mod["guid"]]) for _ in range(4)]
-    monkeypatch.setattr(moderation_queries, "MAX_USERS_LISTED", 3)
+    monkeypatch.setattr(reads, "MAX_USERS_LISTED", 3)
     lines = run("show", str(mod["id"]))[1]
     assert sum(line.startswith("  required by: ") for line in lines) == 4
     assert "  required by: 1 more" in lines

@@ -6,8 +6,10 @@ import pytest
 from sqlalchemy import select
 
 from modhub.base.errors import ApiError
-from modhub.catalogue import moderation, public_copies, voting
+from modhub.catalogue import copies
 from modhub.catalogue.models import Mod, PublicMod
+from modhub.catalogue.moderating import hiding
+from modhub.catalogue.owning import voting
 from modhub.plugins.events import AccountDeleted
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import (
@@ -127,18 +129,18 @@ def test_restoring_undoes_hiding_and_nothing_else(site: Site) -> None:
 def test_a_second_hiding_keeps_the_first_time_and_may_give_another_reason(site: Site) -> None:
     mod = published_mod(site)
     with site.databases.write_session.begin() as session:
-        row = moderation.find_mod(session, mod["guid"].upper())
+        row = hiding.find_mod(session, mod["guid"].upper())
         assert row is not None
-        assert moderation.hide_mods(session, [row], "one") == [row]
+        assert hiding.hide_mods(session, [row], "one") == [row]
         first = row.hidden_at
-        assert moderation.hide_mods(session, [row]) == []
+        assert hiding.hide_mods(session, [row]) == []
         assert (row.hidden_at, row.hidden_reason) == (first, "one")
-        assert moderation.hide_mods(session, [row], "two") == []
+        assert hiding.hide_mods(session, [row], "two") == []
         assert (row.hidden_at, row.hidden_reason) == (first, "two")
-        assert moderation.hide_mods(session, [row], "") == []
+        assert hiding.hide_mods(session, [row], "") == []
         assert row.hidden_reason is None
-        assert moderation.restore_mods(session, [row]) == [row]
-        assert moderation.restore_mods(session, [row]) == []
+        assert hiding.restore_mods(session, [row]) == [row]
+        assert hiding.restore_mods(session, [row]) == []
     assert site.get(mod_address(mod)).json["id"] == mod["id"]
 
 
@@ -146,7 +148,7 @@ def test_a_second_hiding_keeps_the_first_time_and_may_give_another_reason(site: 
 def test_a_name_of_nothing_finds_nothing(site: Site, name: str) -> None:
     published_mod(site)
     with site.databases.write_session.begin() as session:
-        assert moderation.find_mod(session, name) is None
+        assert hiding.find_mod(session, name) is None
 
 
 @pytest.mark.postgres
@@ -154,19 +156,19 @@ def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
     mod, other = published_mod(site), published_mod(site)
     hide_mod(site, mod)
     begin = site.databases.write_session.begin
-    assert public_copies.rebuild_copies(begin) == 1
+    assert copies.rebuild_copies(begin) == 1
     assert copy_damage(site) == []
     with begin() as session:
         # As a copy that a crash of the machine, or a hand, has brought back.
         for own_row, *others in [
-            public_copies.copies_of(published) for published in public_copies._load_public(session, [other["id"]])
+            copies.copies_of(published) for published in copies._load_public(session, [other["id"]])
         ]:
             own_row.id, own_row.guid = mod["id"], mod["guid"]
             session.add(own_row)
             assert others
     damage = copy_damage(site)
     assert [line for line in damage if f"Mod {mod['id']} has a public copy" in line]
-    assert public_copies.rebuild_copies(begin) == 1
+    assert copies.rebuild_copies(begin) == 1
     assert copy_damage(site) == []
     with site.databases.readonly_session() as session:
         assert session.scalars(select(PublicMod.id)).all() == [other["id"]]

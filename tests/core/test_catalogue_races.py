@@ -14,9 +14,10 @@ from sqlalchemy import select
 from modhub.admin.program import Admin
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue import moderation, public_copies
+from modhub.catalogue import copies
 from modhub.catalogue.commands import add_game, remove_game
 from modhub.catalogue.models import PublicGame, PublicMod, PublicRequirement, PublicText
+from modhub.catalogue.moderating import hiding
 from modhub_testing import Site, Start, stored_files
 from modhub_testing.mods import (
     OWNER,
@@ -54,7 +55,7 @@ def all_is_well(site: Site) -> None:
     """Copies and files are true, and after a sweep exactly the files that rows name are left."""
     databases, store = site.databases, site.find_service(BlobStore)
     with databases.write_session.begin() as session:
-        assert list(public_copies.public_copy_damage(session)) == []
+        assert list(copies.public_copy_damage(session)) == []
         assert list(maintenance.blob_damage(session, store)) == []
     maintenance.sweep(databases, store, 0)
     with databases.readonly_session() as session:
@@ -244,11 +245,11 @@ def test_maintenance_beside_everything_takes_nothing_and_finds_nothing(sites: tu
     def verify(site: Site) -> None:
         for _ in range(5):
             with site.databases.readonly_session() as session:
-                damage.extend(public_copies.public_copy_damage(session))
+                damage.extend(copies.public_copy_damage(session))
                 damage.extend(maintenance.blob_damage(session, site.find_service(BlobStore)))
 
     def rebuild(site: Site) -> None:
-        public_copies.rebuild_copies(site.databases.write_session.begin)
+        copies.rebuild_copies(site.databases.write_session.begin)
 
     calls = [post(mods[at % 3], f"code?version=v{at}", bytes(1000 + at)) for at in range(6)]
     calls += [put(mods[at], {"title": "new", "games": ["Portal"]}) for at in range(4)]
@@ -314,7 +315,7 @@ def test_whatever_meets_a_hiding_the_mod_is_hidden_in_the_end(sites: tuple[Site,
             lambda site, mod=mod: site.as_account(8).put_json(
                 mod_address(mod, "vote"), {"value": 1}, expect_errors=True
             ),
-            lambda site: public_copies.rebuild_copies(site.databases.write_session.begin),
+            lambda site: copies.rebuild_copies(site.databases.write_session.begin),
             hide(mod),
         ]
         answers = [answer for answer in together(sites, acts) if hasattr(answer, "status_int")]
@@ -339,9 +340,9 @@ def test_a_restored_mod_has_what_was_done_meanwhile(sites: tuple[Site, Site]) ->
 def test_a_hiding_and_a_deletion_at_once_leave_nothing(sites: tuple[Site, Site]) -> None:
     def try_to_hide(site: Site, mod: Any) -> None:
         with site.databases.write_session.begin() as session:
-            row = moderation.find_mod(session, mod["guid"])
+            row = hiding.find_mod(session, mod["guid"])
             if row is not None:
-                moderation.hide_mods(session, [row])
+                hiding.hide_mods(session, [row])
 
     for _ in range(4):
         mod = published_mod(sites[0])

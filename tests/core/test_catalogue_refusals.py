@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from modhub.base.errors import OwnershipLost
-from modhub.catalogue import services
-from modhub.catalogue.request_schemas import ModChange
+from modhub.catalogue.bodies import ModChange
+from modhub.catalogue.owning import services
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.reading.service import CatalogueReader
 from modhub.content import limits, text
 from modhub.content.folding import fold_game, fold_search, search_words
 from modhub_testing import Site

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from modhub.blobs import BlobStore, maintenance
-from modhub.catalogue import uploads
 from modhub.catalogue.models import AssetKind
+from modhub.catalogue.owning import uploads
 from modhub.content import limits
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset

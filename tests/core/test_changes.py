@@ -11,7 +11,7 @@ from sqlalchemy import delete, select, text, update
 
 from modhub.admin.program import Admin
 from modhub.admin.restored import make_ready
-from modhub.catalogue import commands, public_copies
+from modhub.catalogue import commands, copies
 from modhub.catalogue.models import Mod
 from modhub.db import changes, now
 from modhub.db.changes import MOD, ChangeEntry, ChangeReader, Generation, PublicChange, What
@@ -206,7 +206,7 @@ def test_verify_finds_what_was_not_recorded_and_rebuild_mends_it(site: Site, bro
     with site.databases.write_engine.begin() as connection:
         connection.execute(broken)
     assert any(sentence in line for line in copy_damage(site))
-    public_copies.rebuild_copies(site.databases.write_session.begin)
+    copies.rebuild_copies(site.databases.write_session.begin)
     assert copy_damage(site) == []
     assert [entry.mod_id for entry in entries(site) if entry.kind == MOD and entry.what != "deleted"] == [mod["id"]]
     assert entries(site)[-1].serial <= serial(site)
@@ -215,7 +215,7 @@ def test_verify_finds_what_was_not_recorded_and_rebuild_mends_it(site: Site, bro
 def test_rebuild_raises_the_serial_so_that_kept_answers_end(site: Site) -> None:
     published_mod(site)
     before = serial(site)
-    public_copies.rebuild_copies(site.databases.write_session.begin)
+    copies.rebuild_copies(site.databases.write_session.begin)
     assert serial(site) == before + 1
     assert len(entries(site, before)) == 0
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import event, make_url, text
 
 from modhub import db
-from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.reading.service import CatalogueReader
 from modhub_testing import Site, Start, stored_files
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset

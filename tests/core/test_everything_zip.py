@@ -18,9 +18,9 @@ import pytest
 
 from modhub.base.errors import ApiError
 from modhub.blobs import BlobStore
-from modhub.catalogue import chain_archives
-from modhub.catalogue.chain_archives import ArchiveTurns, read_archive
-from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.reading import chain_archives
+from modhub.catalogue.reading.chain_archives import ArchiveTurns, read_archive
+from modhub.catalogue.reading.service import CatalogueReader
 from modhub.plugins.events import DownloadStarted
 from modhub.web.zip_files import ZipBody, ZipMember, zip_size
 from modhub_testing import Site, Start, count_open_files, stored_files

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from modhub.catalogue.idempotency import KEPT_FOR
 from modhub.catalogue.models import IdempotencyKey
+from modhub.catalogue.owning.idempotency import KEPT_FOR
 from modhub.db import now
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import OWNER, mod_address, new_mod, upload_asset

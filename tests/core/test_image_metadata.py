@@ -14,10 +14,10 @@ from sqlalchemy import select
 from modhub.audit.models import AuditEntry
 from modhub.base.errors import storage_unreachable
 from modhub.blobs import BlobStore
-from modhub.catalogue.image_metadata import read_stored
 from modhub.catalogue.models import Asset
 from modhub.catalogue.pictures import decoder
 from modhub.catalogue.pictures.maker import PictureMaker
+from modhub.catalogue.pictures.metadata import read_stored
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, messages_on, new_visitor
@@ -366,7 +366,7 @@ def test_a_copy_that_fails_changes_nothing(site: Site, monkeypatch: pytest.Monke
     def fail(*_args: Any) -> None:
         raise storage_unreachable()
 
-    monkeypatch.setattr("modhub.catalogue.image_metadata.record_change", fail)
+    monkeypatch.setattr("modhub.catalogue.pictures.metadata.record_change", fail)
     form.submit(status=503)
     with site.databases.readonly_session() as session:
         assert list(session.scalars(select(Asset.id).where(Asset.kind == "image"))) == [int(shot)]

@@ -16,8 +16,8 @@ from modhub.base.body_rules import IS_LARGE_TURN
 from modhub.base.composed_body import ComposedBody
 from modhub.base.errors import ApiError
 from modhub.catalogue.models import Note
-from modhub.catalogue.read_service import CatalogueReader
-from modhub.catalogue.stored_documents import DocumentReader
+from modhub.catalogue.reading.documents import DocumentReader
+from modhub.catalogue.reading.service import CatalogueReader
 from modhub.db import now
 from modhub.plugins.services import IPublicMods
 from modhub.web.large_responses import LARGE, UNREAD_BYTES, UNREAD_BYTES_PER_PEER, UnreadBodies

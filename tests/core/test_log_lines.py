@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from modhub.base.json_lines import JsonLineFormatter, TextLineFormatter
-from modhub.catalogue import owner_views
+from modhub.catalogue.owning import views
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import mod_address, published_mod
 
@@ -94,7 +94,7 @@ def test_every_line_of_a_request_has_its_id(site: Site, monkeypatch: pytest.Monk
             path.unlink()
         written.clear()
         answers = [site.get(mod_address(mod, "download"), status=503)]
-        monkeypatch.setattr(owner_views, "decode_in_turn", lambda *_: 1 / 0)
+        monkeypatch.setattr(views, "decode_in_turn", lambda *_: 1 / 0)
         answers.append(site.as_account(7).post_json("/api/modhub", {"title": "x"}, status=500))
     finally:
         root.removeHandler(collector)

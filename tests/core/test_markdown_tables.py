@@ -7,7 +7,7 @@ import pytest
 
 PROGRAM = """
 from mdurl import _decode, _encode
-from modhub.catalogue.markdown import render_markdown
+from modhub.catalogue.owning.texts import render_markdown
 from modhub.ui import documentation
 
 def tables():

@@ -6,7 +6,7 @@ import pytest
 
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
-from modhub.catalogue.pages.queries.games import CuratedGames
+from modhub.catalogue.pages.cards import CuratedGames
 from modhub.catalogue.pages.typed_details import split_games
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, published_mod

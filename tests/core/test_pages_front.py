@@ -14,7 +14,7 @@ from modhub.blobs.store import BlobStore
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.models import PublicMod
 from modhub.catalogue.pictures.maker import PictureMaker
-from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.reading.service import CatalogueReader
 from modhub.db.changes import ChangeReader
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from modhub.catalogue.pages.queries import statements
+from modhub.catalogue.pages import statements
 from modhub_testing import Site
 from modhub_testing.mods import (
     OWNER,

@@ -7,8 +7,8 @@ import pytest
 
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
+from modhub.catalogue.pages.browse import STRIP
 from modhub.catalogue.pages.container import PageServices
-from modhub.catalogue.pages.views.browse import STRIP
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on

@@ -7,7 +7,7 @@ import pytest
 
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
-from modhub.catalogue.pages.views.mod import shift_headings
+from modhub.catalogue.pages.mod import shift_headings
 from modhub.content.outline import Outline
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import select
 
 from modhub.base.errors import invalid
-from modhub.catalogue import services
 from modhub.catalogue.models import NoteSource
-from modhub.catalogue.pages.presenters.versions import propose_version
+from modhub.catalogue.owning import services
+from modhub.catalogue.pages.versions import propose_version
 from modhub.content import limits
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import (

@@ -7,8 +7,8 @@ from transaction.interfaces import TransientError
 
 from modhub.base.errors import ApiError, storage_refused
 from modhub.blobs import BlobStore
-from modhub.catalogue.owner_queries import read_mod, read_notes, read_own_image
-from modhub.catalogue.pages.views import files
+from modhub.catalogue.owning.reads import read_mod, read_notes, read_own_image
+from modhub.catalogue.pages import workshop_files
 from modhub.content import limits
 from modhub_testing import Site, Start, stored_files
 from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
@@ -335,7 +335,7 @@ def test_the_curl_lines_name_this_mod_and_the_public_address(start: Start) -> No
 
 
 def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, tries = files.uploads.store_upload, []
+    real, tries = workshop_files.uploads.store_upload, []
 
     def once_more(*arguments: Any) -> Any:
         tries.append(arguments)
@@ -343,7 +343,7 @@ def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, m
             raise TransientError
         return real(*arguments)
 
-    monkeypatch.setattr(files.uploads, "store_upload", once_more)
+    monkeypatch.setattr(workshop_files.uploads, "store_upload", once_more)
     page = make_mod_by_form(author)
     assert send_file_by_form(page, "code", "a.zip", b"once" * 50_000, version="1").status_int == 303
     (mod,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from modhub.catalogue.models import AssetKind
-from modhub.catalogue.pages.views import files
+from modhub.catalogue.pages import workshop_files
 from modhub.content import limits
 from modhub.ui.multipart import OVERHEAD
 from modhub_testing import Site, stored_files
@@ -64,12 +64,12 @@ def test_the_later_of_two_tabs_does_not_undo_the_earlier_unasked(site: Site, aut
 def test_what_the_server_did_not_read_is_in_the_browser(
     site: Site, author: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(files._BODIES, AssetKind.CODE, 10)
+    monkeypatch.setitem(workshop_files._BODIES, AssetKind.CODE, 10)
     page = make_mod_by_form(author)
     large = send_file_by_form(page, "code", "a.zip", bytes(OVERHEAD), version="1", text="What is new")
     assert large.status_int == 413
     assert "Back button" in large.html.find(id="code-file-error").text
-    monkeypatch.setitem(files.LIMITS, AssetKind.CODE, 10)
+    monkeypatch.setitem(workshop_files.LIMITS, AssetKind.CODE, 10)
     large = send_file_by_form(page, "code", "a.zip", bytes(11), version="1", text="What is new")
     assert large.status_int == 413
     assert "Back button" not in large.html.find(id="code-file-error").text
@@ -88,7 +88,7 @@ def test_images_are_sent_together_and_kept_all_or_none(site: Site, author: Site)
     (form,) = (form for form in page.forms.values() if form.action.endswith("/images"))
     form["file"] = [("a.png", PNG, "image/png"), ("b.png", b"x" * (limits.IMAGE + 1), "image/png")]
     assert "2\xa0MB" in form.submit(status=413).html.find(id="image-file-error").text
-    form["file"] = [(f"{n}.png", PNG, "image/png") for n in range(files.MAX_FILES_AT_ONCE + 1)]
+    form["file"] = [(f"{n}.png", PNG, "image/png") for n in range(workshop_files.MAX_FILES_AT_ONCE + 1)]
     assert form.submit(status=400).html.find(id="image-file-error") is not None
     assert stored_files(site) == before
     assert len(author.get(page.request.path).html.select(".gallery img")) == 3

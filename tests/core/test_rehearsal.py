@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from modhub.blobs import BlobStore
-from modhub.catalogue.archives import DIRECTORY_SECONDS, END_BYTES, find_archive_problems
+from modhub.catalogue.owning.archives import DIRECTORY_SECONDS, END_BYTES, find_archive_problems
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, new_visitor

@@ -14,10 +14,10 @@ from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue import evidence
-from modhub.catalogue.file_names import describe_mod_files
+from modhub.catalogue.files import describe_mod_files
 from modhub.catalogue.models import NO_OWNER, KeptFile, Mod, ReservedVersion
-from modhub.catalogue.moderation_queries import find_whole_mod
+from modhub.catalogue.moderating import evidence
+from modhub.catalogue.moderating.reads import find_whole_mod
 from modhub.db import now
 from modhub.db.changes import ChangeReader
 from modhub.plugins.events import AccountDeleted

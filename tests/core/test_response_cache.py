@@ -14,7 +14,7 @@ from pyramid.response import Response
 from modhub.admin.program import Admin
 from modhub.base.identity import CorePermission
 from modhub.catalogue import commands
-from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.reading.service import CatalogueReader
 from modhub.db.changes import raise_serial, start_new_feed
 from modhub.plugins.resources import IApi
 from modhub.web.public_reads import ResponseCache, keep

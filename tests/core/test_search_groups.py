@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from modhub.catalogue.models import PublicMod
 from modhub.catalogue.pages.container import PageServices
-from modhub.catalogue.pages.queries.description_queries import description_words
+from modhub.catalogue.pages.groups import description_words
 from modhub.db import now
 from modhub_auth.models import Account
 from modhub_testing import Site, Start

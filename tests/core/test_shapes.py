@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from webob import Request
 
-from modhub.catalogue.read_service import CatalogueReader, ListParams
+from modhub.catalogue.reading.service import CatalogueReader, ListParams
 from modhub_testing import Site, Start
 from modhub_testing import shapes as kinds
 from modhub_testing.mods import insert_mods

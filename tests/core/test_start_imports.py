@@ -21,5 +21,5 @@ def test_a_start_imports_only_what_a_service_needs() -> None:
         [sys.executable, "-W", "ignore", "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=200
     )
     imported = set(done.stdout.split())
-    assert "modhub.catalogue.public_views" in imported
+    assert "modhub.catalogue.reading.views" in imported
     assert imported.isdisjoint(FOR_COMMANDS_OR_STORES)

@@ -12,9 +12,9 @@ from transaction.interfaces import TransientError
 from modhub.audit import act_for_account, record
 from modhub.audit.models import AuditEntry
 from modhub.base.identity import account_identity
-from modhub.catalogue import services
+from modhub.catalogue.copies import mark_score_stale, mark_stale
 from modhub.catalogue.models import Mod
-from modhub.catalogue.public_copies import mark_score_stale, mark_stale
+from modhub.catalogue.owning import services
 from modhub.db import changes
 from modhub.db.changes import ChangeReader, What, mark_changed
 from modhub.db.unit_of_work import CommitStep, CommitSteps, PendingWork, WriteSession, take_steps, unit_of_work

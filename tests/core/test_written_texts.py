@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from modhub.catalogue.markdown import render_markdown
 from modhub.catalogue.models import DescriptionSource
-from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
-from modhub.catalogue.written_texts import write_text
+from modhub.catalogue.owning.texts import find_removed_markup, render_markdown, write_text
 from modhub.content import limits
 from modhub.content.markup import clean
 from modhub_testing import Site

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from modhub.catalogue.read_service import CatalogueReader, ListParams
+from modhub.catalogue.reading.service import CatalogueReader, ListParams
 from modhub_downloads.models import ModDownloads
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, published_mod

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyramid_retry import mark_error_retryable
 
-from modhub.catalogue import owner_views
+from modhub.catalogue.owning import views
 from modhub.web.payload import decode_in_turn
 from modhub_testing import TEST_ACCOUNTS, Site, Start, stored_files
 from modhub_testing.mods import mod_address, published_mod, upload_asset
@@ -163,7 +163,7 @@ def test_a_repeated_request_is_counted_once(site: Site, monkeypatch: pytest.Monk
             raise failures.pop()
         return decode_in_turn(*arguments)
 
-    monkeypatch.setattr(owner_views, "decode_in_turn", conflict_twice)
+    monkeypatch.setattr(views, "decode_in_turn", conflict_twice)
     before = samples(site)
     site.as_account(7).post_json("/api/modhub", {"title": "x"}, status=201)
     after = samples(site)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from modhub.catalogue import owner_views
+from modhub.catalogue.bodies import NewMod
 from modhub.catalogue.models import Mod
-from modhub.catalogue.request_schemas import NewMod
-from modhub.catalogue.services import create_mod
+from modhub.catalogue.owning import views
+from modhub.catalogue.owning.services import create_mod
 from modhub.content.limits import MB
 from modhub.db import now
 from modhub_auth import publisher_keys
@@ -187,7 +187,7 @@ def test_an_upload_at_the_limit_is_refused_before_it_is_read(begin: Begin, monke
     mod = create(site, bearer)
     upload(site, bearer, mod)
     with monkeypatch.context() as patch:
-        patch.setattr(owner_views, "receive_upload", lambda *_: pytest.fail("the body was read"))
+        patch.setattr(views, "receive_upload", lambda *_: pytest.fail("the body was read"))
         upload(site, bearer, mod, status=429)
 
 

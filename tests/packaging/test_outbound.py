@@ -101,7 +101,7 @@ def test_only_one_module_makes_a_connection_by_hand() -> None:
 
 
 DECODERS = {"PIL", "zlib", "gzip", "bz2", "lzma", "zipfile", "tarfile", "brotli", "zstandard", "imageio", "cv2", "wand"}
-SAMPLES = {"modhub/catalogue/demo.py", "modhub_builds/commands.py", "modhub_moderation/scanning/clamd.py"}
+SAMPLES = {"modhub/catalogue/samples.py", "modhub_builds/commands.py", "modhub_moderation/scanning/clamd.py"}
 """What the commands ``demo`` and ``doctor`` pack: nothing that anybody has sent."""
 CHILDREN = {"modhub/catalogue/pictures/decoder.py"}
 """Programs that run in a process of their own, which no module of the service imports."""

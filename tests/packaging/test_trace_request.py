@@ -33,7 +33,7 @@ def test_a_request_is_shown_with_its_context_view_and_statements(installation: I
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("GET /api/modhub?q=hud -> 200 OK, ")
     assert "context  modhub.catalogue.resources.CatalogueResource, view name ''\n" in ended.stdout
-    assert "view     modhub.catalogue.public_views.list_mods_view (" in ended.stdout
+    assert "view     modhub.catalogue.reading.views.list_mods_view (" in ended.stdout
     assert "sql      SELECT count(*)" in ended.stdout
     assert "function calls" in ended.stdout
 

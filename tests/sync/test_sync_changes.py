@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from modhub.admin.program import Admin
 from modhub.catalogue import commands
-from modhub.catalogue.copy_changes import unrecorded_changes
+from modhub.catalogue.copies import unrecorded_changes
 from modhub.catalogue.models import Mod, PublicMod
 from modhub.db import changes, now
 from modhub_testing import TEST_ACCOUNTS, Site, Start

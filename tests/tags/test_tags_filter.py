@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import insert
 
-from modhub.catalogue.read_service import CatalogueReader, ListParams
+from modhub.catalogue.reading.service import CatalogueReader, ListParams
 from modhub_downloads.models import ModDownloads
 from modhub_tags.models import ModTag
 from modhub_testing import TEST_ACCOUNTS, Site, Start

@@ -6,8 +6,8 @@ from typing import Any
 from markupsafe import Markup
 from pyramid.config import Configurator
 
+from modhub.catalogue.pages import author, feeds, mod
 from modhub.catalogue.pages.container import register_page_services
-from modhub.catalogue.pages.views import author, everything, feeds, install
 from modhub.content import limits
 from modhub.plugins.services import IModCards
 from modhub.ui.forms import LONG_FIELDS
@@ -26,9 +26,9 @@ def includeme(config: Configurator) -> None:
     config.add_service(IModCards, author.ModCards())
     config.include(feeds)
     config.include(author)
-    config.include(everything)
+    config.include(mod)
     config.add_panel("navigation", "workshop", _workshop_link, order=800)
-    config.add_robots_rule(f"/Modhub/*/{install.PAGE_NAME}")
+    config.add_robots_rule(f"/Modhub/*/{mod.PAGE_NAME}")
     config.add_robots_rule("/Modhub/mine")
     # Users who are signed in on pages have a cookie.
     for kind, limit in (("code", limits.CODE), ("css", limits.CSS), ("images", limits.IMAGES)):

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from modhub.base.service_registry import find_optional_service, find_service
-from modhub.catalogue.chain_archives import ArchiveTurns
-from modhub.catalogue.pages.queries.page_queries import PageReader
-from modhub.catalogue.pages.queries.search_groups import GroupReader
-from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.pages.groups import GroupReader
+from modhub.catalogue.pages.reader import PageReader
+from modhub.catalogue.reading.chain_archives import ArchiveTurns
+from modhub.catalogue.reading.service import CatalogueReader
 from modhub.plugins.services import IProfiles
 
 

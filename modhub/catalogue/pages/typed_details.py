@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from modhub.base.errors import ApiError, invalid
-from modhub.catalogue.owner_queries import read_titles
-from modhub.catalogue.owner_views import account_id_of
-from modhub.catalogue.pages.queries.games import CuratedGames
-from modhub.catalogue.public_views import catalogue_reader
-from modhub.catalogue.read_service import ListParams
-from modhub.catalogue.references import fold_guid
-from modhub.catalogue.response_schemas import decode_mod
+from modhub.catalogue.bodies import fold_guid
+from modhub.catalogue.documents import decode_mod
+from modhub.catalogue.owning.reads import read_titles
+from modhub.catalogue.owning.views import account_id_of
+from modhub.catalogue.pages.cards import CuratedGames
+from modhub.catalogue.reading.service import ListParams
+from modhub.catalogue.reading.views import catalogue_reader
 from modhub.content import limits
 from modhub.content.folding import fold_game, fold_search
 from modhub.content.text import N_

@@ -1,0 +1,102 @@
+"""The resources of files: assets, icons of games, and the smaller pictures of images."""
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from zope.interface import implementer
+
+from modhub.base.operations import Parameter
+from modhub.catalogue.models import Asset, Game, GameIcon, KeptFile, Mod
+from modhub.catalogue.pictures.models import PictureFile
+from modhub.plugins.resources import IAsset, IFiles, IGameIcon, IGameIcons, IPicture, IPictures
+from modhub.web.traversal import Resource
+
+
+def describe_mod_files(session: Session, blob_ids: Collection[int]) -> dict[int, str]:
+    """``code hud.zip of mod 12 "Better HUD", account 7`` or ``icon of the game "Portal"``, by the blob's id."""
+    assets = select(Asset.blob_id, Asset.kind, Asset.name, Mod.id, Mod.title, Mod.owner)
+    assets = assets.join(Mod, Mod.id == Asset.mod_id).where(Asset.blob_id.in_(blob_ids))
+    names = {
+        blob_id: f'{kind} {name} of mod {mod_id} "{title}", account {owner}'
+        for blob_id, kind, name, mod_id, title, owner in session.execute(assets)
+    }
+    kept = select(KeptFile.blob_id, KeptFile.kind, KeptFile.name, KeptFile.mod_id)
+    for blob_id, kind, name, mod_id in session.execute(kept.where(KeptFile.blob_id.in_(blob_ids))):
+        names[blob_id] = f"{kind} {name} of mod {mod_id}, which a moderator removed"
+    icons = select(GameIcon.blob_id, Game.name).join(Game, Game.id == GameIcon.game_id)
+    for blob_id, name in session.execute(icons.where(GameIcon.blob_id.in_(blob_ids))):
+        names[blob_id] = f'icon of the game "{name}"'
+    pictures = select(PictureFile.blob_id, PictureFile.name, PictureFile.asset_id)
+    for blob_id, name, asset_id in session.execute(pictures.where(PictureFile.blob_id.in_(blob_ids))):
+        names[blob_id] = f"smaller picture {name} of the image /Modhub/file/{asset_id}; pictures rebuild makes it again"
+    return names
+
+
+_PICTURE_NAME: Final = re.compile(r"[0-9]{1,4}-[0-9a-f]{1,64}\.(?:jpg|webp)")
+
+
+@implementer(IFiles)
+class FilesResource(Resource):
+    """``/Modhub/file``"""
+
+    def get_member(self, name: str) -> "FileResource":
+        """Return the file with this asset id."""
+        return FileResource(self, name)
+
+
+@implementer(IAsset)
+class FileResource(Resource):
+    """``/Modhub/file/{assetId}``"""
+
+    segment = Parameter("assetId", "The number of the file.", int)
+
+
+@implementer(IGameIcons)
+class GameIconsResource(Resource):
+    """``/Modhub/game-icon``"""
+
+    def get_member(self, name: str) -> "GameIconResource":
+        """Return the icon with this id."""
+        return GameIconResource(self, name)
+
+
+@implementer(IGameIcon)
+class GameIconResource(FileResource):
+    """``/Modhub/game-icon/{iconId}``"""
+
+
+@implementer(IPictures)
+class PicturesResource(Resource):
+    """``/Modhub/picture``"""
+
+    def get_member(self, name: str) -> "ImagePicturesResource":
+        """Return the pictures of the image with this asset id."""
+        return ImagePicturesResource(self, name)
+
+
+@implementer(IPictures)
+class ImagePicturesResource(Resource):
+    """``/Modhub/picture/{assetId}``"""
+
+    def get_member(self, name: str) -> "PictureResource":
+        """Return the picture of this name."""
+        return PictureResource(self, name)
+
+
+@implementer(IPicture)
+class PictureResource(Resource):
+    """``/Modhub/picture/{assetId}/{name}``"""
+
+    @property
+    def asset_id(self) -> int | None:
+        """The id of the image; None if the path segment is not a number."""
+        assert self.__parent__ is not None
+        return self.__parent__.id
+
+    @property
+    def name(self) -> str | None:
+        """The name of the picture; None if no picture can have it, so that the database never sees it."""
+        return self.__name__ if _PICTURE_NAME.fullmatch(self.__name__) else None

@@ -1,0 +1,1 @@
+"""What moderators and operators do with mods."""

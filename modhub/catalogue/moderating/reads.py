@@ -1,0 +1,267 @@
+"""Queries for the operator: lists of all mods in any state, and everything about one mod."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, and_, exists, func, not_, or_, select
+from sqlalchemy.orm import Session, load_only, selectinload
+
+from modhub.base.service_registry import find_optional_service
+from modhub.blobs.models import StoredBlob
+from modhub.blobs.naming import BlobNames
+from modhub.catalogue.copies import IS_PUBLIC
+from modhub.catalogue.documents import in_order
+from modhub.catalogue.models import (
+    IS_THERE,
+    Asset,
+    AssetKind,
+    KeptFile,
+    Mod,
+    Note,
+    PublicMod,
+    PublicRequirement,
+    ReservedVersion,
+    Vote,
+)
+from modhub.catalogue.moderating.hiding import matches_name
+from modhub.content.folding import fold_search, search_words
+from modhub.content.markup import to_text
+from modhub.db import bulk, iso
+from modhub.db.bulk import BATCH
+from modhub.plugins.moderation import FileUse
+from modhub.plugins.services import IProfiles
+
+FORMER = "former"
+
+
+class FileDigests:
+    """See :class:`modhub.plugins.moderation.IFileDigests`. ``sources`` say what the files of other features are."""
+
+    def __init__(self, sources: Mapping[str, BlobNames]) -> None:
+        self._sources = sources
+
+    def of_mods(self, session: Session, mod_ids: Collection[int]) -> list[FileUse]:
+        """Four statements for five hundred mods."""
+        files: list[FileUse] = []
+        for ids in bulk.batches(mod_ids):
+            files += _select(session, ids)
+        return files
+
+    def find(self, session: Session, digests: Collection[str]) -> list[FileUse]:
+        """Four statements for five hundred digests."""
+        files: list[FileUse] = []
+        for batch in bulk.batches(digests):
+            files += _select(session, digests=batch)
+        return sorted(files, key=lambda file: file.mod_id)
+
+    def find_others(self, session: Session, digests: Collection[str]) -> dict[str, list[str]]:
+        """Ask each feature what its files are."""
+        used = or_(*(exists().where(holder.blob_id == StoredBlob.id) for holder in (Asset, KeptFile)))
+        stored = select(StoredBlob.id, StoredBlob.sha256).where(StoredBlob.trashed_at.is_(None), ~used)
+        names_by_digest: dict[str, list[str]] = {}
+        for batch in bulk.batches(digests):
+            rows = session.execute(stored.where(StoredBlob.sha256.in_(batch)).order_by(StoredBlob.id))
+            by_id: dict[int, str] = {row[0]: row[1] for row in rows}
+            for describe in self._sources.values():
+                for blob_id, name in describe(session, list(by_id)).items():
+                    names_by_digest.setdefault(by_id[blob_id], []).append(name)
+        return names_by_digest
+
+
+def _select(
+    session: Session, mod_ids: Collection[int] | None = None, digests: Collection[str] | None = None
+) -> list[FileUse]:
+    """The files of these mods, or with these digests: those that mods have, those kept aside, and former ones."""
+
+    def is_asked_for(holder: Any, digest: Any) -> ColumnElement[bool]:
+        condition: ColumnElement[bool] = digest.in_(digests) if mod_ids is None else holder.mod_id.in_(mod_ids)
+        return condition
+
+    present: list[FileUse] = []
+    stored: tuple[tuple[Any, Any], ...] = ((Asset, Asset.id), (KeptFile, KeptFile.blob_id))
+    for holder, order in stored:
+        files = select(holder.mod_id, holder.kind, holder.name, StoredBlob.sha256).join(holder.blob)
+        rows = session.execute(files.where(is_asked_for(holder, StoredBlob.sha256)).order_by(order))
+        present += [FileUse(mod_id, kind, name, sha256, holder is KeptFile) for mod_id, kind, name, sha256 in rows]
+    code = {(file.mod_id, file.sha256) for file in present if file.kind == AssetKind.CODE}
+    former: list[FileUse] = []
+    named: tuple[tuple[Any, Any], ...] = ((Note, Note.id.desc()), (ReservedVersion, ReservedVersion.version))
+    for holder, order in named:
+        versions = select(holder.mod_id, holder.version, holder.sha256)
+        for mod_id, version, sha256 in session.execute(
+            versions.where(is_asked_for(holder, holder.sha256)).order_by(order)
+        ):
+            if (mod_id, sha256) not in code:
+                former.append(FileUse(mod_id, FORMER, version, sha256))
+    return present + former
+
+
+STATES: Final = {
+    "draft": and_(not_(Mod.published), Mod.hidden_at.is_(None)),
+    "published": IS_PUBLIC,
+    "hidden": Mod.hidden_at.is_not(None),
+}
+"""The states of a mod with their conditions; ``published`` means visible to everybody."""
+DESCRIPTION_LENGTH: Final = 500
+"""Characters of a description that are shown."""
+MAX_USERS_LISTED: Final = 20
+"""Dependent mods that are listed for a mod."""
+
+
+# Without the texts: a list may go through all mods.
+_LINES: Final = (
+    select(Mod)
+    .where(IS_THERE)
+    .options(load_only(Mod.guid, Mod.owner, Mod.title, Mod.games, Mod.published, Mod.hidden_at, Mod.updated_at))
+)
+
+
+def _line_of(mod: Mod) -> str:
+    return f"{mod.id} {mod.title}, {state_of(mod)}"
+
+
+def state_of(mod: Mod) -> str:
+    """One of :data:`STATES`."""
+    if mod.hidden_at is not None:
+        return "hidden"
+    return "published" if mod.published else "draft"
+
+
+@dataclass(frozen=True, slots=True)
+class ModFilter:
+    """The filters of a list of mods."""
+
+    owner: int | None = None
+    state: str | None = None
+    words: tuple[str, ...] = ()
+    sha256: str | None = None
+
+
+def filtered_mods(session: Session, mod_filter: ModFilter, offset: int, limit: int) -> list[Mod]:
+    """Return at most ``limit`` mods from ``offset`` on, last changed first."""
+    return list(islice(_matching(session, mod_filter), offset, offset + limit))
+
+
+def _matching(session: Session, mod_filter: ModFilter) -> Iterator[Mod]:
+    """Words are matched in Python: only public mods have folded text in the database."""
+    statement = _LINES.order_by(Mod.updated_at.desc(), Mod.id.desc()).limit(BATCH)
+    if mod_filter.owner is not None:
+        statement = statement.where(Mod.owner == mod_filter.owner)
+    if mod_filter.state is not None:
+        statement = statement.where(STATES[mod_filter.state])
+    if mod_filter.sha256 is not None:
+        files = select(Asset.mod_id).join(StoredBlob, StoredBlob.id == Asset.blob_id)
+        statement = statement.where(Mod.id.in_(files.where(StoredBlob.sha256 == mod_filter.sha256)))
+    words = [word for query in mod_filter.words for word in search_words(query)]
+    batch = session.scalars(statement).all()
+    while batch:
+        yield from (mod for mod in batch if all(word in _search_text(mod) for word in words))
+        last = batch[-1]
+        # The first condition lets the index seek; with the second alone, all earlier rows would be read.
+        older = or_(Mod.updated_at < last.updated_at, Mod.id < last.id)
+        batch = session.scalars(statement.where(Mod.updated_at <= last.updated_at, older)).all()
+
+
+def _search_text(mod: Mod) -> str:
+    return fold_search("\n".join((mod.title, *mod.games)))
+
+
+def find_whole_mod(session: Session, name: str) -> Mod | None:
+    """The mod with this id or GUID and its files, not locked."""
+    condition = matches_name(name)
+    if condition is None:
+        return None
+    load = selectinload(Mod.assets).joinedload(Asset.blob)
+    return session.scalars(select(Mod).where(condition).options(load)).one_or_none()
+
+
+def describe_mod(session: Session, registry: Any, name: str) -> Iterator[str]:
+    """Yield lines about the mod with this id or GUID; nothing if there is no such mod."""
+    mod = find_whole_mod(session, name)
+    if mod is None:
+        return
+    yield f"{mod.id} {mod.title}"
+    for label, value in _facts(registry, mod):
+        if value:
+            yield f"  {label}: {value}"
+    yield from _files(mod)
+    for label, guids in (("requires", mod.requires), ("conflicts with", mod.conflicts)):
+        lines = _lines_by_guid(session, guids)
+        for guid in guids:
+            yield f"  {label}: {guid} ({lines.get(guid.lower(), 'not on this site')})"
+    total, users = _users(session, mod.guid)
+    for user in users:
+        yield f"  required by: {_line_of(user)}"
+    if total > len(users):
+        yield f"  required by: {total - len(users)} more"
+    versions = session.scalars(select(Note.version).where(Note.mod_id == mod.id).order_by(Note.id.desc())).all()
+    yield f"  changelog: {', '.join(versions) or 'empty'}"
+
+
+def _facts(registry: Any, mod: Mod) -> Iterator[tuple[str, str | None]]:
+    profiles = find_optional_service(registry, IProfiles)
+    profile = profiles.get_profiles({mod.owner}).get(mod.owner) if profiles is not None else None
+    yield "GUID", mod.guid
+    yield "owner", f"account {mod.owner}" + (f" ({profile.name})" if profile is not None else "")
+    published = "published by its owner" if mod.published else "a draft"
+    yield "state", state_of(mod) + (f", {published}" if mod.hidden_at is not None else "")
+    if mod.hidden_at is not None:
+        yield "hidden since", iso(mod.hidden_at)
+        yield "reason", mod.hidden_reason or "none given"
+    yield "created", iso(mod.created_at)
+    yield "changed", iso(mod.updated_at)
+    yield "version", mod.version
+    yield "games", ", ".join(mod.games)
+    yield "votes", f"{mod.ups} for, {mod.downs} against"
+    yield "description", to_text(mod.description, DESCRIPTION_LENGTH)
+
+
+def _files(mod: Mod) -> Iterator[str]:
+    for asset in in_order(mod.assets):
+        yield f"  {asset.kind}: {asset.name}, {asset.size} bytes, {asset.content_type}, {iso(asset.stored_at)}"
+        yield f"    SHA-256 {asset.blob.sha256}"
+        yield f"    in the store {asset.blob.key}, address /Modhub/file/{asset.id}"
+
+
+def _lines_by_guid(session: Session, guids: Iterable[str]) -> dict[str, str]:
+    """Return a line about each of these mods that exists, in any state, by folded GUID."""
+    mods = session.scalars(_LINES.where(Mod.guid.in_([guid.lower() for guid in guids])))
+    return {mod.guid: _line_of(mod) for mod in mods}
+
+
+def _users(session: Session, guid: str) -> tuple[int, Sequence[Mod]]:
+    """(number of public mods that require it, the first of them)"""
+    users = select(PublicRequirement.mod_id).where(func.lower(PublicRequirement.guid) == guid)
+    total = session.scalar(select(func.count()).select_from(PublicMod).where(PublicMod.id.in_(users))) or 0
+    return total, session.scalars(_LINES.where(Mod.id.in_(users)).order_by(Mod.id).limit(MAX_USERS_LISTED)).all()
+
+
+def deletion_summary(session: Session, mod: Mod) -> str:
+    """What is deleted with the mod, as a part of a sentence."""
+    totals = select(func.count(), func.coalesce(func.sum(StoredBlob.size), 0)).select_from(Asset)
+    totals = totals.join(StoredBlob, StoredBlob.id == Asset.blob_id).where(Asset.mod_id == mod.id)
+    files, size = session.execute(totals).one()
+    notes, votes = (
+        session.scalar(select(func.count()).select_from(model).where(model.mod_id == mod.id)) or 0
+        for model in (Note, Vote)
+    )
+    return (
+        f"{_plural(files, 'file')} ({size} bytes in total), {_plural(notes, 'changelog entry', 'changelog entries')} "
+        f"and {_plural(votes, 'vote')}"
+    )
+
+
+def users_of(session: Session, mod: Mod) -> str:
+    """The public mods that require this one, as a sentence; empty if there are none."""
+    total, users = _users(session, mod.guid)
+    if not users:
+        return ""
+    others = f" and {total - len(users)} more" if total > len(users) else ""
+    verb = "requires" if total == 1 else "require"
+    return f"{_plural(total, 'published mod')} {verb} it: {'; '.join(map(_line_of, users))}{others}."
+
+
+def _plural(count: int, singular: str, plural: str = "") -> str:
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"

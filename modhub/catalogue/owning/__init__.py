@@ -1,0 +1,1 @@
+"""What owners do with their mods."""

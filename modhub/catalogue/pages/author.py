@@ -1,0 +1,173 @@
+"""``/Modhub/by/{accountId}``: an author's published mods, and their feeds; the cards of mods for features."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final
+
+from markupsafe import Markup
+from pyramid.config import Configurator
+from pyramid.response import Response
+
+from modhub.base.errors import not_found
+from modhub.base.service_registry import find_optional_service, find_service
+from modhub.catalogue.pages.browse import page_games, page_numbers, page_reader, render_cards
+from modhub.catalogue.pages.cards import CuratedGames
+from modhub.catalogue.pages.container import PageServices
+from modhub.catalogue.pages.feeds import update_items, updates_feed
+from modhub.catalogue.pages.presenter import ModPresenter
+from modhub.catalogue.pages.statements import (
+    changed_among_statement,
+    changed_statement,
+    changed_total_statement,
+)
+from modhub.catalogue.reading.service import ListParams
+from modhub.catalogue.reading.views import list_params
+from modhub.catalogue.resources import AuthorResource
+from modhub.plugins.declarations import SitemapEntries
+from modhub.plugins.resources import IAuthor
+from modhub.plugins.services import CardPage, ChangeWatch, FeedHead, IAuthorPictures, ModSelection, Profile
+from modhub.ui import sitemap
+from modhub.ui.json_feed import json_feed
+from modhub.ui.share_images import ShareImage
+from modhub.web.request import Request
+from modhub.web.views import OPEN, page
+
+AUTHOR_PICTURE: Final = 256
+"""Width and height of an author's picture in pixels."""
+NAMED_IN_SUMMARY: Final = 5
+"""Titles of mods in the description of an author's page."""
+
+
+class ModCards:
+    """See :class:`modhub.plugins.services.IModCards`."""
+
+    def get_page(
+        self,
+        request: Request,
+        selection: ModSelection,
+        page: int,
+        size: int,
+        *,
+        with_changes: bool = False,
+        news: Callable[[Collection[int]], Mapping[int, bool]] | None = None,
+    ) -> CardPage:
+        """Two statements for the mods, one each for the names of authors and for the games."""
+        reader = page_reader(request)
+        listing = reader.selected(selection, ListParams(page=page, size=size))
+        marks = news([card.mod.id for card in listing.cards]) if news is not None else {}
+        cards = render_cards(request, listing.cards, page_games(request), with_changes=with_changes, marks=marks)
+        return CardPage(cards, listing.total)
+
+    def get_cards(self, request: Request, mod_ids: Sequence[int]) -> list[Markup]:
+        """As many statements as of a page."""
+        listing = page_reader(request).selected(ModSelection(mods=mod_ids), ListParams(size=len(mod_ids)))
+        cards = sorted(listing.cards, key=lambda card: mod_ids.index(card.mod.id))
+        return render_cards(request, cards, page_games(request))
+
+    def get_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
+        """Two statements for the mods, one for the names of authors."""
+        updates = page_reader(request).selected_updates(selection, ListParams(size=size))
+        return updates_feed(request, updates, **head._asdict())
+
+    def get_json_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
+        """The same mods as a JSON Feed."""
+        updates = page_reader(request).selected_updates(selection, ListParams(size=size))
+        return json_feed(request, head.path, head.page, head.title, update_items(request, updates))
+
+    def count_changed(self, watch: ChangeWatch, but_of: Any, most: int) -> Any:
+        """The statement that counts them."""
+        return changed_total_statement(watch, but_of, most)
+
+    def list_changed(self, watch: ChangeWatch, but_of: Any) -> Any:
+        """The statement that lists them."""
+        return changed_statement(watch, but_of)
+
+    def find_changed(self, watch: ChangeWatch, but_of: Any, dialect: str) -> Any:
+        """The statement that finds their ids."""
+        return changed_among_statement(watch, but_of, dialect)
+
+
+_CARDS: Final = ModCards()
+
+
+def author_address(account_id: int | None, number: int = 1) -> str:
+    """Return the address of a page of the author's mods."""
+    return f"/Modhub/by/{account_id}" + (f"?page={number}" if number > 1 else "")
+
+
+def _profile(context: AuthorResource) -> Profile:
+    """Return the author's name; an account without published mods is the same 404 as none."""
+    profile = context.profile if context.exists else None
+    if profile is None:
+        raise not_found()
+    return profile
+
+
+@page(context=IAuthor, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/author.jinja2")
+def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/by/{accountId}``: ``page`` as on browse."""
+    profile, query_params = _profile(context), list_params(request)
+    params = ListParams(page=query_params.page)
+    reader = page_reader(request)
+    (listing, totals), games = reader.of_author(context.id or 0, params), page_games(request)
+    pictures = find_optional_service(request.registry, IAuthorPictures)
+    picture = pictures.find_picture(context.id or 0) if pictures is not None else None
+    return {
+        "author": profile,
+        "picture": picture,
+        "picture_side": AUTHOR_PICTURE,
+        "account": context.id,
+        "listing": listing,
+        "totals": totals,
+        "cards": render_cards(request, listing.cards, games),
+        "share_image": _share_image(picture, profile, listing.cards, games),
+        "titles": [card.mod.title for card in listing.cards[:NAMED_IN_SUMMARY]],
+        "page": params.page,
+        "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),
+        "address": lambda number: author_address(context.id, number),
+    }
+
+
+def _share_image(
+    picture: str | None, author: Profile, cards: list[ModPresenter], games: CuratedGames
+) -> ShareImage | None:
+    """The picture of links to the author: their own, else that of their newest mod."""
+    if picture is not None:
+        return ShareImage(picture, author.name, "image/jpeg", AUTHOR_PICTURE, AUTHOR_PICTURE)
+    return cards[0].share_image(games) if cards else None
+
+
+@page(context=IAuthor, name="feed", request_method="GET", permission=OPEN)
+def author_feed(context: AuthorResource, request: Request) -> Response:
+    """``GET /Modhub/by/{accountId}/feed``: the newest versions of the author's mods."""
+    profile, path = _profile(context), author_address(context.id)
+    head = FeedHead(_feed_title(profile), f"{path}/feed", path, f"{path}/feed.json")
+    return _CARDS.get_feed(request, context.selection, head, list_params(request).size)
+
+
+@page(context=IAuthor, name="feed.json", request_method="GET", permission=OPEN)
+def author_json_feed(context: AuthorResource, request: Request) -> Response:
+    """``GET /Modhub/by/{accountId}/feed.json``: the same as JSON Feed."""
+    profile, path = _profile(context), author_address(context.id)
+    head = FeedHead(_feed_title(profile), f"{path}/feed.json", path, f"{path}/feed")
+    return _CARDS.get_json_feed(request, context.selection, head, list_params(request).size)
+
+
+def _feed_title(profile: Profile) -> str:
+    return f"modhub – New and updated mods by {profile.name}"
+
+
+def authors_in_sitemap(registry: Any, part: int) -> SitemapEntries:
+    """Return the authors of published mods of one part, which covers a fixed range of account ids."""
+    first = part * sitemap.PART
+    authors = find_service(registry, PageServices).pages.sitemap_of_authors(first, first + sitemap.PART)
+    return [(author_address(account_id), changed) for account_id, changed in authors]
+
+
+def parts_of_authors(registry: Any) -> int:
+    """Return the number of parts up to the highest account id of an author of a published mod."""
+    return sitemap.parts_of(find_service(registry, PageServices).pages.last_author())
+
+
+def includeme(config: Configurator) -> None:
+    """Add the authors to the sitemap."""
+    config.add_sitemap("authors", authors_in_sitemap, parts_of_authors)

@@ -1,0 +1,218 @@
+"""What lists of cards consist of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+from uuid import UUID, uuid5
+
+import msgspec
+from sqlalchemy import exists, func, select
+
+from modhub.catalogue.models import Asset, AssetKind, Game, PublicGame, PublicMod
+from modhub.catalogue.pages import statements
+from modhub.catalogue.pages.presenter import Figure, ModPresenter
+from modhub.catalogue.reading.lists import total_statement
+from modhub.catalogue.reading.service import ListParams, games_of
+from modhub.catalogue.reading.statements import AnySelect
+from modhub.content.folding import fold_game
+from modhub.content.markup import summarize
+from modhub.db import from_micros, iso
+from modhub.db.raw_queries import Row
+from modhub.plugins.declarations import ModColumn
+
+
+@dataclass(frozen=True, slots=True)
+class CuratedGame:
+    """A curated game."""
+
+    name: str
+    display_name: str
+    icon: str | None
+
+
+class CuratedGames(dict[str, CuratedGame]):
+    """The curated games by folded name, in display order. Hashed by identity, so that it can be part of a cache key."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __init__(self, rows: tuple[Row, ...]) -> None:
+        games = [CuratedGame(game.name, game.display_name, game.icon_url) for game in games_of(rows)]
+        super().__init__((fold_game(game.name), game) for game in games)
+        self.rows = rows
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A page of a list."""
+
+    cards: list[ModPresenter]
+    total: int
+    params: ListParams
+
+    @property
+    def pages(self) -> int:
+        """The number of pages, at least one."""
+        return max(1, -(-self.total // self.params.size))
+
+
+class AuthorTotals(NamedTuple):
+    """What all published mods of an author have together. ``figures`` are those of features that are not 0."""
+
+    ups: int
+    downs: int
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedCards:
+    """The mods that a mod's page shows as cards: some that require it, and some of its author."""
+
+    users: list[ModPresenter]
+    users_total: int
+    others: list[ModPresenter]
+
+    @property
+    def many_users(self) -> bool:
+        """Whether there are more dependent mods than are counted."""
+        return self.users_total > statements.MAX_DEPENDENTS_COUNTED
+
+
+class NoteFacts(msgspec.Struct, array_like=True, frozen=True):
+    """A changelog entry as the statements have it."""
+
+    id: int
+    version: str
+    text: str
+    created_at: int
+    edited_at: int | None
+
+
+_decode = msgspec.json.Decoder(list[NoteFacts]).decode
+
+
+class FeedEntry(NamedTuple):
+    """A version of a mod as an entry of a feed (RFC 4287).
+
+    ``id`` is permanent for a version, so that feed readers show a new version as new and an edit as an update.
+    ``html`` is the changelog text, or the description while that is empty.
+    """
+
+    id: str
+    version: str
+    published: str
+    updated: str
+    html: str
+
+    @property
+    def summary(self) -> str:
+        """The changes as one plain line."""
+        return summarize(self.html)
+
+
+ModUpdate = tuple[ModPresenter, FeedEntry]
+"""A mod with one of its versions."""
+
+
+def card_of(row: Row, figures: tuple[Figure, ...] = ()) -> ModPresenter:
+    """Return the card in a row of :data:`modhub.catalogue.pages.statements.CARD_COLUMNS`."""
+    document, owner, changed, told, ups, downs, image_facts = row[:7]
+    values = {
+        "owner": owner,
+        "votes": (ups, downs),
+        "changed": from_micros(changed),
+        "told": told or "",
+        "figures": figures,
+    }
+    return ModPresenter(bytes(document), image_facts, **values)
+
+
+def newest_updates(rows: list[Row], params: ListParams) -> list[ModUpdate]:
+    """Return the versions of mods in rows of `UPDATE_COLUMNS`, newest first; in the order of votes the current ones."""
+    if params.sort == "top":
+        return [(card, entries[0]) for card, entries in map(_entries, rows)]
+    updates = [(card, entry) for card, entries in map(_entries, rows) for entry in entries]
+    return sorted(updates, key=_last_change, reverse=True)[: params.size]
+
+
+def _last_change(update: ModUpdate) -> Any:
+    # An edit of the changelog of an old version does not bring it before the current one.
+    card, entry = update
+    return (card.mod.updated_at if entry.version == card.mod.version else entry.published), card.mod.id
+
+
+def _entries(row: Row) -> tuple[ModPresenter, list[FeedEntry]]:
+    """The current version first. An older one is listed as long as its changelog entry is."""
+    card = card_of(row)
+    notes = sorted(_decode(row[7] or "[]"), key=lambda note: -note.id)
+    current = next((note for note in notes if note.version == card.mod.version), None)
+    older = [_entry(card, note.version, note, "") for note in notes if note.version != card.mod.version]
+    return card, [_entry(card, card.mod.version, current, card.mod.updated_at), *older]
+
+
+def _entry(card: ModPresenter, version: str, note: NoteFacts | None, changed: str) -> FeedEntry:
+    mod = card.mod
+    published = iso(from_micros(note.created_at)) if note else mod.created_at
+    edited = iso(from_micros(note.edited_at)) if note and note.edited_at else ""
+    return FeedEntry(
+        id=uuid5(UUID(mod.guid), version).urn,
+        version=version,
+        published=published,
+        # Editing the changelog does not change the mod's updated_at.
+        updated=max(published, changed, edited),
+        html=(note.text if note else "") or mod.description,
+    )
+
+
+MODS_IN_ROW: Final = 5
+"""Mods of a row."""
+TILES: Final = 12
+"""Games on the front; the others are behind "All games"."""
+
+
+class GameTile(NamedTuple):
+    """A curated game with mods; ``document`` is that of the mod whose picture is shown, None without one."""
+
+    folded: str
+    mods: int
+    document: bytes | None
+    image_facts: str | None
+
+
+class Front(NamedTuple):
+    """What the front shows."""
+
+    newest: list[ModPresenter]
+    """The mods that were created last."""
+    updated: list[ModPresenter]
+    """The mods with a new version, last changed first, without the newest."""
+    listing: Listing
+    """The first page of all mods."""
+    tiles: list[GameTile]
+    """The games with the most mods, the largest first."""
+
+
+def game_tiles_statement() -> AnySelect:
+    """(folded name, number of mods, document of a mod, facts of its images) of the `TILES` games with the most mods.
+
+    The mod is the one with an image that was changed last.
+    """
+    number = select(func.count()).where(PublicGame.folded == Game.folded).correlate(Game).scalar_subquery()
+    games = select(Game.folded, number.label("mods")).order_by(number.desc(), Game.folded).limit(TILES)
+    listed = games.subquery()
+    of_game = select(PublicGame.mod_id).where(PublicGame.folded == listed.c.folded)
+    has_image = exists().where(Asset.mod_id == PublicGame.mod_id, Asset.kind == AssetKind.IMAGE.value)
+    newest = of_game.where(has_image).order_by(PublicGame.updated_at.desc(), PublicGame.mod_id.desc()).limit(1)
+    pictured = newest.correlate(listed).scalar_subquery()
+    columns = (listed.c.folded, listed.c.mods, PublicMod.document, statements.image_facts())
+    joined = select(*columns).outerjoin(PublicMod, PublicMod.id == pictured).where(listed.c.mods > 0)
+    return joined.order_by(listed.c.mods.desc(), listed.c.folded)
+
+
+def front_statement(left_out: Sequence[ModColumn], columns: tuple[Any, ...]) -> AnySelect:
+    """(place, number of published mods, ``columns``) of the newest mods, of the updated ones, and of the first ones."""
+    newest, updated = statements.newest_ids(left_out, MODS_IN_ROW), statements.updated_ids(left_out, MODS_IN_ROW)
+    picks = newest, updated, statements.listed_ids(ListParams().size)
+    return statements.placed_statement(picks, total_statement().scalar_subquery(), *columns)

@@ -1,0 +1,264 @@
+"""``/Modhub/{id}``: the public page of a mod.
+
+The page says what else the mod takes, with the installation order above the description. "Open in the app" is
+``modhub://install/{guid}`` (`modhub.install_scheme`): the GUID, because the app reads the chain itself and may have
+some of it. It stands below the download, because without the app a browser does nothing with it. Where
+mods are required, everything is also one archive, unless that could not be made.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import partial
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from markupsafe import Markup
+from pyramid.config import Configurator
+from pyramid.response import Response
+
+from modhub.base.errors import ApiError, invalid, not_found
+from modhub.base.identity import CredentialKind
+from modhub.base.peers import peer_of_address
+from modhub.base.service_registry import find_optional_service
+from modhub.catalogue.documents import NoteDocument
+from modhub.catalogue.owning import voting
+from modhub.catalogue.owning.views import locked_account_id
+from modhub.catalogue.pages.browse import find_authors, join_cards, page_games, page_reader
+from modhub.catalogue.pages.container import PageServices
+from modhub.catalogue.pages.presenter import ModPresenter
+from modhub.catalogue.pages.reader import ModPage
+from modhub.catalogue.reading.chain_archives import ChainArchive, read_archive
+from modhub.catalogue.reading.views import catalogue_reader, notify_download
+from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
+from modhub.content.folding import fold_game
+from modhub.content.outline import Outline
+from modhub.content.text import N_
+from modhub.plugins.moderation import IReportForms
+from modhub.plugins.resources import IMod, IVotes
+from modhub.plugins.services import Profile
+from modhub.ui.formatting import parse_timestamp
+from modhub.ui.site_settings import contact_about
+from modhub.ui.template_helpers import PageHelpers
+from modhub.ui.xml_responses import Redirect
+from modhub.web.downloads import REVALIDATE, content_disposition
+from modhub.web.large_responses import MANY_MODS, file_body, take_large_turn
+from modhub.web.payload import query
+from modhub.web.request import Request
+from modhub.web.views import OPEN, page
+
+
+class AgedNote(NamedTuple):
+    """An entry with the ages that its page shows: as parts of a cache key they make it be rendered again."""
+
+    note: NoteDocument
+    created: str
+    edited: str
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it says no more than that there was a version."""
+        return self.note.automatic and not self.note.text
+
+
+def fold_bare(notes: Iterable[AgedNote]) -> tuple[tuple[AgedNote, ...], ...]:
+    """Group the entries in their order: those that stand alone, and runs of bare ones."""
+    # A key of its own for each entry that stands alone.
+    runs = groupby(notes, key=lambda aged: None if aged.is_bare else aged.note.id)
+    return tuple(tuple(run) for _, run in runs)
+
+
+MOD_TEMPLATE: Final = "modhub.catalogue:templates/mod.jinja2"
+MOD_FRAGMENTS: Final = "modhub.catalogue:templates/mod_"
+_VALUES: Final = {"1": 1, "0": 0, "-1": -1}
+_HEADING = re.compile(r"<(/?)h([234])>")
+
+
+def shift_headings(cleaned: str, below: int = 2) -> Markup:
+    """Shift the headings of an owner's cleaned HTML below a heading of level ``below``."""
+    outline, levels = Outline(below), list[int]()
+
+    def heading(tag: re.Match[str]) -> str:
+        if not tag[1]:
+            levels.append(outline.level(int(tag[2])))
+            return f"<h{levels[-1]}>"
+        return f"</h{levels.pop()}>"
+
+    return Markup(_HEADING.sub(heading, cleaned))  # noqa: S704 - cleaned on write
+
+
+def notes_page_number(request: Request) -> int:
+    """Return the requested page of the changelog, 1 by default."""
+    number = query(request, "changelog") or ""
+    return int(number) if re.fullmatch(r"[0-9]{1,6}", number, re.ASCII) else 1
+
+
+def page_values(request: Request, shown: ModPage, author: Profile | None, preview: str = "") -> dict[str, Any]:
+    """Return the values for the template of a mod's page. ``preview``: for a draft, its path in the workshop."""
+    ui, mod, notes, relations = PageHelpers(request), shown.mod, shown.notes, shown.relations
+    fragment = partial(ui.cached_fragment, presenter=ModPresenter, document=mod.document, image_facts=mod.image_facts)
+    base, games, name = ui.absolute(""), page_games(request), author and author.name
+    reports = find_optional_service(request.registry, IReportForms)
+    installing = {"preview": bool(preview), "install_scheme": request.registry.settings["modhub.install_scheme"]}
+    aged = (AgedNote(note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
+    fragments = {
+        "head": fragment(
+            MOD_FRAGMENTS + "head.jinja2", base=base, site_name=ui.site_name, site_image=ui.site_image, games=games
+        ),
+        "top": fragment(
+            MOD_FRAGMENTS + "top.jinja2",
+            base=base,
+            author=name,
+            owner=mod.owner,
+            linked=not preview,
+            since=author and author.since,
+            age=_age(ui, mod.mod.updated_at),
+            games=games,
+            fold_game=fold_game,
+            reports=reports if not preview and ui.account != mod.owner else None,
+        ),
+        "download": fragment(
+            MOD_FRAGMENTS + "download.jinja2",
+            chain=relations.chain,
+            hidden=relations.chain_hidden,
+            missing=len(relations.missing),
+            conflicts=len(relations.conflicts),
+            archive=not preview and relations.fit_one_archive,
+            **installing,
+        ),
+        "facts": fragment(MOD_FRAGMENTS + "facts.jinja2", ups=mod.ups, downs=mod.downs),
+        "technical": fragment(MOD_FRAGMENTS + "technical.jinja2", sha256=shown.sha256, preview=bool(preview)),
+        "main": fragment(
+            MOD_FRAGMENTS + "main.jinja2",
+            related=relations,
+            author=name,
+            app_links=tuple(ui.panels("app")),
+            entries=fold_bare(aged),
+            page=notes.page,
+            pages=notes.pages,
+            html=shift_headings,
+            **installing,
+        ),
+    }
+    related = shown.related
+    return {
+        "mod": mod.mod,
+        "fragments": fragments,
+        "related": related,
+        "users": join_cards(request, related.users),
+        "others": join_cards(request, related.others),
+        "author": name,
+        "report": reports.mod_address(mod.mod.id) if reports else contact_about(request.registry, mod.mod.id),
+        "own_vote": None,
+        "is_owner": False,
+        "preview": preview,
+        "is_judged": False,
+    }
+
+
+def _age(ui: PageHelpers, stamp: str | None) -> str:
+    return ui.ago(parse_timestamp(stamp)) if stamp else ""
+
+
+@page(context=IMod, request_method="GET", permission=OPEN, renderer=MOD_TEMPLATE)
+def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/{id}``; absent and unpublished mods get the same 404 (C-OWN-9)."""
+    shown = page_reader(request).detail(context.id, notes_page_number(request))
+    if shown is None:
+        raise not_found()
+    if len(shown.relations.chain) + shown.relations.chain_hidden > MANY_MODS:
+        take_large_turn(request.environ)
+    context.shown = shown.mod.mod
+    author, owner = find_authors(request, [shown.mod, *shown.related.users]).get(shown.mod.owner), shown.mod.owner
+    values = page_values(request, shown, author) | {"successor": shown.successor}
+    account = request.identify(CredentialKind.ACCOUNT).account_id
+    if account is not None:
+        values["is_owner"] = account == owner
+        values["own_vote"] = voting.vote_of(request.dbsession, context.id, account)
+    return values
+
+
+@page(context=IVotes, request_method="GET", permission=ModPermission.VOTE)
+def redirect_to_votes(context: VotesResource, _request: Request) -> Response:
+    """``GET /Modhub/{id}/vote``: the return address after signing in to vote."""
+    return Redirect(f"/Modhub/{context.mod.id}#votes")
+
+
+@page(context=IVotes, request_method="POST", permission=ModPermission.VOTE, preserve_fields={"value": ""})
+def vote_page(context: VotesResource, request: Request) -> Response:
+    """``POST /Modhub/{id}/vote``: ``value`` is 1, -1 or, to withdraw, 0 (C-VOTE-1)."""
+    value = _VALUES.get(request.POST.get("value", ""))
+    if value is None:
+        raise invalid("The field %(field)s must be 1, 0 or -1.", field="value")
+    voting.cast_vote(request.dbsession, context.mod.id, locked_account_id(request), value)
+    return Redirect(f"/Modhub/{context.mod.id}#votes")
+
+
+PAGE_NAME = "install"
+
+
+@page(
+    context=IMod,
+    name=PAGE_NAME,
+    request_method="GET",
+    permission=OPEN,
+    renderer="modhub.catalogue:templates/install.jinja2",
+)
+def install_page(context: ModResource, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/{id}/install``; absent and unpublished mods get the same 404 (C-OWN-9)."""
+    shown = page_reader(request).detail(context.id, 1)
+    if shown is None:
+        raise not_found()
+    return {
+        "mod": shown.mod.mod,
+        "size": shown.mod.size,
+        "relations": shown.relations,
+        "install_scheme": request.registry.settings["modhub.install_scheme"],
+        "app_links": PageHelpers(request).panels("app"),
+    }
+
+
+ADDRESS = "everything.zip"
+
+
+@page(context=IMod, name=ADDRESS, request_method="GET", permission=OPEN)
+def everything_page(context: ModResource, request: Request) -> Response:
+    """``GET /Modhub/{id}/everything.zip``: no ranges, because every archive has its own time of making.
+
+    404 for absent and unpublished mods (C-OWN-9); 409 if it cannot be made; 503 ``busy``.
+    """
+    try:
+        archive = read_archive(catalogue_reader(request), context.id)
+    except ApiError as error:
+        # Its mods can still be downloaded one by one.
+        error.back = f"/Modhub/{context.id}#install", N_("Back to the mod")
+        raise
+    if archive is None:
+        raise not_found()
+    headers = _headers(archive)
+    # The outermost tween answers 304 for this tag; it must find nothing open.
+    is_known = request.known_etag(archive.etag) is not None
+    if request.method == "HEAD" or is_known:
+        return Response(headerlist=headers, app_iter=[])
+    peer = peer_of_address(request.environ.get("REMOTE_ADDR") or "")
+    body = request.find_service(PageServices).archive_turns.open(peer, archive, request.store)
+    response = Response(headerlist=headers, app_iter=file_body(request.environ, body))
+    # One download: the required mods were not asked for (C-DL-1).
+    notify_download(request, archive.root.code, response)
+    return response
+
+
+def _headers(archive: ChainArchive) -> list[tuple[str, str]]:
+    return [
+        ("Content-Type", "application/zip"),
+        ("Content-Length", str(archive.size)),
+        ("Content-Disposition", content_disposition(f"{archive.root.title}.zip", inline=False)),
+        ("ETag", archive.etag),
+        ("Cache-Control", REVALIDATE),
+        ("Accept-Ranges", "none"),
+    ]
+
+
+def includeme(config: Configurator) -> None:
+    """The view is found by the scan of the pages."""
+    config.add_cross_origin(f"/Modhub/[0-9]+/{ADDRESS}")
+    config.add_robots_rule(f"/Modhub/*/{ADDRESS}")

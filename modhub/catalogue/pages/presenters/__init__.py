@@ -1,1 +1,0 @@
-"""Presenters: what pages show, derived from rows and documents."""

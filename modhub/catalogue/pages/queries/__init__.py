@@ -1,1 +1,0 @@
-"""Database queries of the pages."""

@@ -1,0 +1,328 @@
+"""Reads the data of the public pages from the public tables, in a constant number of statements."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import select
+
+from modhub.blobs.models import StoredBlob
+from modhub.catalogue.bodies import fold_guid
+from modhub.catalogue.documents import ModDocument, NoteDocument
+from modhub.catalogue.models import Asset, AssetKind, Mod
+from modhub.catalogue.owning.successors import SuccessorDocument, successor_document
+from modhub.catalogue.pages import cards, statements
+from modhub.catalogue.pages.cards import (
+    AuthorTotals,
+    CuratedGames,
+    Front,
+    GameTile,
+    Listing,
+    ModUpdate,
+    RelatedCards,
+    card_of,
+    newest_updates,
+)
+from modhub.catalogue.pages.presenter import Figure, ModPresenter
+from modhub.catalogue.pages.statements import NOTES_PER_PAGE
+from modhub.catalogue.reading.chain_archives import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_MODS
+from modhub.catalogue.reading.documents import chains_statement, install_order
+from modhub.catalogue.reading.lists import page_statement
+from modhub.catalogue.reading.service import CatalogueReader, ListParams, ListStatement
+from modhub.catalogue.reading.statements import AnySelect, few_documents_statement, note_of
+from modhub.db import from_micros, iso
+from modhub.db.changes import ChangeEntry
+from modhub.db.raw_queries import PreparedQuery, Row
+from modhub.plugins.services import ModSelection
+from modhub.web.payload import encode
+
+CHAIN_SHOWN: Final = 100
+"""Required mods that a page lists: nobody installs more by hand, and thousands would take seconds."""
+
+
+class ChainMod(NamedTuple):
+    """A mod that is to be installed; hashable, as part of a fragment's cache key."""
+
+    id: int
+    title: str
+    version: str
+    url: str
+    size: int
+    """Bytes of the code file, 0 without one."""
+    has_code: bool
+
+
+class ChainPart(NamedTuple):
+    """The mods to install in order, the mod itself last; how many of them are left out; the missing GUIDs."""
+
+    mods: tuple[ChainMod, ...]
+    hidden: int
+    missing: tuple[str, ...]
+
+
+def _columns(mod: Any) -> list[Any]:
+    """What the mod requires, and what `ChainMod` needs."""
+    title, version = (select(column).where(Mod.id == mod.id).scalar_subquery() for column in (Mod.title, Mod.version))
+    code = select(StoredBlob.size).join(Asset, Asset.blob_id == StoredBlob.id)
+    code = code.where(Asset.mod_id == mod.id, Asset.kind == AssetKind.CODE.value)
+    return [mod.requires, mod.id, title, version, code.scalar_subquery()]
+
+
+def chain_statement(dialect: str) -> AnySelect:
+    """(GUID, what it requires, columns of `ChainMod`) of the mods ``guids`` and all that they require."""
+    return chains_statement(dialect, _columns)
+
+
+def chain_part(mod: ModDocument, rows: Sequence[Row]) -> ChainPart:
+    """Return what to install for a mod, from the rows of `chain_statement` of what it requires."""
+    by_guid = {row[0]: row for row in rows if row[1] is not None}
+    requires = {mod.guid: mod.requires, **{guid: row[1].split() for guid, row in by_guid.items()}}
+    order, missing = install_order([mod.guid], requires)
+    shown = [_chain_mod(*by_guid[guid][2:]) for guid in order[:-1][:CHAIN_SHOWN]]
+    code = next((file.bytes for file in mod.assets if file.kind == AssetKind.CODE), None)
+    own = _chain_mod(mod.id, mod.title, mod.version, code)
+    return ChainPart((*shown, own), len(order) - 1 - len(shown), tuple(missing))
+
+
+def _chain_mod(mod_id: int, title: str, version: str, size: int | None) -> ChainMod:
+    return ChainMod(mod_id, title, version, f"/Modhub/{mod_id}", size or 0, size is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class NotesPage:
+    """A page of a changelog."""
+
+    entries: tuple[NoteDocument, ...]
+    page: int
+    pages: int
+
+
+def clamp_notes_page(number: int, total: int) -> tuple[int, int]:
+    """Return (valid page number, number of pages) for a changelog of ``total`` entries."""
+    pages = max(1, -(-total // NOTES_PER_PAGE))
+    return min(max(number, 1), pages), pages
+
+
+def paginate_notes(notes: list[NoteDocument], number: int) -> NotesPage:
+    """Return a page of a complete changelog."""
+    number, pages = clamp_notes_page(number, len(notes))
+    return NotesPage(tuple(notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE]), number, pages)
+
+
+class Relations(NamedTuple):
+    """What installing a mod takes. ``conflicts`` are pairs of a GUID and its document or None."""
+
+    chain: tuple[ChainMod, ...]
+    chain_hidden: int
+    """How many mods before the last one the page leaves out."""
+    missing: tuple[str, ...]
+    conflicts: tuple[tuple[str, bytes | None], ...]
+
+    @property
+    def fit_one_archive(self) -> bool:
+        """Whether the mod and what it requires can be had as one archive, as far as the listed ones tell."""
+        mods, size = len(self.chain) + self.chain_hidden, sum(mod.size for mod in self.chain)
+        return not self.missing and 1 < mods <= MAX_ARCHIVE_MODS and size <= MAX_ARCHIVE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class ModPage:
+    """What the page of a mod shows. ``sha256`` is that of the code file."""
+
+    mod: ModPresenter
+    relations: Relations
+    related: RelatedCards
+    notes: NotesPage
+    sha256: str | None
+    successor: SuccessorDocument | None = None
+
+
+def _by_guid(guids: list[str], documents: Mapping[str, bytes]) -> tuple[tuple[str, bytes | None], ...]:
+    return tuple((guid, documents.get(fold_guid(guid))) for guid in guids)
+
+
+def _notes_of(rows: str | None) -> list[NoteDocument]:
+    """The entries in `statements.changes_statement` and the like."""
+    return [note_of(row) for row in msgspec.json.decode(rows or "[]")]
+
+
+class PageReader:
+    """Reads the data of the public pages; one per application, made when all features have declared their columns."""
+
+    def __init__(self, catalogue: CatalogueReader) -> None:
+        self.catalogue = catalogue
+        self.reader = reader = catalogue.reader
+        dialect, declared = reader.dialect, catalogue.declared
+        self._figures = declared.figures
+        self._games = CuratedGames(())
+        columns = statements.card_columns(self._figures)
+        self._card_page: ListStatement = partial(page_statement, columns=columns)
+        self._first_cards: ListStatement = partial(statements.first_statement, columns=columns)
+        self._selected_total = PreparedQuery(statements.selected_total_statement(dialect))
+        self._selected_cards = PreparedQuery(statements.selected_page_statement(dialect, columns))
+        self._selected_updates = PreparedQuery(statements.selected_page_statement(dialect, statements.UPDATE_COLUMNS))
+        self._author_totals = PreparedQuery(statements.author_totals_statement(self._figures))
+        self._mod_page = PreparedQuery(statements.mod_page_statement(dialect, columns))
+        self._users = PreparedQuery(statements.users_statement(columns))
+        self._front = PreparedQuery(cards.front_statement(declared.off_front, columns))
+        self._tiles = PreparedQuery(cards.game_tiles_statement())
+        self._chain = PreparedQuery(chain_statement(dialect))
+        self._changes = PreparedQuery(statements.changes_statement())
+        self._named = PreparedQuery(few_documents_statement(dialect))
+        self._sitemap = PreparedQuery(statements.sitemap_statement())
+        self._highest = PreparedQuery(statements.highest_statement())
+        self._authors = PreparedQuery(statements.authors_statement())
+        self._last_author = PreparedQuery(statements.last_author_statement())
+        self._deletions = PreparedQuery(statements.deletions_statement())
+
+    def cards_of(self, rows: Iterable[Row]) -> list[ModPresenter]:
+        """Return the cards in rows of `card_columns`."""
+        return [card_of(row, self._figures_of(row)) for row in rows]
+
+    def _figures_of(self, row: Row, others: int = len(statements.CARD_COLUMNS)) -> tuple[Figure, ...]:
+        numbers = row[others:]
+        if not any(numbers):
+            return ()
+        both = zip(self._figures, numbers, strict=True)
+        # A sum is a decimal number to PostgreSQL.
+        return tuple((column.figure[0], column.figure[1], int(number)) for column, number in both if number)
+
+    def listing(self, params: ListParams) -> Listing:
+        """Return one page of published mods as cards."""
+        total, rows = self.catalogue.rows(params, self._card_page)
+        return Listing(self.cards_of(rows), total, params)
+
+    def first_cards(self, params: ListParams) -> list[ModPresenter]:
+        """Return the first cards of a list of all mods, without their number."""
+        return self.cards_of(row[1:] for row in self.catalogue.first_rows(params, self._first_cards))
+
+    def selected(self, selection: ModSelection, params: ListParams) -> Listing:
+        """Return one page of the selected mods as cards; of ``params`` only ``page`` and ``size`` count."""
+        total, rows = self._selected_rows(self._selected_cards, selection, params)
+        return Listing(self.cards_of(rows), total, params)
+
+    def of_author(self, owner: int, params: ListParams) -> tuple[Listing, AuthorTotals]:
+        """Return the same of an author's mods, and what all of them have together, in as many statements."""
+        row = self.reader.rows(self._author_totals, owner=owner)[0]
+        total, ups, downs = map(int, row[:3])
+        cards = self.cards_of(self._page_rows(self._selected_cards, ModSelection(authors=(owner,)), params, total))
+        return Listing(cards, total, params), AuthorTotals(ups, downs, self._figures_of(row, 3))
+
+    def _selected_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams) -> tuple[int, list[Row]]:
+        total = self.reader.rows(self._selected_total, **_parameters(selection))[0][0]
+        return total, self._page_rows(page, selection, params, total)
+
+    def _page_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams, total: int) -> list[Row]:
+        offset = (params.page - 1) * params.size
+        return (
+            [] if offset >= total else self.reader.rows(page, **_parameters(selection), size=params.size, offset=offset)
+        )
+
+    def users(self, guid: str) -> tuple[list[ModPresenter], int]:
+        """Return (some published mods that directly require this one, number of such mods)."""
+        rows = self.reader.rows(self._users, guid=guid)
+        return self.cards_of(row[2:] for row in rows), rows[0][1] if rows else 0
+
+    def front(self) -> Front:
+        """Return the front; two statements."""
+        rows = self.reader.rows(self._front)
+        newest, updated, listed = (self.cards_of(row[2:] for row in rows if row[0] == place) for place in range(3))
+        tiles = [
+            GameTile(folded, mods, document and bytes(document), document and image_facts)
+            for folded, mods, document, image_facts in self.reader.rows(self._tiles)
+        ]
+        return Front(newest, updated, Listing(listed, rows[0][1] if rows else 0, ListParams()), tiles)
+
+    def updates(self, params: ListParams) -> list[ModUpdate]:
+        """Return the newest versions of one page of published mods."""
+        _, rows = self.catalogue.rows(params, statements.updates_statement)
+        return newest_updates(rows, params)
+
+    def selected_updates(self, selection: ModSelection, params: ListParams) -> list[ModUpdate]:
+        """Return the newest versions of the selected mods, at most ``params.size``."""
+        return newest_updates(self._selected_rows(self._selected_updates, selection, params)[1], params)
+
+    def deletions(self) -> list[ChangeEntry]:
+        """Return the latest changes of mods that are not there any more, newest first."""
+        rows = self.reader.rows(self._deletions)
+        return [ChangeEntry(*row[:5], from_micros(row[5])) for row in rows]  # type: ignore[call-arg]
+
+    def games(self) -> CuratedGames:
+        """Return the curated games in display order: the same object until they change.
+
+        Fragments that are kept have it in their keys.
+        """
+        rows = self.catalogue.game_rows()
+        if rows != self._games.rows:
+            self._games = CuratedGames(rows)
+        return self._games
+
+    def changes(self, mod_id: int | None, limit: int) -> tuple[ModPresenter, list[NoteDocument]] | None:
+        """Return a mod and its newest ``limit`` changelog entries; None if it is not published."""
+        rows = [] if mod_id is None else self.reader.rows(self._changes, id=mod_id, size=limit)
+        return (card_of(rows[0]), _notes_of(rows[0][-1])) if rows else None
+
+    def detail(self, mod_id: int | None, notes_page: int) -> ModPage | None:
+        """Return everything that a mod's page shows; None if the mod is not published. At most two statements.
+
+        One more where the changelog has no such page: then its last one is shown.
+        """
+        offset = (notes_page - 1) * NOTES_PER_PAGE
+        rows = [] if mod_id is None else self.reader.rows(self._mod_page, id=mod_id, offset=offset)
+        if not rows or rows[0][0] != 0:
+            return None
+        users_total, notes_total, notes, sha256, successor = rows[0][2:7]
+        number, pages = clamp_notes_page(notes_page, notes_total)
+        if number != notes_page:
+            return self.detail(mod_id, number)
+        cards = [self.cards_of(row[7:] for row in rows if row[0] == place) for place in range(3)]
+        mod, conflicts = cards[0][0], {row[1]: bytes(row[7]) for row in rows if row[0] == 3}
+        return ModPage(
+            mod,
+            Relations(*self._chain_of(mod.mod), _by_guid(mod.mod.conflicts_with, conflicts)),
+            RelatedCards(cards[1], users_total, cards[2]),
+            NotesPage(tuple(_notes_of(notes)), number, pages),
+            sha256,
+            successor_document(successor),
+        )
+
+    def preview(self, draft: ModPresenter, document: ModDocument, notes: NotesPage, sha256: str | None) -> ModPage:
+        """Return a draft as its public page would show it: as ``document``; for its owner only."""
+        mod = ModPresenter(encode(document), draft.image_facts, owner=draft.owner)
+        related = RelatedCards(*self.users(document.guid), [])
+        relations = Relations(*self._chain_of(document), self.named(document.conflicts_with))
+        return ModPage(mod, relations, related, notes, sha256)
+
+    def named(self, guids: list[str]) -> tuple[tuple[str, bytes | None], ...]:
+        """Return each GUID with the document of its mod, or None if it is not published."""
+        folded = encode([fold_guid(guid) for guid in guids]).decode()
+        rows = self.reader.rows(self._named, guids=folded) if guids else []
+        return _by_guid(guids, {row[0]: bytes(row[1]) for row in rows})
+
+    def _chain_of(self, mod: ModDocument) -> ChainPart:
+        """Return what to install for a mod, published or not; one statement, none if it requires nothing."""
+        guids = encode([fold_guid(guid) for guid in mod.requires]).decode()
+        return chain_part(mod, self.reader.rows(self._chain, guids=guids) if mod.requires else [])
+
+    def sitemap(self, above: int, upto: int) -> list[tuple[int, str]]:
+        """Return (id, time of change) of the published mods with ``above`` < id <= ``upto``."""
+        rows = self.reader.rows(self._sitemap, above=above, upto=upto)
+        return [(row[0], iso(from_micros(row[1]))) for row in rows]
+
+    def sitemap_of_authors(self, above: int, upto: int) -> list[tuple[int, str]]:
+        """Return (author, time of change) of the authors of published mods with ``above`` < id <= ``upto``."""
+        return [(row[0], iso(from_micros(row[1]))) for row in self.reader.rows(self._authors, above=above, upto=upto)]
+
+    def last_author(self) -> int:
+        """Return the highest id of an author of a published mod, 0 if there is none."""
+        return self.reader.rows(self._last_author)[0][0] or 0
+
+    def highest(self) -> int:
+        """Return the highest id of a published mod, 0 if there is none."""
+        return self.reader.rows(self._highest)[0][0] or 0
+
+
+def _parameters(selection: ModSelection) -> dict[str, str]:
+    return {name: encode(list(ids)).decode() for name, ids in selection._asdict().items()}

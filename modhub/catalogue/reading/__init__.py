@@ -1,0 +1,1 @@
+"""Reading published mods: JSON, files, and what other features learn."""

@@ -1,0 +1,268 @@
+"""Anonymous reads: lists, mods with their install chains, changelogs, games, files. Uses only the public tables."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from modhub.base.composed_body import ComposedBody
+from modhub.catalogue.documents import CaptionDocument, GameDocument
+from modhub.catalogue.models import AssetKind
+from modhub.catalogue.owning.successors import SupersededDocument, successor_document, successor_statement
+from modhub.catalogue.reading import lists, statements
+from modhub.catalogue.reading.documents import DocumentReader, compose_chain, compose_changelog
+from modhub.catalogue.reading.lists import ListVariant, has_short, search_values
+from modhub.catalogue.reading.statements import AnySelect, file_of, stored_code_statement
+from modhub.content import limits
+from modhub.content.folding import fold_game, fold_search, search_words
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
+from modhub.plugins.declarations import Declarations
+from modhub.web.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
+from modhub.web.payload import encode
+
+ListStatement = Callable[[ListVariant], AnySelect]
+
+
+@dataclass(frozen=True, slots=True)
+class ListParams:
+    """The effective parameters of a list (C-LIST-2)."""
+
+    q: str = ""
+    game: str = ""
+    sort: str = "new"
+    page: int = 1
+    size: int = limits.PAGE_SIZE
+    filters: tuple[tuple[str, str], ...] = ()
+    """Of pages alone: the names of features' filters (`ModColumn`) with their values."""
+    front: bool = False
+    """Whether it is a row of the front, without the mods that features leave out there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPage:
+    """A page of a list: its documents and the total number of hits."""
+
+    documents: list[bytes]
+    total: int
+    params: ListParams
+
+    @property
+    def more(self) -> bool:
+        """Whether there is a next page."""
+        return self.params.page * self.params.size < self.total
+
+    def body(self) -> bytes:
+        """The response body of ``GET /api/modhub``."""
+        params = self.params
+        head = b'{"count":%d,"total":%d,"page":%d,"size":%d,"more":%s,"mods":[' % (
+            len(self.documents),
+            self.total,
+            params.page,
+            params.size,
+            b"true" if self.more else b"false",
+        )
+        return head + b",".join(self.documents) + b"]}"
+
+
+class ModFile(NamedTuple):
+    """A file of a published mod."""
+
+    file: StoredFile
+    kind: AssetKind
+    asset_id: int
+    mod_id: int
+    version: str
+    """The mod's version, which is that of its code file (C-MOD-5)."""
+
+
+MAX_LISTS: Final = 256
+"""Variants of the list whose statements are kept; callers can ask for about as many."""
+
+
+class CatalogueReader:
+    """Reads published mods; one per application."""
+
+    def __init__(self, reader: RawQueryExecutor, declared: Declarations) -> None:
+        """``declared`` is complete when the first list is read."""
+        self.reader = reader
+        self.declared = declared
+        self._prepared = lru_cache(MAX_LISTS)(self._prepare)
+        self.stored = DocumentReader(reader)
+        self._asset = PreparedQuery(statements.asset_statement())
+        self._code = PreparedQuery(statements.code_statement())
+        self._codes = PreparedQuery(stored_code_statement(reader.dialect))
+        self._icon = PreparedQuery(statements.icon_statement())
+        self._picture = PreparedQuery(statements.picture_statement())
+        self._successor = PreparedQuery(successor_statement())
+        self._captions = PreparedQuery(statements.captions_statement())
+        self._games = PreparedQuery(statements.games_statement())
+        self._note_states = PreparedQuery(statements.note_states_statement())
+        self._notes = PreparedQuery(statements.notes_statement())
+        self._votes = PreparedQuery(statements.votes_statement())
+
+    def find(self, params: ListParams) -> ResultPage:
+        """Return one page of published mods."""
+        total, rows = self.rows(params, lists.page_statement)
+        return ResultPage([bytes(row[0]) for row in rows], total, params)
+
+    def rows(self, params: ListParams, page: ListStatement) -> tuple[int, list[Row]]:
+        """Return (total number of hits, rows of one page); ``page`` builds the statement for a variant."""
+        variant, values = self._variant_of(params)
+        if variant.filters and (variant.game or variant.has_words):
+            variant = replace(variant, by_filter=self._has_filter_fewer(variant, values))
+        if variant.game and variant.has_index and not variant.by_filter:
+            variant = replace(variant, by_game=self._has_game_fewer(variant, values))
+        total = self.reader.rows(self._prepared(lists.total_statement, variant), **values)[0][0]
+        offset = (params.page - 1) * params.size
+        if offset >= total:
+            return total, []
+        if not (variant.is_in_order or variant.by_game):
+            variant = replace(variant, walks=self._walks(variant, total, offset + params.size))
+        rows = self.reader.rows(self._prepared(page, variant), **values, size=params.size, offset=offset)
+        if variant.order is not None and len(rows) < params.size:
+            rest = replace(variant, ranked=False, walks=False)
+            skipped = max(0, offset - self._count_ranked(variant, values, offset, len(rows)))
+            size = params.size - len(rows)
+            rows += self.reader.rows(self._prepared(page, rest), **values, size=size, offset=skipped)
+        return total, rows
+
+    def first_rows(self, params: ListParams, first: ListStatement) -> list[Row]:
+        """Return the first rows of a list of all mods, without their number; ``first`` builds the statement."""
+        variant, values = self._variant_of(params)
+        return self.reader.rows(self._prepared(first, variant), **values, size=params.size)[: params.size]
+
+    def _has_game_fewer(self, variant: ListVariant, values: dict[str, Any]) -> bool:
+        """Whether the game has no more mods than the words, so that comparing each of them reads less."""
+        in_game = self._prepared(lists.total_statement, ListVariant(game=True))
+        return self._has_fewer(in_game, replace(variant, game=False, top=False, filters=()), values)
+
+    def _has_filter_fewer(self, variant: ListVariant, values: dict[str, Any]) -> bool:
+        """Whether a filter's value has no more mods than words and game."""
+        chosen = self._prepared(lists.filtered_total_statement, ListVariant(filters=variant.filters[:1]))
+        return self._has_fewer(chosen, replace(variant, filters=(), top=False, order=None), values)
+
+    def _has_fewer(self, counted: PreparedQuery, others: ListVariant, values: dict[str, Any]) -> bool:
+        count: int = self.reader.rows(counted, **values)[0][0]
+        limited = self._prepared(lists.limited_total_statement, others)
+        return bool(self.reader.rows(limited, **values, size=count)[0][0] == count)
+
+    def _walks(self, variant: ListVariant, hits: int, needed: int) -> bool:
+        """Whether to read mods in the order of the list until ``needed`` hits were met, and not all hits.
+
+        One of ``published / hits`` mods is a hit: so that reads ``needed * published / hits`` mods.
+        """
+        if not variant.is_filtered:
+            return True
+        published: int = self.reader.rows(self._prepared(lists.total_statement, ListVariant()))[0][0]
+        return needed * published < hits**2
+
+    def _count_ranked(self, variant: ListVariant, values: dict[str, Any], offset: int, hits: int) -> int:
+        """The number of hits in the table of the order; counted only for pages beyond them."""
+        if hits or not offset:
+            return offset + hits
+        counted = replace(variant, walks=not variant.is_filtered)
+        count: int = self.reader.rows(self._prepared(lists.ranked_total_statement, counted), **values)[0][0]
+        return count
+
+    def _variant_of(self, params: ListParams) -> tuple[ListVariant, dict[str, Any]]:
+        words, game = search_words(params.q), fold_game(params.game)
+        values = search_values(words, self.reader.dialect)
+        variant = ListVariant(
+            top=params.sort == "top",
+            game=bool(game),
+            words=sum(name.startswith("word") for name in values),
+            rest="rest" in values,
+            match="match" in values,
+            short=self.reader.dialect == "sqlite" and has_short(words),
+            order=self.declared.mod_columns.get(params.sort),
+            filters=tuple(self.declared.mod_columns[name] for name, _ in params.filters),
+            left_out=self.declared.off_front if params.front else (),
+        )
+        chosen = {lists.filter_parameter(name): value for name, value in params.filters}
+        return variant, values | chosen | ({"game": game} if game else {})
+
+    def _prepare(self, build: ListStatement, variant: ListVariant) -> PreparedQuery:
+        return PreparedQuery(build(variant))
+
+    def mod(self, mod_id: int | None) -> ComposedBody | None:
+        """Return the body of ``GET /api/modhub/{id}``; None if it is not published."""
+        chain = self.stored.chain(mod_id)
+        return None if chain is None else compose_chain(self.stored, chain)
+
+    def changelog(self, mod_id: int | None) -> ComposedBody | None:
+        """Return the body of ``GET /api/modhub/{id}/changelog``; None if the mod is not published. Two statements."""
+        if mod_id is None:
+            return None
+        rows = self.reader.rows(self._note_states, id=mod_id)
+        return compose_changelog(self.reader, self._notes, mod_id, rows) if rows else None
+
+    def votes(self, mod_id: int | None) -> tuple[int, int] | None:
+        """Return (ups, downs); None if the mod is not published."""
+        rows = [] if mod_id is None else self.reader.rows(self._votes, id=mod_id)
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def games(self) -> list[GameDocument]:
+        """Return the curated games in display order."""
+        return games_of(self.game_rows())
+
+    def game_rows(self) -> tuple[Row, ...]:
+        """Return what :func:`games_of` makes the curated games from."""
+        return tuple(self.reader.rows(self._games))
+
+    def asset(self, asset_id: int | None) -> ModFile | None:
+        """Return a file of a published mod."""
+        rows = [] if asset_id is None else self.reader.rows(self._asset, id=asset_id)
+        return mod_file_of(rows[0]) if rows else None
+
+    def code(self, mod_id: int | None) -> ModFile | None:
+        """Return the code file of a published mod."""
+        rows = [] if mod_id is None else self.reader.rows(self._code, id=mod_id)
+        return mod_file_of(rows[0]) if rows else None
+
+    def codes(self, guids: Sequence[str]) -> list[tuple[str, str, ModFile]]:
+        """Return (GUID, title, code file) of these published mods, in any order."""
+        rows = self.reader.rows(self._codes, guids=encode(guids).decode())
+        return [(row[0], row[1], mod_file_of(row[2:])) for row in rows]
+
+    def superseded(self, mod_id: int | None) -> SupersededDocument | None:
+        """Return which mod supersedes a published one; None if the mod itself is not published."""
+        rows = [] if mod_id is None else self.reader.rows(self._successor, id=mod_id)
+        return SupersededDocument(successor_document(rows[0][1])) if rows else None
+
+    def picture(self, asset_id: int | None, name: str | None) -> StoredFile | None:
+        """Return a derived picture of an image of a published mod; cached as the image itself."""
+        rows = [] if asset_id is None or name is None else self.reader.rows(self._picture, id=asset_id, name=name)
+        return file_of(rows[0], inline=True, cache_control=A_DAY) if rows else None
+
+    def captions(self, mod_id: int | None) -> list[CaptionDocument] | None:
+        """Return the captions of all images in the owner's order; None if the mod is not published."""
+        rows = [] if mod_id is None else self.reader.rows(self._captions, id=mod_id)
+        if not rows:
+            return None
+        images = [row for row in rows if row[0] is not None]
+        return [CaptionDocument(asset_id, f"/Modhub/file/{asset_id}", caption or "") for asset_id, caption in images]
+
+    def icon(self, icon_id: int | None) -> StoredFile | None:
+        """Return the icon of a curated game; a new icon has a new address."""
+        rows = [] if icon_id is None else self.reader.rows(self._icon, id=icon_id)
+        return file_of(rows[0], inline=True, cache_control=IMMUTABLE) if rows else None
+
+
+def mod_file_of(row: Row) -> ModFile:
+    """Build a file of a mod from a row of a files statement.
+
+    Images are cached for a day; code and css can be replaced in place.
+    """
+    kind, asset_id, mod_id, version = row[6:]
+    is_image = kind == AssetKind.IMAGE
+    file = file_of(row, inline=is_image, cache_control=A_DAY if is_image else REVALIDATE)
+    return ModFile(file, AssetKind(kind), asset_id, mod_id, version)
+
+
+def games_of(rows: Iterable[Row]) -> list[GameDocument]:
+    """Return the curated games in display order."""
+    return [_game(*row) for row in sorted(rows, key=lambda row: (fold_search(row[1]), row[0]))]
+
+
+def _game(name: str, display_name: str, icon: int | None) -> GameDocument:
+    return GameDocument(name, display_name, f"/Modhub/game-icon/{icon}" if icon else None)
