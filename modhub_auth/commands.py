@@ -30,9 +30,9 @@ from modhub.plugins.services import AccountUse, IMods
 from modhub.ui.i18n import Catalogs
 from modhub.web.traversal import parse_id
 from modhub_auth import account_batches
-from modhub_auth.account_export import export_account, export_arguments
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, Login, LoginKind
+from modhub_auth.personal_data import export_account, export_arguments
 from modhub_auth.publisher_keys import revoke_key
 from modhub_auth.read_service import LoginMethod
 from modhub_auth.services import delete_account, lock_account

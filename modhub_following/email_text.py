@@ -12,7 +12,6 @@ from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.content.markup import summarize
 from modhub.db import bulk
 from modhub.plugins.services import IMods, IProfiles, IPublicMods, PublicNote
-from modhub.ui.formatting import parse_timestamp
 from modhub.ui.i18n import Catalogs
 from modhub_auth.mail.outbox import EmailEntry, EmailText, Outbox
 
@@ -69,7 +68,7 @@ def _announced(notes: Iterable[PublicNote], published_at: datetime | None) -> It
     Of versions that are older than the publication only the newest was announced, by that.
     """
     for note in notes:
-        moment = parse_timestamp(note.document.created_at)
+        moment = datetime.fromisoformat(note.document.created_at)
         if published_at is None or moment > published_at:
             yield moment, note
         else:

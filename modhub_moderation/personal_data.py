@@ -17,11 +17,11 @@ from modhub.content.text import N_
 from modhub.db.row_documents import row_documents
 from modhub.plugins.declarations import AccountData
 from modhub.web.downloads import content_disposition
-from modhub.web.personal_archives import personal_archive
 from modhub.web.request import Request
 from modhub.web.views import page
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormPage
 from modhub_auth.pages.fresh_proof import proven_account
+from modhub_auth.personal_data import personal_archive
 from modhub_auth.resources import AccountPermission, IAccount
 from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Notice
 from modhub_moderation.quotas import CountedUpload

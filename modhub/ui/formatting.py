@@ -17,11 +17,6 @@ def format_size(count: int, messages: Translations) -> str:
     return f"{digits.removesuffix('.0')}\u00a0{unit}".replace(".", messages.decimal_symbol)
 
 
-def parse_timestamp(stamp: str) -> datetime:
-    """Parse a timestamp of the API."""
-    return datetime.fromisoformat(stamp)
-
-
 def format_age(moment: datetime, now: datetime, messages: Translations) -> str:
     """How long ago, in the largest unit; "just now" for a time in the future (clocks differ)."""
     seconds = int((now - moment).total_seconds())
@@ -33,14 +28,14 @@ def format_age(moment: datetime, now: datetime, messages: Translations) -> str:
 
 def time_element(stamp: str | datetime, text: str, messages: Translations) -> Markup:
     """``<time>`` that shows ``text``; the exact time is in ``title`` and ``datetime``."""
-    exact = (parse_timestamp(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
+    exact = (datetime.fromisoformat(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
     title = f"{messages.date(exact.date())}, {exact.hour:02}:{exact.minute:02} UTC"
     return _time_tag(exact, f' title="{escape(title)}"', text)
 
 
 def day_element(stamp: str | datetime, messages: Translations) -> Markup:
     """``<time>`` that shows the day."""
-    exact = (parse_timestamp(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
+    exact = (datetime.fromisoformat(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
     return _time_tag(exact, "", messages.date(exact.date()))
 
 

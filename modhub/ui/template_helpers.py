@@ -12,7 +12,7 @@ from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
 from modhub.plugins.declarations import Declarations
 from modhub.plugins.resources import ISite
-from modhub.ui.formatting import Formatter, format_age, parse_timestamp
+from modhub.ui.formatting import Formatter, format_age
 from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.i18n import Catalogs, Translations
 from modhub.ui.preferences import chosen_theme
@@ -83,7 +83,7 @@ class PageHelpers(Formatter):
 
     def time(self, stamp: str | datetime) -> Markup:
         """``<time>`` that shows how long ago it was."""
-        moment = parse_timestamp(stamp) if isinstance(stamp, str) else stamp
+        moment = datetime.fromisoformat(stamp) if isinstance(stamp, str) else stamp
         return self.moment(moment, self.ago(moment))
 
     def static(self, asset: str) -> str:

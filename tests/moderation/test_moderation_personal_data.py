@@ -19,8 +19,8 @@ from modhub.base.errors import storage_unreachable
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
-from modhub.web.personal_archives import personal_archive
 from modhub_auth.models import Login
+from modhub_auth.personal_data import personal_archive
 from modhub_moderation.cases.models import DecisionKind
 from modhub_moderation.personal_data import ARCHIVES_AT_ONCE, ArchiveTurns
 from modhub_testing import Site, Start

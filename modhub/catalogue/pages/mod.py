@@ -8,6 +8,7 @@ mods are required, everything is also one archive, unless that could not be made
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from typing import Any, Final, NamedTuple
@@ -36,7 +37,6 @@ from modhub.content.text import N_
 from modhub.plugins.moderation import IReportForms
 from modhub.plugins.resources import IMod, IVotes
 from modhub.plugins.services import Profile
-from modhub.ui.formatting import parse_timestamp
 from modhub.ui.site_settings import contact_about
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
@@ -156,7 +156,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
 
 
 def _age(ui: PageHelpers, stamp: str | None) -> str:
-    return ui.ago(parse_timestamp(stamp)) if stamp else ""
+    return ui.ago(datetime.fromisoformat(stamp)) if stamp else ""
 
 
 @page(context=IMod, request_method="GET", permission=OPEN, renderer=MOD_TEMPLATE)

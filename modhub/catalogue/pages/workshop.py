@@ -5,6 +5,7 @@ The views use the same service functions as the API. Errors are shown beside the
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
@@ -45,7 +46,6 @@ from modhub.content.text import N_
 from modhub.plugins.resources import IMine, IOwnMod
 from modhub.plugins.services import IPublicMods
 from modhub.ui import forms
-from modhub.ui.formatting import parse_timestamp
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import encode, query
@@ -308,7 +308,7 @@ def mine_page(_context: Any, request: Request) -> dict[str, Any]:
 
 def _row(ui: PageHelpers, draft: OwnModPresenter, untold: int | None) -> Markup:
     """``untold``: the entry of the current version, if it does not say what changed."""
-    age = ui.ago(parse_timestamp(draft.mod.updated_at))
+    age = ui.ago(datetime.fromisoformat(draft.mod.updated_at))
     state = {"hidden": draft.hidden, "reason": draft.reason, "untold": untold}
     values: dict[str, Any] = {"address": draft.address, "age": age, "ups": draft.ups, "downs": draft.downs, **state}
     return ui.cached_fragment(
