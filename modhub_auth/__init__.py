@@ -16,7 +16,7 @@ from modhub.plugins.moderation import IAccountBlocking
 from modhub.plugins.resources import IApi
 from modhub.plugins.services import IAccounts, IMods, IProfiles
 from modhub.plugins.workers import RoundFailed, time_is_up
-from modhub_auth.account_blocking import AccountBlocking
+from modhub_auth.blocking import AccountBlocking
 from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.mail.commands import find_mail_problems, folder_warning
 from modhub_auth.mail.outbox import Outbox

@@ -29,7 +29,7 @@ from modhub.plugins.commands import (
 from modhub.plugins.services import AccountUse, IMods
 from modhub.ui.i18n import Catalogs
 from modhub.web.traversal import parse_id
-from modhub_auth import account_batches
+from modhub_auth import blocking
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, Login, LoginKind
 from modhub_auth.personal_data import export_account, export_arguments
@@ -201,7 +201,7 @@ account delete 7 --yes                       deletes it with its mods, votes and
 
 def find_account(session: Session, name: str) -> Account:
     """The account with this id or address, locked."""
-    account_id = account_batches.find_account_ids(session, [name]).get(name)
+    account_id = blocking.find_account_ids(session, [name]).get(name)
     account = None if account_id is None else lock_account(session, account_id)
     if account is None:
         raise StartRefused(f"there is no account {name}")
@@ -295,8 +295,8 @@ ACCOUNT_ACTIONS: Final[dict[str, tuple[str, Callable[..., None]]]] = {
 
 
 BATCH_ACTIONS: Final[dict[str, tuple[str, Callable[..., int]]]] = {
-    "block": ("keep owners out at once; their published mods stay", account_batches.block_named),
-    "unblock": ("let owners sign in again", account_batches.unblock_named),
+    "block": ("keep owners out at once; their published mods stay", blocking.block_named),
+    "unblock": ("let owners sign in again", blocking.unblock_named),
 }
 
 

@@ -25,7 +25,7 @@ from modhub.db import Databases, bulk, iso, now
 from modhub.db.row_documents import row_documents
 from modhub.plugins.commands import add_json_option
 from modhub.plugins.declarations import AccountData, Declarations
-from modhub_auth import account_batches
+from modhub_auth import blocking
 from modhub_auth.models import (
     Account,
     Authenticator,
@@ -172,7 +172,7 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
 def export_account(admin: Any, arguments: argparse.Namespace) -> int:
     """Write the archive into a new file that nobody else can read. Nothing is locked meanwhile."""
     with admin.reading() as session:
-        account_id = account_batches.find_account_ids(session, [arguments.account]).get(arguments.account)
+        account_id = blocking.find_account_ids(session, [arguments.account]).get(arguments.account)
         exists = account_id is not None and session.get(Account, account_id) is not None
     if account_id is None or not exists:
         raise StartRefused(f"there is no account {arguments.account}")

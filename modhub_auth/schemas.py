@@ -12,7 +12,7 @@ from modhub.web.payload import read_json
 from modhub.web.request import Request
 from modhub_auth.models import MAX_CLIENT_LABEL, MAX_DISPLAY_NAME
 from modhub_auth.read_service import AccountReader, LoginRecord
-from modhub_auth.services import SignedIn
+from modhub_auth.signin.client_sessions import SignedIn
 from modhub_auth.signin.passwords import MAX_PASSWORD, MIN_PASSWORD
 from modhub_auth.tokens import ACCESS_SECONDS, REFRESH_LIFE, AccessTokens
 

@@ -1,5 +1,6 @@
-"""Signing in and out. Every function works in the caller's transaction and locks the account's row first, so that no
-session survives a concurrent reset or deletion. No password is hashed here.
+"""Accounts: locks, registration, deletion. Each function works in the caller's transaction.
+
+The account's row is locked first, so that no session survives a concurrent reset or deletion. No password is hashed.
 """
 
 from collections.abc import Iterable
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ARRAY, BigInteger, Row, bindparam, delete, func, select, true, union, update
+from sqlalchemy import ARRAY, BigInteger, Row, bindparam, delete, func, select, true, union
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -30,7 +31,6 @@ from modhub_auth.models import (
 )
 from modhub_auth.signin.totp import has_authenticator
 from modhub_auth.signin.totp import remove_authenticator as remove_factor
-from modhub_auth.tokens import REFRESH_LIFE, new_refresh_token, token_digest
 
 MAX_TURNS: Final = bulk.BATCH
 """Accounts that are locked in their turn; each takes room in the table of locks of PostgreSQL. Of more, only rows."""
@@ -49,17 +49,6 @@ class CheckedLogin:
     recovery_code_used: bool = False
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class SignedIn:
-    """A new sign-in, with its refresh token, which is not stored."""
-
-    login_id: int
-    random_id: str
-    account_id: int
-    display_name: str
-    refresh_token: str
-
-
 def invalid_credentials() -> ApiError:
     """401, the same for an unknown address and a wrong password."""
     return ApiError(401, "invalid_credentials", "The email address or the password is wrong.", headers=CHALLENGE)
@@ -69,11 +58,6 @@ def second_factor_required() -> ApiError:
     """401 after the right password, when the code is missing or wrong (C-ACC-8)."""
     message = N_("Send the code of the authenticator too; each code works once.")
     return ApiError(401, "second_factor_required", message, headers=CHALLENGE, twoFactorRequired=True)
-
-
-def invalid_refresh_token() -> ApiError:
-    """401 for a refresh token that is unknown, expired, used or signed out."""
-    return ApiError(401, "invalid_refresh_token", "Sign in again: this refresh token has expired.", headers=CHALLENGE)
 
 
 def registration_closed() -> ApiError:
@@ -171,12 +155,6 @@ def register_account(session: Session, address: str, password_hash: str, display
     return account, login
 
 
-def sign_in(session: Session, checked_login: CheckedLogin, client: str) -> SignedIn:
-    """Sign a program in by a login that was just checked outside the transaction."""
-    account, login = lock_checked_login(session, checked_login)
-    return issue_tokens(session, account, login, client)
-
-
 def lock_checked_login(session: Session, checked_login: CheckedLogin) -> tuple[Account, Login]:
     """Lock the account and return it with its login; 401 if something has changed since the check."""
     account = lock_account(session, checked_login.account_id)
@@ -189,62 +167,6 @@ def lock_checked_login(session: Session, checked_login: CheckedLogin) -> tuple[A
         act_for_account(session, account.id)
         record(session, "recovery code used", "account", account.id)
     return account, login
-
-
-def issue_tokens(session: Session, account: Account, login: Login, label: str) -> SignedIn:
-    """Add a client with its first refresh token to an account that is new or locked. 403 if it is blocked."""
-    if account.blocked_at is not None:
-        raise blocked_account_error(account.id)
-    time = now()
-    token = new_refresh_token()
-    session.add(
-        ClientSession(
-            account_id=account.id,
-            login_id=login.id,
-            label=label,
-            refresh_hash=token_digest(token),
-            created_at=time,
-            used_at=time,
-            expires_at=time + REFRESH_LIFE,
-        )
-    )
-    session.execute(
-        delete(ClientSession).where(ClientSession.account_id == account.id, ClientSession.expires_at <= time)
-    )
-    session.flush()
-    act_for_account(session, account.id)
-    record(session, "signed in", "account", account.id, login=login.id, via="program")
-    return SignedIn(login.id, login.random_id, account.id, account.display_name, token)
-
-
-def refresh_session(session: Session, token: str, label: str) -> SignedIn:
-    """Exchange a refresh token for the next. Of several concurrent requests, one succeeds (C-ACC-14)."""
-    token_hash = token_digest(token)
-    client = session.execute(
-        select(ClientSession.account_id, ClientSession.login_id).where(ClientSession.refresh_hash == token_hash)
-    ).one_or_none()
-    account = None if client is None else lock_account(session, client.account_id)
-    if client is None or account is None or account.blocked_at is not None:
-        raise invalid_refresh_token()
-    time = now()
-    new_token = new_refresh_token()
-    values: dict[str, object] = {
-        "refresh_hash": token_digest(new_token),
-        "used_at": time,
-        "expires_at": time + REFRESH_LIFE,
-    }
-    if label:
-        values["label"] = label
-    is_valid = (ClientSession.refresh_hash == token_hash, ClientSession.expires_at > time)
-    if bulk.execute_bulk(session, update(ClientSession).where(*is_valid).values(values)) != 1:
-        raise invalid_refresh_token()
-    login = session.get_one(Login, client.login_id)
-    return SignedIn(login.id, login.random_id, account.id, account.display_name, new_token)
-
-
-def revoke_session(session: Session, token: str) -> None:
-    """Delete the client with this refresh token; an unknown token changes nothing."""
-    session.execute(delete(ClientSession).where(ClientSession.refresh_hash == token_digest(token)))
 
 
 def delete_account(session: Session, registry: Any, account: Account) -> None:

@@ -13,7 +13,7 @@ from modhub.plugins.services import IMods
 from modhub.ui.template_helpers import translations_for
 from modhub.web.request import Request
 from modhub.web.views import OPEN, api
-from modhub_auth import email_addresses, publisher_keys, services
+from modhub_auth import email_addresses, publisher_keys
 from modhub_auth.container import auth_services
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.read_service import LoginRecord
@@ -34,9 +34,9 @@ from modhub_auth.schemas import (
     read_account_body,
     session_document,
 )
-from modhub_auth.services import SignedIn
-from modhub_auth.signin import recovery, registration
+from modhub_auth.signin import client_sessions, recovery, registration
 from modhub_auth.signin.authentication import Credentials, authenticate
+from modhub_auth.signin.client_sessions import SignedIn
 
 TOO_MANY: Final = Refusal(
     429, "too_many_attempts", "Too many attempts of this caller or for this account; see [rates](#rates)."
@@ -166,7 +166,7 @@ def register_view(_context: Any, request: Request) -> SessionDocument:
         request.dbsession, auth.outbox, validated, display_name, translations_for(request)
     )
     request.response.status_int = 201
-    return _session(request, services.issue_tokens(request.dbsession, account, login, body.clean_client()))
+    return _session(request, client_sessions.issue_tokens(request.dbsession, account, login, body.clean_client()))
 
 
 @api(context=IAuth, name="login", request_method="POST", permission=OPEN, operation=LOGIN)
@@ -175,7 +175,7 @@ def login_view(_context: Any, request: Request) -> SessionDocument:
     body = read_account_body(request, SignIn)
     credentials = Credentials(body.email, body.password, body.clean_code(), caller_of(request))
     checked_login = authenticate(auth_services(request), request.registry.settings, credentials)
-    return _session(request, services.sign_in(request.dbsession, checked_login, body.clean_client()))
+    return _session(request, client_sessions.sign_in(request.dbsession, checked_login, body.clean_client()))
 
 
 @api(context=IAuth, name="exchange", request_method="POST", permission=OPEN, operation=EXCHANGE_PUBLISHER_KEY)
@@ -205,7 +205,9 @@ def me_view(_context: Any, request: Request) -> AccountDocument:
 def refresh_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/refresh``"""
     body = read_account_body(request, Refresh)
-    return _session(request, services.refresh_session(request.dbsession, body.refresh_token, body.clean_client()))
+    return _session(
+        request, client_sessions.refresh_session(request.dbsession, body.refresh_token, body.clean_client())
+    )
 
 
 @api(context=IAuth, name="logout", request_method="POST", permission=OPEN, operation=LOGOUT)
@@ -215,7 +217,7 @@ def logout_view(_context: Any, request: Request) -> Response:
         token = read_account_body(request, SignOut).refresh_token
     except ApiError:
         return Response(status=204)
-    services.revoke_session(request.dbsession, token)
+    client_sessions.revoke_session(request.dbsession, token)
     return Response(status=204)
 
 

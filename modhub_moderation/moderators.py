@@ -24,7 +24,7 @@ from modhub.plugins.services import IProfiles
 from modhub.ui.template_helpers import nav_link
 from modhub.web.request import Request
 from modhub.web.traversal import Acl, Resource
-from modhub_auth.account_batches import find_account_ids
+from modhub_auth.blocking import find_account_ids
 from modhub_auth.models import Account, Authenticator
 from modhub_auth.services import lock_account
 from modhub_auth.signin.totp import has_authenticator

@@ -9,13 +9,14 @@ from sqlalchemy import select, update
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.errors import ApiError
 from modhub.base.settings import StartRefused
-from modhub_auth import account_blocking
+from modhub_auth import blocking
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, ClientSession, Login, PageSession
-from modhub_auth.services import lock_account, sign_in
+from modhub_auth.services import lock_account
 from modhub_auth.signin import page_sessions, totp
 from modhub_auth.signin.authentication import Credentials, authenticate
+from modhub_auth.signin.client_sessions import sign_in
 from modhub_testing.pages import messages_on
 
 pytestmark = pytest.mark.slow
@@ -34,7 +35,7 @@ def set_blocked(app: Any, account_id: int, *, blocked: bool = True) -> bool:
     with app.databases.write_session.begin() as session:
         account = lock_account(session, account_id)
         assert account is not None
-        act = account_blocking.block_accounts if blocked else account_blocking.unblock_accounts
+        act = blocking.block_accounts if blocked else blocking.unblock_accounts
         return bool(act(session, [account]))
 
 

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from modhub.db import now, to_micros
-from modhub_auth import account_blocking
+from modhub_auth import blocking
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
@@ -564,7 +564,7 @@ def test_a_blocked_account_is_not_entered_by_its_platform(
         if coded:
             secret = pyotp.random_base32()
             codes = totp.add_authenticator(session, own.secret_box, 1, secret, pyotp.TOTP(secret).now())
-        account_blocking.block_accounts(session, [lock_account(session, 1)])
+        blocking.block_accounts(session, [lock_account(session, 1)])
     site.get(HOME, status=303)
     page = sign_in(site, provider)
     if coded:
@@ -579,5 +579,5 @@ def test_a_blocked_account_is_not_entered_by_its_platform(
     with own.databases.readonly_session() as session:
         assert session.scalars(select(PageSession)).all() == []
     with own.databases.write_session.begin() as session:
-        account_blocking.unblock_accounts(session, [lock_account(session, 1)])
+        blocking.unblock_accounts(session, [lock_account(session, 1)])
     site.get(HOME, status=303)

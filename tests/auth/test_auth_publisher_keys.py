@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
-from modhub_auth import account_blocking, publisher_keys
+from modhub_auth import blocking, publisher_keys
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Login, PublisherKey
 from modhub_auth.services import lock_account
@@ -127,7 +127,7 @@ def test_a_blocked_account_publishes_nothing(app: Any, ada: Any) -> None:
     with app.databases.write_session.begin() as session:
         account = lock_account(session, ada["id"])
         assert account is not None
-        account_blocking.block_accounts(session, [account])
+        blocking.block_accounts(session, [account])
     assert exchange(app, key, 403).json["error"] == "account_blocked"
     app.put_json(f"/api/modhub/{ada['first']['id']}", {"title": "X"}, headers=token, status=403)
 

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from modhub.admin import program as admin
 from modhub.catalogue.models import Mod, Note
 from modhub.plugins.events import DatabaseRestored
-from modhub_auth.account_blocking import block_accounts
+from modhub_auth.blocking import block_accounts
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import EmailEntry
 from modhub_auth.models import Account, OutgoingEmail
