@@ -34,9 +34,9 @@ NOT_WORDS = {
 }
 Person = dict[str, str]
 
-FOR_OPERATORS = {"settings.py", "commands.py", "metrics.py", "account_listing.py", "account_batches.py", "alarms.py"}
+FOR_OPERATORS = {"settings.py", "commands.py", "blocking.py", "personal_data.py"}
 """Modules whose sentences are English, as those of all commands."""
-FOR_PROGRAMS = {"operations.py"}
+FOR_PROGRAMS = {"views.py"}
 """Modules whose sentences describe the API, in English."""
 
 
@@ -60,7 +60,7 @@ def texts_for_people() -> set[str]:
     mail = {HERE / "mail" / "outbox.py", HERE / "mail" / "texts.py"}
     modules = {
         *HERE.glob("*.py"),
-        *(path for name in ("mail", "platform", "signin") for path in (HERE / name).glob("*.py")),
+        *(path for name in ("mail", "signin") for path in (HERE / name).glob("*.py")),
     }
     for path in modules - mail:
         if path.name not in FOR_OPERATORS | FOR_PROGRAMS:

@@ -90,9 +90,9 @@ OWN_PAGES = {
     "/Modhub/{id}": 4,
     "/Modhub/mine": 5,
     "/Modhub/mine/new": 1,
-    "/Modhub/mine/{id}": 13,
+    "/Modhub/mine/{id}": 11,
     "/Modhub/mine/{id}/preview": 4,
-    "/Modhub/mine/{draft}": 13,
+    "/Modhub/mine/{draft}": 11,
     "/Modhub/mine/{draft}/preview": 10,
 }
 

@@ -153,7 +153,7 @@ def test_a_download_of_a_proxy_counts_as_ours(start: Start) -> None:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime], None]:
     def set_clock(moment: datetime) -> None:
-        for module in ("days", "worker", "pages"):
+        for module in ("models", "worker", "pages"):
             monkeypatch.setattr(f"modhub_downloads.{module}.now", lambda: moment)
 
     return set_clock
