@@ -2,10 +2,10 @@
 
 import email.policy
 import re
-import sqlite3
+import subprocess
+import sys
 import time
 import urllib.request
-from contextlib import closing
 from email import message_from_bytes
 from email.message import EmailMessage
 from pathlib import Path
@@ -20,6 +20,12 @@ from tests.people import text_of
 PASSWORD = "correct horse battery"
 FOLLOWING = "/Modhub/following"
 EMAIL_SECONDS = 100.0
+MAKE_DIGESTS = """
+import sys
+from pyramid.paster import get_app
+from modhub_following.digests import DigestMaker
+assert list(DigestMaker(get_app(sys.argv[1]).registry).run())
+"""
 
 
 def newest_email(folder: Path, address: str, subject: str) -> EmailMessage:
@@ -76,10 +82,8 @@ def test_a_follower_hears_of_an_update(browser: Browser, serve_with: Any, tmp_pa
             columns = page.locator(".cards").evaluate("(grid) => getComputedStyle(grid).gridTemplateColumns.split(' ')")
             assert len(columns) == 5
             page.set_viewport_size({"width": 360, "height": 740})
-            with closing(sqlite3.connect(tmp_path / "modhub.sqlite", timeout=60)) as database, database:
-                # Until then a digest lets it rest.
-                database.execute("UPDATE following_release SET at = at - 3600000000")
-                database.execute("UPDATE following_follow SET created_at = (SELECT max(at) FROM following_release)")
+            # The service lets a version rest for ten minutes first.
+            subprocess.run([sys.executable, "-W", "ignore", "-c", MAKE_DIGESTS, service.ini], check=True, timeout=200)
             digest = newest_email(tmp_path / "mail", reader, "1 new version at modhub")
             assert "2.0" in text_of(digest)
             assert f"{service.address}{mod['url']}" in text_of(digest)
