@@ -108,7 +108,7 @@ CHILDREN = {"modhub/catalogue/pictures/decoder.py"}
 COMPRESSING = {
     "modhub/web/compression.py",
     "modhub/web/large_responses.py",
-    "modhub_auth.personal_data.py",
+    "modhub_auth/personal_data.py",
     "modhub_sync/snapshots.py",
 }
 """They compress what the service says, and decompress nothing."""
