@@ -145,3 +145,12 @@ def ada(site: Site) -> Person:
 def bob(site: Site) -> Person:
     """Follows and reports."""
     return register(site, "Bob")
+
+
+MAKE_DIGESTS = """
+import sys
+from pyramid.paster import get_app
+from modhub_following.digests import DigestMaker
+list(DigestMaker(get_app(sys.argv[1]).registry).run())
+"""
+"""A program that queues the digests of the service of an ini now: the service lets a version rest for ten minutes."""

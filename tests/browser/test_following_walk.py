@@ -15,17 +15,11 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, expect
 
 from modhub_testing.caller import Caller
-from tests.people import text_of
+from tests.people import MAKE_DIGESTS, text_of
 
 PASSWORD = "correct horse battery"
 FOLLOWING = "/Modhub/following"
 EMAIL_SECONDS = 100.0
-MAKE_DIGESTS = """
-import sys
-from pyramid.paster import get_app
-from modhub_following.digests import DigestMaker
-assert list(DigestMaker(get_app(sys.argv[1]).registry).run())
-"""
 
 
 def newest_email(folder: Path, address: str, subject: str) -> EmailMessage:

@@ -22,6 +22,7 @@ from modhub_testing.databases import TemplateDatabases
 from modhub_testing.object_store import SeaweedFS
 from modhub_testing.postgres import PostgresServer
 from modhub_testing.service import PASSWORD, Installation
+from tests.people import MAKE_DIGESTS
 
 FEATURES = "modhub_auth modhub_downloads modhub_following modhub_sync"
 ROUNDS = 5_000 if os.environ.get("MODHUB_LONG_RACES") else 200
@@ -31,12 +32,6 @@ FAILURES = 10
 """`modhub_auth.failures`."""
 AHEAD_SECONDS = 40
 PATIENCE_SECONDS = 90.0
-MAKE_DIGESTS = """
-import sys
-from pyramid.paster import get_app
-from modhub_following.digests import DigestMaker
-list(DigestMaker(get_app(sys.argv[1]).registry).run())
-"""
 
 
 @pytest.fixture
