@@ -13,20 +13,19 @@ from modhub.plugins.events import (
 )
 from modhub.plugins.resources import IAuthor, IMod, ISite
 from modhub.plugins.services import IModCards
-from modhub_following import panels, subscribers
+from modhub_following import pages, services
 from modhub_following.digests import LOOK_SECONDS, queue_digests
-from modhub_following.interfaces import IFollowing
-from modhub_following.personal_data import collect_following
 from modhub_following.read_service import FollowReader
-from modhub_following.resources import AuthorFollow, FollowingResource, GameFollow, ModFollow
+from modhub_following.resources import AuthorFollow, FollowingResource, GameFollow, IFollowing, ModFollow
+from modhub_following.services import collect_following
 
 
 def _add_subscribers(config: Configurator) -> None:
     subscribed: tuple[tuple[Any, type], ...] = (
-        (subscribers.forget_mods, ModsDeleted),
-        (subscribers.forget_account, AccountDeleted),
-        (subscribers.begin_digests, DatabaseRestored),
-        (subscribers.end_feeds, DatabaseRestored),
+        (services.forget_mods, ModsDeleted),
+        (services.forget_account, AccountDeleted),
+        (services.begin_digests, DatabaseRestored),
+        (services.end_feeds, DatabaseRestored),
     )
     for subscriber, event in subscribed:
         config.add_subscriber(subscriber, event)
@@ -44,11 +43,11 @@ def includeme(config: Configurator) -> None:
     config.add_child(IMod, "follow", ModFollow)
     config.add_child(IAuthor, "follow", AuthorFollow)
     config.add_personal_data("following", collect_following)
-    config.add_panel("navigation", "following", panels.following_link, order=850)
-    config.add_panel("mod", "follow", panels.mod_button, order=50)
-    config.add_panel("workshop", "followers", panels.followers_panel, order=45)
-    config.add_panel("author", "follow", panels.author_button)
-    config.add_panel("browse", "follow", panels.game_button)
+    config.add_panel("navigation", "following", pages.following_link, order=850)
+    config.add_panel("mod", "follow", pages.mod_button, order=50)
+    config.add_panel("workshop", "followers", pages.followers_panel, order=45)
+    config.add_panel("author", "follow", pages.author_button)
+    config.add_panel("browse", "follow", pages.game_button)
     config.add_robots_rule("/Modhub/following")
     _add_subscribers(config)
     config.add_worker("digests", queue_digests, LOOK_SECONDS, long=True, alone=True)

@@ -14,10 +14,9 @@ from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_following import services
-from modhub_following.interfaces import IFollowing
 from modhub_following.pages import FOLLOWING, keep_account, selection_of
 from modhub_following.read_service import FollowReader
-from modhub_following.resources import FollowPermission
+from modhub_following.resources import FollowPermission, IFollowing
 
 FEED: Final = f"{FOLLOWING}/feed"
 ADDRESS_TEMPLATE: Final = "modhub_following:templates/feed_address.jinja2"

@@ -12,12 +12,20 @@ from zope.interface import implementer
 from modhub.base.identity import CredentialKind, Permission
 from modhub.content import limits, text
 from modhub.content.folding import fold_game
+from modhub.plugins.resources import IResource
 from modhub.plugins.services import IMods
 from modhub.web.payload import query
 from modhub.web.traversal import Resource
-from modhub_following.interfaces import IFollowing, IFollowTarget
 from modhub_following.models import TargetKind
 from modhub_following.services import Target
+
+
+class IFollowing(IResource):
+    """``/Modhub/following``"""
+
+
+class IFollowTarget(IResource):
+    """Where a mod, an author or a game is followed, such as ``/Modhub/{id}/follow``"""
 
 
 class FollowPermission(Permission):

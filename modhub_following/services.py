@@ -1,6 +1,7 @@
 """Following: the rules. Functions over a session; the caller has locked the account."""
 
 import hashlib
+import hmac
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,7 +13,16 @@ from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.errors import conflict
+from modhub.base.service_registry import find_service
 from modhub.db import bulk, now, shared_now
+from modhub.db.row_documents import row_documents
+from modhub.plugins.declarations import AccountData
+from modhub.plugins.events import AccountDeleted, DatabaseRestored, ModsDeleted
+from modhub.web.traversal import parse_id
+from modhub_auth.container import AuthServices
+from modhub_auth.mail.outbox import DIGEST
+from modhub_auth.models import Account, Login, LoginKind
+from modhub_auth.tokens import derive_key
 from modhub_following.models import Follow, Frequency, Reader, TargetKind
 
 FEED_SECRET_BYTES: Final = 32
@@ -147,3 +157,93 @@ def leave_digest(session: Session, account_id: int) -> None:
     """End the digests of the account, which keeps following; nothing happens if it gets none."""
     none = update(Reader).where(Reader.account_id == account_id).values(frequency=Frequency.NONE.value)
     bulk.execute_bulk(session, none)
+
+
+_PURPOSE: Final = "leave digests"
+
+
+def find_contact(session: Session, account_id: int) -> str | None:
+    """The confirmed email address of an account that is not blocked, or None."""
+    address = select(Login.subject).join(Account, Account.id == Login.account_id)
+    confirmed = Login.kind == LoginKind.PASSWORD.value, Login.verified
+    address = address.where(Login.account_id == account_id, *confirmed, Account.blocked_at.is_(None))
+    return session.scalar(address.order_by(Login.id).limit(1))
+
+
+class LeaveTokens:
+    """Makes and checks the tokens in the addresses that end digests. They do not expire: an email may be old.
+
+    The first secret signs, all verify. A token can end digests, and nothing else.
+    """
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        self._keys = [derive_key(secret, _PURPOSE) for secret in secrets]
+
+    def __repr__(self) -> str:
+        return "LeaveTokens(...)"
+
+    def make(self, account_id: int, random_id: str) -> str:
+        """The token of the account, whose :class:`Reader` has this random id."""
+        return f"{account_id}.{_signature(self._keys[0], account_id, random_id)}"
+
+    def account_of(self, token: str, session: Session) -> int | None:
+        """The account of a valid token; None for any other text, and for a lost account with the same number."""
+        number, _, signature = token.partition(".")
+        account_id = parse_id(number)
+        if account_id is None or not signature.isascii():
+            return None
+        random_id = session.scalar(select(Reader.random_id).where(Reader.account_id == account_id))
+        if random_id is None:
+            return None
+        # Compared with every key, so that the time does not tell which one matches.
+        matches = [hmac.compare_digest(signature, _signature(key, account_id, random_id)) for key in self._keys]
+        return account_id if any(matches) else None
+
+
+def _signature(key: bytes, account_id: int, random_id: str) -> str:
+    return hmac.digest(key, f"{account_id} {random_id}".encode(), "sha256").hex()[:32]
+
+
+_READER = Reader.frequency, Reader.language, Reader.sent_at, Reader.told_until, Reader.seen_at, Reader.feed_made_at
+
+
+def collect_following(session: Session, account_id: int) -> AccountData | None:
+    """What the account follows, and its choice of emails and feed."""
+    follows = select(Follow.kind, Follow.key, Follow.name, Follow.created_at).where(Follow.account_id == account_id)
+    followed = row_documents(session, follows.order_by(Follow.id))
+    readers = row_documents(session, select(*_READER).where(Reader.account_id == account_id))
+    return AccountData({"follows": followed, "emails": readers}) if followed or readers else None
+
+
+def forget_mods(event: ModsDeleted) -> None:
+    """End all follows of the mods."""
+    keys = [str(mod_id) for mod_id in event.mod_ids]
+    event.session.execute(delete(Follow).where(Follow.kind == TargetKind.MOD.value, Follow.key.in_(keys)))
+
+
+def forget_account(event: AccountDeleted) -> None:
+    """End what the account follows and who follows it, and take back a digest that has not been sent."""
+    session, account_id = event.session, event.account_id
+    contact = find_contact(session, account_id)
+    if contact is not None:
+        find_service(event.registry, AuthServices).outbox.withdraw(session, DIGEST, contact)
+    of_author = Follow.kind == TargetKind.AUTHOR.value, Follow.key == str(account_id)
+    session.execute(delete(Follow).where(*of_author))
+    for model in (Follow, Reader):
+        session.execute(delete(model).where(model.account_id == account_id))
+
+
+def begin_digests(event: DatabaseRestored) -> None:
+    """A digest may have been sent since the backup: what it may have said is not said again."""
+    gets_digests = Reader.frequency != Frequency.NONE.value
+    begun = update(Reader).where(gets_digests).values(told_until=shared_now(event.session))
+    if bulk.execute_bulk(event.session, begun):
+        event.notes.append("Digests begin with what is new from now on: earlier changes may have been sent already.")
+
+
+def end_feeds(event: DatabaseRestored) -> None:
+    """The address of a private feed may have been revoked since the backup."""
+    has_feed = Reader.feed_hash.is_not(None)
+    ended = bulk.execute_bulk(event.session, update(Reader).where(has_feed).values(feed_hash=None, feed_made_at=None))
+    if ended:
+        event.notes.append(f"All addresses of private feeds are ended ({ended}): their readers create new ones.")

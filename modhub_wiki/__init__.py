@@ -5,11 +5,11 @@ from pyramid.config import Configurator
 from modhub.content.text import N_
 from modhub.plugins.resources import ICatalogue, ISite
 from modhub_wiki import limits
-from modhub_wiki.interfaces import ISiteApi
 from modhub_wiki.resources import (
     PATTERN,
     SCOPE,
     DocumentsResource,
+    ISiteApi,
     SiteApiResource,
     WikiResource,
     raw_path_root_factory,
@@ -19,7 +19,9 @@ from modhub_wiki.resources import (
 def includeme(config: Configurator) -> None:
     """Mount the wiki at its three addresses; register its scope, body limits, pages and feed."""
     config.include("modhub")
-    config.add_feature("modhub_wiki", N_("Developer wiki"), migrations="wiki_", demo="modhub_wiki.demo.fill_demo_wiki")
+    config.add_feature(
+        "modhub_wiki", N_("Developer wiki"), migrations="wiki_", demo="modhub_wiki.services.fill_demo_wiki"
+    )
     config.add_scope(SCOPE, "publish and delete pages of the developer wiki")
     config.add_child(ISite, "api", SiteApiResource)
     config.add_child(ISiteApi, "wiki", WikiResource)
@@ -30,6 +32,4 @@ def includeme(config: Configurator) -> None:
     for mount in ("/Modhub/api/wiki", "/api/modhub/wiki"):
         config.add_body_limit(("PUT", "POST", "DELETE"), mount + "/{path...}", limits.TEXT, credential="X-Api-Key")
     config.include("modhub_wiki.pages")
-    config.include("modhub_wiki.feed")
-    config.scan("modhub_wiki.public_views")
-    config.scan("modhub_wiki.agent_views")
+    config.scan("modhub_wiki.views")

@@ -1,6 +1,6 @@
 """Resolves links and images of a page: to other pages, to this service, to the web (C-WIKI-1, C-WIKI-8).
 
-The result is an address that :data:`modhub_wiki.allowlist.WIKI` allows, or None.
+The result is an address that :data:`modhub_wiki.rendering.WIKI` allows, or None.
 """
 
 import re

@@ -31,7 +31,7 @@ class Page(Base):
 class Revision(Base):
     """A published revision: the Markdown, the HTML rendered from it, and its table of contents (a JSON list).
 
-    ``author`` is the fingerprint of the machine key that published it (:func:`modhub_wiki.agent_views.fingerprint`).
+    ``author`` is the fingerprint of the machine key that published it (:func:`modhub_wiki.views.fingerprint`).
     """
 
     __tablename__ = "wiki_revision"

@@ -4,6 +4,8 @@ History and revisions are in the query, not in the path: any path may be a page.
 """
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from markupsafe import Markup, escape
@@ -18,19 +20,89 @@ from modhub.db import Databases
 from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.resources import ISite
 from modhub.ui import sitemap
+from modhub.ui.atom import AtomEntry, atom_feed
+from modhub.ui.json_feed import plain_json_feed
 from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
-from modhub_wiki import feed
-from modhub_wiki.interfaces import IWiki, IWikiPage
 from modhub_wiki.links import ROOT
-from modhub_wiki.navigation_tree import INDEX, page_tree
-from modhub_wiki.public_views import wiki_reader
-from modhub_wiki.read_service import WikiPageView, WikiReader
-from modhub_wiki.resources import WikiPageResource
-from modhub_wiki.response_schemas import page_url
+from modhub_wiki.read_service import Change, WikiPageView, WikiReader
+from modhub_wiki.resources import IWiki, IWikiPage, WikiPageResource
+from modhub_wiki.response_schemas import PageDocument, page_url
+from modhub_wiki.views import wiki_reader
+
+INDEX = "index"
+"""The page at the wiki's root address."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A segment of a path: a page, a folder of pages, or both."""
+
+    name: str
+    page: PageDocument | None = None
+    children: dict[str, "Node"] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The page's title, else the segment."""
+        return self.page.title if self.page else self.name
+
+    @property
+    def url(self) -> str | None:
+        """The address of the page; None for a mere folder. The index is at the wiki's root."""
+        if self.page is None:
+            return None
+        return ROOT if self.page.path == INDEX else self.page.url
+
+    @property
+    def nodes(self) -> list["Node"]:
+        """The child nodes by segment, ignoring case; the index first."""
+        return sorted(self.children.values(), key=lambda node: (node.name != INDEX, node.name.lower(), node.name))
+
+
+def page_tree(pages: Iterable[PageDocument]) -> list[Node]:
+    """The nodes of the first level."""
+    root = Node("")
+    for document in pages:
+        node = root
+        for segment in document.path.split("/"):
+            node = node.children.setdefault(segment, Node(segment))
+        node.page = document
+    return root.nodes
+
+
+NAME: Final = "wiki.atom"
+JSON_NAME: Final = "wiki.json"
+WIKI_FEED_PATH: Final = f"/Modhub/{NAME}"
+WIKI_JSON_FEED_PATH: Final = f"/Modhub/{JSON_NAME}"
+_TITLE: Final = "Changes of the wiki"
+
+
+@page(context=ISite, name=NAME, request_method="GET", permission=OPEN)
+def wiki_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/wiki.atom``"""
+    return atom_feed(request, WIKI_FEED_PATH, ROOT, _TITLE, recent_entries(request), twin=WIKI_JSON_FEED_PATH)
+
+
+@page(context=ISite, name=JSON_NAME, request_method="GET", permission=OPEN)
+def wiki_json_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/wiki.json``: the same as JSON Feed."""
+    return plain_json_feed(request, WIKI_JSON_FEED_PATH, ROOT, _TITLE, recent_entries(request))
+
+
+def recent_entries(request: Request) -> list[AtomEntry]:
+    """The newest revisions as entries of a feed."""
+    return [wiki_feed_entry(change) for change in wiki_reader(request).recent()]
+
+
+def wiki_feed_entry(change: Change) -> AtomEntry:
+    """The feed entry of a revision."""
+    text = f"{change.path}, revision {change.number}"
+    return AtomEntry(change.url, change.url, change.title, change.created_at, text, author=f"key {change.author}")
+
 
 TEMPLATES: Final = "modhub_wiki:templates/"
 _REVISION: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
@@ -44,7 +116,7 @@ def _page_context(request: Request, **values: Any) -> dict[str, Any]:
     link, is_page = f'<a href="{escape(ui.path.rstrip("/"))}"', "hits" not in values
     marked = str(fragment).replace(link, f'{link} aria-current="page"', 1) if is_page else str(fragment)
     tree = Markup(marked)  # noqa: S704 - the fragment is escaped
-    feeds = {"feed": feed.WIKI_FEED_PATH, "json_feed": feed.WIKI_JSON_FEED_PATH}
+    feeds = {"feed": WIKI_FEED_PATH, "json_feed": WIKI_JSON_FEED_PATH}
     return {"tree": tree, "root": ROOT, **feeds, "q": "", **values}
 
 
@@ -159,7 +231,9 @@ def wiki_navigation(_context: Any, request: Request) -> Markup:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the pages, the sitemap and the navigation entry."""
+    """Register the pages, the feeds, the sitemap and the navigation entry."""
+    for path in (WIKI_FEED_PATH, WIKI_JSON_FEED_PATH):
+        config.add_cross_origin(re.escape(path))
     config.add_panel("navigation", "wiki", wiki_navigation, order=50)
     config.add_sitemap("wiki", wiki_in_sitemap, parts_in_sitemap)
     config.scan(__name__)

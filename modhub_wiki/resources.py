@@ -9,14 +9,33 @@ import re
 from typing import Any, Final
 
 from pyramid.authorization import Allow
-from zope.interface import implementer
+from zope.interface import Attribute, implementer
 
 from modhub.base.identity import CredentialKind, Permission, principal_for_scope
 from modhub.base.operations import Parameter
+from modhub.plugins.resources import IResource
 from modhub.web.request import Request
 from modhub.web.traversal import Resource, root_factory
-from modhub_wiki.interfaces import IDocuments, ISiteApi, IWiki, IWikiPage
 from modhub_wiki.limits import PATH
+
+
+class ISiteApi(IResource):
+    """``/Modhub/api``: API addresses below the site. Not ``IApi``: the main API must not be mounted here again."""
+
+
+class IWiki(IResource):
+    """The wiki as a whole: ``/Modhub/api/wiki``, ``/api/modhub/wiki`` and ``/Modhub/Wiki``."""
+
+
+class IWikiPage(IResource):
+    """A page of the wiki, below any of the three."""
+
+    path = Attribute("The page's path; None if the address is not a valid one (C-WIKI-1).")
+
+
+class IDocuments(IResource):
+    """``/api/modhub/doc``: contracts as documents."""
+
 
 SCOPE: Final = "Modhub:wiki"
 PATTERN: Final = "/{mount:Modhub/api/wiki|api/modhub/wiki|Modhub/Wiki}/{rest:(?s:.+)}"

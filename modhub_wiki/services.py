@@ -6,6 +6,8 @@ and of two concurrent creations one creates the page and the other changes it.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from importlib.resources import files
+from typing import Any, Final
 
 from msgspec.json import encode
 from sqlalchemy import delete, select
@@ -100,3 +102,18 @@ def remove_page(session: Session, path: str) -> None:
     record(session, "page deleted", "page", page.path)
     session.execute(delete(PageSearchText).where(PageSearchText.page_id == page.id))
     session.flush()
+
+
+DEMO_PAGES: Final = ("index", "getting-started", "mods/manifest", "mods/overlay-api", "publishing")
+DEMO_AUTHOR: Final = "demo"
+
+
+def fill_demo_wiki(admin: Any) -> None:
+    """Add five pages with tables, code and links, unless there are pages already."""
+    folder = files("modhub_wiki") / "demo"
+    drafts = [draft_page(path, (folder / f"{path}.md").read_text("utf-8")) for path in DEMO_PAGES]
+    with admin.writing() as (session, _):
+        if session.scalar(select(Page.id).limit(1)) is not None:
+            return
+        for draft in drafts:
+            publish_page(session, draft, DEMO_AUTHOR)

@@ -15,10 +15,9 @@ from modhub_auth.blocking import block_accounts
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import EmailEntry
 from modhub_auth.models import Account, OutgoingEmail
-from modhub_following.contacts import LeaveTokens
-from modhub_following.digests import DigestMaker
-from modhub_following.email_text import unlinked
+from modhub_following.digests import DigestMaker, unlinked
 from modhub_following.models import Follow, Reader
+from modhub_following.services import LeaveTokens
 from modhub_testing import Site
 from modhub_testing.clocks import on_a_machine_that_is_ahead
 from modhub_testing.mods import hide_mod

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import update
 
 from modhub.db import now, to_micros
-from modhub_following import panels, read_service
+from modhub_following import pages, read_service
 from modhub_following.models import Reader
 from modhub_testing import Site
 from modhub_testing.mods import hide_mod, restore_mod
@@ -144,7 +144,7 @@ def test_it_costs_one_statement_and_belongs_to_the_account(
     with site.counted() as statements:
         bob.pages.get(HERE)
     assert len([statement for statement in statements if "core_public_game" in statement and "LIMIT" in statement]) == 2
-    monkeypatch.setattr(panels, "UNREAD_MOST", 2)
+    monkeypatch.setattr(pages, "UNREAD_MOST", 2)
     assert unread(bob) == "2+"
     assert read_service.UNREAD_MOST == 99
     visitor = new_visitor(site)

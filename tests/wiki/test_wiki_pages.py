@@ -12,7 +12,7 @@ from modhub_testing import Site
 from modhub_testing.messages import translated_texts
 from modhub_testing.pages import messages_on
 from modhub_wiki.models import PageSearchText
-from modhub_wiki.navigation_tree import page_tree
+from modhub_wiki.pages import page_tree
 from modhub_wiki.response_schemas import PageDocument
 
 pytestmark = pytest.mark.slow

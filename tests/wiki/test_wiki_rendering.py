@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from modhub.content.markdown_effort import Effort
 from modhub.content.markup import clean
 from modhub_wiki import highlighting, limits
-from modhub_wiki.allowlist import WIKI
-from modhub_wiki.headings import HeadingIds, slug
 from modhub_wiki.highlighting import LANGUAGES, Highlighter
 from modhub_wiki.links import resolve
-from modhub_wiki.rendering import AS_TEXT, render
+from modhub_wiki.rendering import AS_TEXT, WIKI, HeadingIds, render, slug
 from modhub_wiki.services import draft_page
 
 TAGS = WIKI.tags
