@@ -1,9 +1,11 @@
-"""A service with every feature and varied content, which can break one thing at a time."""
+"""A service with every feature, varied content, an account and keys, which can break one thing at a time."""
 
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,18 +15,29 @@ from modhub.admin.program import run_command
 from modhub.blobs import BlobStore
 from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.catalogue.samples import SAMPLE_FILES
-from modhub_client.verify.parts import find_features
-from modhub_client.verify.run import Run
+from modhub_auth.publisher_keys import create_key
+from modhub_client.verify.checks import ContractCheck
+from modhub_client.verify.report import CheckState, VerifyReport
+from modhub_client.verify.run import Run, RunCredentials, RunOptions
+from modhub_client.verify.runner import run_checks
 from modhub_client.verify.service import VerifiedService
 from modhub_testing import Site
 from modhub_testing.applications import Applications
-from modhub_testing.broken_service import BrokenService
+from modhub_testing.broken_service import BrokenService, Fault
 from modhub_testing.running_server import running
+from tests.people import PASSWORD, cheap_hashes, register
 
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync "
     "modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_moderation"
 )
+ENABLED = frozenset({"core", *FEATURES.split()})
+BOTH, APP, WIKI = (character * 64 for character in "abc")
+"""Machine keys, by what they may publish."""
+BY_KEY = "a publisher key only edits"
+"""The check that needs a publisher key instead of the account."""
+BY_TRACES = "a vote that is changed counts once"
+"""The check of the part own that needs ``--may-leave-traces``."""
 SIGNING_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 
@@ -32,10 +45,8 @@ class Author:
     """An account that publishes by the API."""
 
     def __init__(self, site: Site, name: str) -> None:
-        credentials = {"email": f"{name}@example.org", "password": "correct horse battery"}
-        session = site.post_json("/api/auth/register", credentials, status=201).json
         self._site = site
-        self._headers = {"Authorization": f"Bearer {session['accessToken']}"}
+        self._headers = register(site, name).bearer
 
     def json(self, method: str, path: str, value: Any) -> Any:
         call = getattr(self._site, f"{method}_json")
@@ -63,11 +74,51 @@ def _zip_with(text: str) -> bytes:
 
 @dataclass
 class Verified:
-    """A running service: its address, and what can be broken of it."""
+    """A running service: its address, what can be broken of it, and who may change it."""
 
     url: str
     faulty: BrokenService
     site: Site
+    account: RunCredentials
+    publisher: RunCredentials
+    """A publisher key for all mods of the account."""
+
+    def verify(
+        self, checks: Sequence[ContractCheck], credentials: RunCredentials | None = None, *, traces: bool = True
+    ) -> VerifyReport:
+        """Run checks, by default with the account and a machine key for everything."""
+        with VerifiedService(self.url) as service:
+            run = Run(service, ENABLED, RunOptions(may_leave_traces=traces), credentials or self.account)
+            return run_checks(run, checks, bool)
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    @property
+    def bearer(self) -> dict[str, str]:
+        session = self.site.post_json("/api/auth/login", {"email": self.account.email, "password": PASSWORD}).json
+        return {"Authorization": f"Bearer {session['accessToken']}"}
+
+    def left(self) -> list[str]:
+        """The addresses of what runs have made that is still there."""
+        mine = self.site.get("/api/modhub/mine", headers=self.bearer).json["mods"]
+        pages = self.site.get("/Modhub/api/wiki").json["pages"]
+        made = [f"/Modhub/api/wiki/{page['path']}" for page in pages if "modhub-verify" in page["path"]]
+        return [*(f"/api/modhub/{mod['id']}" for mod in mine), *made]
+
+    def tidy(self) -> None:
+        """Mend the service, and delete what a run could not."""
+        self.faulty.faults = []
+        self.faulty.calls.clear()
+        for address in self.left():
+            self.site.delete(address, headers={**self.bearer, "X-Api-Key": BOTH}, status=204)
+
+    def find_broken(self, check: ContractCheck, faults: list[Fault]) -> str:
+        """What a check says of the service with these faults; empty if it notices none of them."""
+        self.faulty.faults = faults
+        (result,) = self.verify([check], self.publisher if check.name == BY_KEY else None).results
+        return result.detail if result.state is CheckState.BROKEN else ""
 
 
 def fill(site: Site) -> None:
@@ -109,33 +160,42 @@ def fill(site: Site) -> None:
     run_command(site.config, ["-c", "tests.ini", "snapshot"])
 
 
-@pytest.fixture(scope="session")
-def verified(applications: Applications, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verified]:
-    """One for all tests of a process; a test that breaks it mends it."""
-    contact = tmp_path_factory.mktemp("texts") / "contact.md"
+@contextmanager
+def verified_service(applications: Applications, dialect: str, folder: Path) -> Iterator[Verified]:
+    """Start, fill and serve the application for a ``with`` block."""
+    contact = folder / "contact.md"
     contact.write_text("# Contact\n\nWrite to us.\n", "utf-8")
     settings = {
         "modhub.contact": str(contact),
         "modhub.base_url": "http://127.0.0.1:6543",
         "modhub_sync.signing_key": SIGNING_KEY,
+        "modhub_auth.failures": "100000",
+        "modhub_auth.register_limit": "100000",
+        "ApiPrivateKeys": f"{BOTH} Modhub:app Modhub:wiki\n{APP} Modhub:app\n{WIKI} Modhub:wiki",
     }
-    with applications.lend("sqlite", FEATURES, settings, fresh=True) as application:
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch, cheap_hashes(patch):
+            application = stack.enter_context(applications.lend(dialect, FEATURES, settings, fresh=True))
         site = Site(application.config, application.wsgi)
         fill(site)
+        owner = register(site, "Owner")
+        with site.databases.write_session.begin() as session:
+            key = create_key(session, owner.id, "CI", None, 365).key
+        account = RunCredentials(owner.address, PASSWORD, machine_key=BOTH)
         faulty = BrokenService(application.wsgi)
         with running(faulty) as server:
-            yield Verified("http://{}:{}".format(*server.addresses[0]), faulty, site)
+            url = "http://{}:{}".format(*server.addresses[0])
+            yield Verified(url, faulty, site, account, RunCredentials(publisher_key=key))
+
+
+@pytest.fixture(scope="session")
+def _shared_service(applications: Applications, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verified]:
+    with verified_service(applications, "sqlite", tmp_path_factory.mktemp("texts")) as served:
+        yield served
 
 
 @pytest.fixture
-def service(verified: Verified) -> Iterator[VerifiedService]:
-    """Calls of the service."""
-    with VerifiedService(verified.url) as called:
-        yield called
-    verified.faulty.faults = []
-
-
-@pytest.fixture
-def run(service: VerifiedService) -> Run:
-    """A run, as checks get it."""
-    return Run(service, find_features(service))
+def verified(_shared_service: Verified) -> Iterator[Verified]:
+    """One service for all tests of a process, which is mended after each."""
+    yield _shared_service
+    _shared_service.tidy()

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from pyramid.response import Response
 
-from modhub_client.verify.checks import ContractCheck
 from modhub_client.verify.parts import CHECKS
-from modhub_client.verify.report import CheckState
-from modhub_client.verify.run import UNKNOWN_GUID, Run
-from modhub_client.verify.runner import try_check
+from modhub_client.verify.run import UNKNOWN_GUID
 from modhub_testing.broken_service import Fault, answers, asks, at, body, document, header, ignores, receives, status
+
+from .conftest import Verified
 
 pytestmark = pytest.mark.long
 
@@ -69,25 +68,6 @@ def same_relations(step: Any) -> None:
 
 def wrong_path(step: Any) -> None:
     step["because"] = list(reversed(step["because"])) if len(step["because"]) > 1 else []
-
-
-def without_id(change: Any) -> None:
-    change.pop("id", None)
-
-
-def with_a_draft(page: Any) -> None:
-    last = page["changes"][-1]
-    page["changes"].append({**last, "kind": "mod", "what": "published", "guid": UNKNOWN_GUID, "id": 1})
-
-
-def without_conflicts(plan: Any) -> None:
-    plan.update(conflicts=[], conflictsTotal=0)
-
-
-def without_titles(plan: Any) -> None:
-    for conflict in plan["conflicts"]:
-        for entry in conflict["pair"]:
-            entry["title"] = None
 
 
 def first_excludes(plan: Any) -> None:
@@ -180,43 +160,6 @@ FAULTS: dict[str, list[Fault]] = {
     ],
 }
 """What is broken, by the name of the check that must notice it."""
-MORE: list[tuple[str, str, list[Fault]]] = [
-    (
-        "C-SYNC-16",
-        "a lookup has mods in the order asked",
-        [document(at(LOOKUP), lambda answer: answer.update(missing=[]))],
-    ),
-    (
-        "C-SYNC-16",
-        "a lookup has mods in the order asked",
-        [document(at(LOOKUP), lambda answer: answer.update(missing=[guid.lower() for guid in answer["missing"]]))],
-    ),
-    (
-        "C-SYNC-16",
-        "a lookup has mods in the order asked",
-        [document(at(LOOKUP), lambda answer: answer.update(missing=[guid.upper() for guid in answer["missing"]]))],
-    ),
-    (
-        "C-MOD-1",
-        "a lookup has mods in the order asked",
-        [document(at(LOOKUP), lambda answer: answer["mods"][0].pop("games"))],
-    ),
-    ("C-SYNC-20", "answers to questions are compressed and not kept", [header(at(PLAN), "Cache-Control", "public")]),
-    ("C-HTTP-12", "answers to questions are compressed and not kept", [header(at(LOOKUP), "Vary", None)]),
-    ("C-SYNC-4", "changes have an etag", [header(at(CHANGES), "ETag", None)]),
-    ("C-HTTP-9", "changes have an etag", [ignores(at(CHANGES), "If-None-Match")]),
-    ("C-SYNC-5", "each mod is in the changes once", [each_change(without_id)]),
-    ("C-PRO-2", "each mod is in the changes once", [document(at(CHANGES), with_a_draft)]),
-    ("C-SYNC-12", "the pointer names a snapshot", [status(at(SNAPSHOT), 404)]),
-    (
-        "C-SYNC-21",
-        "the pointer names a snapshot",
-        [document(at(POINTER), lambda pointer: pointer.update(feed="another"))],
-    ),
-    ("C-SYNC-10", "a plan names each pair that excludes one another", [document(at(PLAN), without_conflicts)]),
-    ("C-SYNC-22", "a plan names each pair that excludes one another", [document(at(PLAN), without_titles)]),
-]
-"""For checks of several clauses: what is broken of each."""
 FOLLOWING = {check.name: check for check in CHECKS if check.part == "follow"}
 
 
@@ -224,26 +167,9 @@ def test_every_check_has_a_fault() -> None:
     assert sorted(FOLLOWING) == sorted(FAULTS)
 
 
-@pytest.mark.parametrize("name", sorted(FAULTS))
-def test_a_broken_service_is_red(run: Run, verified: Any, name: str) -> None:
-    turns_red(run, verified, FOLLOWING[name], FAULTS[name])
-
-
-@pytest.mark.parametrize(("clause", "name", "faults"), MORE, ids=[f"{clause} {name}" for clause, name, _ in MORE])
-def test_a_broken_clause_is_red(run: Run, verified: Any, clause: str, name: str, faults: list[Fault]) -> None:
-    assert clause in FOLLOWING[name].clauses
-    turns_red(run, verified, FOLLOWING[name], faults)
-
-
-def test_every_clause_is_broken_by_a_fault() -> None:
-    alone = {check.clauses[0] for check in FOLLOWING.values() if len(check.clauses) == 1}
-    proved = alone | {clause for clause, _, _ in MORE}
-    assert {clause for check in FOLLOWING.values() for clause in check.clauses} == proved
-
-
-def turns_red(run: Run, verified: Any, check: ContractCheck, faults: list[Fault]) -> None:
-    verified.faulty.faults = faults
-    result = try_check(run, check)
-    assert result.state is CheckState.BROKEN, result
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_turns_its_check_red(verified: Verified, name: str) -> None:
+    told = verified.find_broken(FOLLOWING[name], FAULTS[name])
     # What was broken is told, not a shape that nobody thought of.
-    assert "another shape" not in result.detail
+    assert told
+    assert "another shape" not in told

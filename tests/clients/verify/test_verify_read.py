@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 from pyramid.response import Response
 
-from modhub_client.verify.checks import ContractCheck
-from modhub_client.verify.parts import CHECKS, find_features
-from modhub_client.verify.report import CheckState
-from modhub_client.verify.run import Run
-from modhub_client.verify.runner import try_check
-from modhub_client.verify.service import VerifiedService
+from modhub_client.verify.parts import CHECKS
 from modhub_testing.broken_service import Fault, answers, asks, at, body, document, header, ignores, replaces, status
+
+from .conftest import Verified
+
+pytestmark = pytest.mark.long
 
 LIST = "/api/modhub/?"
 ONE = "/api/modhub/[0-9]+"
@@ -176,49 +175,10 @@ def zero_pages(document: Any) -> None:
     document["page"] = 0
 
 
-def ordered_by_downloads(parameters: dict[str, str]) -> None:
-    if parameters.get("sort") == "downloads":
-        parameters["sort"] = "top"
-
-
-def filtered_by_tag(parameters: dict[str, str]) -> None:
-    if "tag" in parameters:
-        parameters["q"] = "zqxjkvbwpqzx"
-
-
-def each_file(change: Callable[[Any], object]) -> Fault:
-    return each_mod(lambda mod: [change(file) for file in mod["assets"]])
-
-
 def each_advisory(change: Callable[[Any], object]) -> Fault:
     return document(at(ADVISORIES), lambda export: [change(advisory) for advisory in export["advisories"]])
 
 
-def oldest_first(changelog: Any) -> None:
-    changelog.get("notes", []).reverse()
-
-
-def without_a_key(refusal: Any) -> None:
-    refusal["error"] = "no_api_key"
-
-
-def with_a_sentence(refusal: Any) -> None:
-    refusal["message"] = "No."
-
-
-def thousand_bytes(refusal: Any) -> None:
-    refusal["limitBytes"] = 64_000
-
-
-def with_odd_tag(tags: Any) -> None:
-    tags["tags"][0]["name"] = "Not A Name"
-
-
-def long_link(links: Any) -> None:
-    links["source"] = "https://a.example/" + "x" * 200
-
-
-GUIDS = [f"6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7{at:03}" for at in range(51)]
 FAULTS: dict[str, list[Fault]] = {
     # Lists
     "a list has its fields and counts": [document(at(LIST), never_cut)],
@@ -415,72 +375,6 @@ FAULTS: dict[str, list[Fault]] = {
     "every call that needs a token is 401 without one": [status(at("/api/modhub/mine"), 403)],
 }
 """What is broken, by the name of the check that must notice it."""
-MORE: list[tuple[str, str, list[Fault]]] = [
-    ("C-FRONT-7", "orders and filters of pages are unknown to the api", [asks(at(LIST), unknown_sort)]),
-    ("C-DL-5", "orders and filters of pages are unknown to the api", [asks(at(LIST), ordered_by_downloads)]),
-    ("C-TAG-4", "orders and filters of pages are unknown to the api", [asks(at(LIST), filtered_by_tag)]),
-    ("C-MOD-8", "required and conflicting mods are guids", [each_mod(lambda mod: mod.update(requires=GUIDS))]),
-    ("C-MOD-9", "required and conflicting mods are guids", [each_mod(lambda mod: mod.update(requires=["x"]))]),
-    (
-        "C-MOD-10",
-        "required and conflicting mods are guids",
-        [each_mod(lambda mod: mod.update(conflictsWith=["a" + GUIDS[0][1:], "A" + GUIDS[0][1:]]))],
-    ),
-    ("C-MOD-11", "the address of a mod is its page", [each_mod(lambda mod: mod.update(url="/mods/1"))]),
-    ("C-TXT-5", "files come as code css images", [each_file(lambda file: file.update(url="https://a.example/1"))]),
-    ("C-MOD-12", "files come as code css images", [each_mod(lambda mod: mod["assets"].reverse())]),
-    ("C-UP-7", "names and versions keep their limits", [each_file(lambda file: file.update(name="a/b"))]),
-    ("C-UP-8", "names and versions keep their limits", [each_mod(lambda mod: mod.update(version="1" * 65))]),
-    (
-        "C-TXT-9",
-        "descriptions have allowed tags only",
-        [each_mod(lambda mod: mod.update(description="<form>x</form>"))],
-    ),
-    ("C-TXT-12", "descriptions have allowed tags only", [each_mod(lambda mod: mod.update(description="<style>x"))]),
-    ("C-READ-8", "a changelog has its entries newest first", [document(at(NOTES), oldest_first)]),
-    ("C-NOTE-1", "a changelog has its entries newest first", [each_note(lambda note: note.pop("editedAt"))]),
-    ("C-NOTE-3", "entries keep their limits", [each_note(lambda note: note.update(text="x" * 4001))]),
-    ("C-FILE-1", "a file has its digest as etag", [header(at(FILE), "Repr-Digest", None)]),
-    ("C-PRO-1", "a file has its digest as etag", [status(at(FILE), 401)]),
-    ("C-HTTP-10", "pages of other sites may use files", [header(at(FILE), "Cross-Origin-Resource-Policy", None)]),
-    ("C-HTTP-2", "pages of other sites may use files", [header(at(FILE), "Access-Control-Allow-Origin", None)]),
-    ("C-HTTP-7", "reading needs no credential and minds none", [Fault(at(LIST), after=by_credential)]),
-    ("C-ERR-6", "a missing token is 401 with a challenge", [header(at(API), "WWW-Authenticate", "Bearer", only=401)]),
-    ("C-TOK-2", "a missing token is 401 with a challenge", [status(at("/api/auth/me"), 200)]),
-    (
-        "C-OWN-14",
-        "without a token every mod is the same 401",
-        [header(at("/api/modhub/[0-9]{1,6}/files"), "X-Owner", "7")],
-    ),
-    ("C-KEY-2", "a key that is missing or unknown is 401", [document(at("/api/modhub/key"), without_a_key)]),
-    ("C-ERR-2", "a key that is missing or unknown is 401", [document(at("/api/modhub/key"), with_a_sentence)]),
-    ("C-ERR-12", "a body of an account call is limited", [status(at("/api/auth/refresh"), 401)]),
-    ("C-TXT-7", "a body of an account call is limited", [document(at("/api/auth/refresh"), thousand_bytes)]),
-    ("C-READ-9", "a download is the code file", [header(at(f"{ONE}/download"), "ETag", '"another"')]),
-    ("C-PAGE-60", "everything is a zip with a length", [status(at("/Modhub/9007199254740993/.*"), 200)]),
-    ("C-PAGE-62", "everything is a zip with a length", [header(at("/Modhub/[0-9]+/.*zip"), "ETag", '"strong"')]),
-    ("C-APP-7", "the newest build and each build can be downloaded", [header(at("/Modhub/app/[a-z]+"), "ETag", '"x"')]),
-    ("C-WIKI-6", "the wiki lists its pages", [ignores(at(f"{WIKI}/.*"), "If-None-Match")]),
-    ("C-TAG-1", "tags have a name and titles", [document(at("/api/modhub/tags"), with_odd_tag)]),
-    (
-        "C-TAG-2",
-        "tags have a name and titles",
-        [document(at(f"{ONE}/tags"), lambda tags: tags.update(tags=["b", "a"]))],
-    ),
-    (
-        "C-PRF-1",
-        "links of a mod are https addresses",
-        [document(at(f"{ONE}/links"), lambda links: links.pop("source"))],
-    ),
-    ("C-PRF-2", "links of a mod are https addresses", [document(at(f"{ONE}/links"), long_link)]),
-    ("C-OWN-12", "every call that needs a token is 401 without one", [status(at(f"{ONE}/notes"), 404)]),
-    (
-        "C-API-2",
-        "every call is described once",
-        [replaces(at(OPENAPI), '"operationId": ?"read_mod"', '"operationId":"a b"')],
-    ),
-]
-"""For checks of several clauses: what is broken of each."""
 READS = {check.name: check for check in CHECKS if check.part == "read"}
 
 
@@ -488,85 +382,9 @@ def test_every_check_has_a_fault() -> None:
     assert sorted(READS) == sorted(FAULTS)
 
 
-@pytest.mark.parametrize("name", sorted(FAULTS))
-def test_a_broken_service_is_red(run: Run, verified: Any, name: str) -> None:
-    turns_red(run, verified, READS[name], FAULTS[name])
-
-
-@pytest.mark.parametrize(("clause", "name", "faults"), MORE, ids=[f"{clause} {name}" for clause, name, _ in MORE])
-def test_a_broken_clause_is_red(run: Run, verified: Any, clause: str, name: str, faults: list[Fault]) -> None:
-    assert clause in READS[name].clauses
-    turns_red(run, verified, READS[name], faults)
-
-
-def test_every_clause_is_broken_by_a_fault() -> None:
-    alone = {check.clauses[0] for check in READS.values() if len(check.clauses) == 1}
-    assert {clause for check in READS.values() for clause in check.clauses} == alone | {clause for clause, _, _ in MORE}
-
-
-SHARPER: list[tuple[str, str, list[Fault]]] = [
-    ("kind", "an advisory says what is known of one file", [each_advisory(lambda known: known.update(kind="bad"))]),
-    (
-        "no withdrawnAt",
-        "an advisory says what is known of one file",
-        [each_advisory(lambda known: known.pop("withdrawnAt"))],
-    ),
-    (
-        "odd time",
-        "an advisory says what is known of one file",
-        [each_advisory(lambda known: known.update(since=known["since"][:19] + "Z"))],
-    ),
-    (
-        "order",
-        "advisories are found by the first five digits",
-        [document(at(ADVISORIES), lambda export: export["advisories"].reverse())],
-    ),
-    ("404 of none", "advisories are found by the first five digits", [status(at(f"{ADVISORIES}/00000"), 404)]),
-    (
-        "any prefix",
-        "a prefix has exactly five digits",
-        [answers(at(f"{ADVISORIES}/.{{6,}}"), 200, b'{"advisories": []}')],
-    ),
-    ("ETag", "advisories are for every origin and need no credential", [header(at(ADVISORIES), "ETag", None)]),
-    (
-        "304",
-        "advisories are for every origin and need no credential",
-        [ignores(at(f"{ADVISORIES}/.*"), "If-None-Match")],
-    ),
-    (
-        "credential",
-        "advisories are for every origin and need no credential",
-        [refused(f"{ADVISORIES}/.*", 401, "Authorization")],
-    ),
-    (
-        "signature",
-        "the export of advisories says when it changed",
-        [document(at(ADVISORIES), lambda export: export.update(signature="AAAA"))],
-    ),
-    ("feed", "the newest advisories have feeds", [replaces(at("/Modhub/advisories/feed"), "a{64}", "")]),
-    ("author", "what is absent cannot be reported", [status(at("/api/modhub/authors/[0-9]+/reports"), 400)]),
-    ("no sentence", "a report that says nothing is 400", [document(at(f"{ONE}/reports"), lambda e: e.pop("message"))]),
-]
-"""For checks of several promises of one clause: what is broken, the check, and how."""
-
-
-@pytest.mark.parametrize(("what", "name", "faults"), SHARPER, ids=[f"{what}: {name}" for what, name, _ in SHARPER])
-def test_each_promise_of_a_clause_is_tried(run: Run, verified: Any, what: str, name: str, faults: list[Fault]) -> None:
-    turns_red(run, verified, READS[name], faults)
-
-
-def test_a_deployment_without_moderation_has_no_advisories(service: VerifiedService, verified: Any) -> None:
-    gone = f"{ADVISORIES}.*|/Modhub/notices/.*|.*/reports"
-    verified.faulty.faults = [status(at(OPENAPI), 404), answers(at(gone), 404, b'{"error": "not_found"}')]
-    run = Run(service, find_features(service))
-    checks = [check for check in READS.values() if check.module == "read_moderation"]
-    assert len(checks) == 10
-    assert {try_check(run, check).state for check in checks} == {CheckState.ABSENT}
-
-
-def turns_red(run: Run, verified: Any, check: ContractCheck, faults: list[Fault]) -> None:
-    verified.faulty.faults = faults
-    result = try_check(run, check)
-    assert result.state is CheckState.BROKEN, result
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_turns_its_check_red(verified: Verified, name: str) -> None:
+    told = verified.find_broken(READS[name], FAULTS[name])
     # What was broken is told, not a shape that nobody thought of.
-    assert "another shape" not in result.detail
+    assert told
+    assert "another shape" not in told
