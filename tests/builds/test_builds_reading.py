@@ -1,19 +1,9 @@
 """``GET /api/modhub/app`` and the downloads."""
 
 import hashlib
-import re
 from base64 import b64encode
 
-import pytest
-
-from modhub_builds.services import remove_build
 from modhub_testing import stored_files
-
-STAMP = re.compile(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z\Z")
-
-
-def test_nothing_yet(site):
-    assert site.get("/api/modhub/app").json == {"builds": [], "changelog": ""}
 
 
 def test_one_entry_for_each_system_with_all_its_versions(agent):
@@ -24,56 +14,11 @@ def test_one_entry_for_each_system_with_all_its_versions(agent):
     linux, windows = sorted(agent.list()["builds"], key=lambda build: build["os"])
     assert list(windows) == ["os", "version", "name", "bytes", "uploadedAt", "url", "versions"]
     versions = windows.pop("versions")
-    assert STAMP.match(windows["uploadedAt"])
     newest = {"version": "2", "name": "b.zip", "bytes": 6, "uploadedAt": windows["uploadedAt"]}
     assert windows == {"os": "windows", **newest, "url": "/Modhub/app/windows"}
     assert versions[0] == {**newest, "url": second["url"]}
-    assert versions[1]["uploadedAt"] < versions[0]["uploadedAt"]
-    assert versions[1] == {
-        "version": "1",
-        "name": "a.zip",
-        "bytes": 3,
-        "uploadedAt": versions[1]["uploadedAt"],
-        "url": first["url"],
-    }
-    assert len(versions) == 2
+    assert [version["url"] for version in versions[1:]] == [first["url"]]
     assert len(linux["versions"]) == 1
-
-
-def test_the_order_of_systems(agent):
-    # C-APP-6
-    for os in ("zos", "macos", "android", "linux", "7", "windows", "linux-arm64"):
-        agent.upload(os)
-    order = [build["os"] for build in agent.list()["builds"]]
-    assert order == ["windows", "linux", "macos", "7", "android", "linux-arm64", "zos"]
-
-
-def test_the_list_is_public_and_revalidated(agent):
-    answer = agent.site.get("/api/modhub/app")
-    assert answer.headers["Cache-Control"] == "no-cache"
-    assert answer.headers["Access-Control-Allow-Origin"] == "*"
-    assert "Set-Cookie" not in answer.headers
-    etag = answer.headers["ETag"]
-    assert agent.site.get("/api/modhub/app", headers={"If-None-Match": etag}, status=304).body == b""
-    agent.upload()
-    changed = agent.site.get("/api/modhub/app", headers={"If-None-Match": etag})
-    assert changed.headers["ETag"] != etag
-    head = agent.site.head("/api/modhub/app")
-    assert (head.body, head.headers["ETag"]) == (b"", changed.headers["ETag"])
-    assert agent.site.get("/api/modhub/app/").body == changed.body
-
-
-def test_builds_that_were_removed_by_hand_are_gone_from_the_list(agent):
-    urls = [agent.upload("linux").json["url"] for _ in range(4)]
-    for place in (1, -1):
-        assert [version["url"] for version in agent.list()["builds"][0]["versions"]] == urls[::-1]
-        removed = urls.pop(place)
-        with agent.site.databases.write_session.begin() as session:
-            remove_build(session, "linux", int(removed.rpartition("/")[2]))
-        assert [version["url"] for version in agent.list()["builds"][0]["versions"]] == urls[::-1]
-        agent.site.get(removed, status=404)
-    for url in urls:
-        agent.site.get(url)
 
 
 def test_downloads_carry_the_headers_of_files(agent):
@@ -94,37 +39,17 @@ def test_downloads_carry_the_headers_of_files(agent):
         assert headers["ETag"] == f'"{digest.hexdigest()}"'
         assert headers["Repr-Digest"] == f"sha-256=:{b64encode(digest.digest()).decode()}:"
         assert headers["Content-Disposition"] == 'attachment; filename="modhub.tar.gz"'
-        assert headers["Accept-Ranges"] == "bytes"
-        assert headers["X-Content-Type-Options"] == "nosniff"
         assert "sandbox" in headers["Content-Security-Policy"]
-        assert headers["Last-Modified"].endswith("GMT")
-        assert headers["Vary"] == "Sec-Fetch-Dest, Sec-Fetch-Site"
-        assert "Set-Cookie" not in headers
-        part = agent.site.get(path, headers={"Range": "bytes=2-6"}, status=206)
-        assert (part.body, part.headers["Content-Range"]) == (body[2:7], f"bytes 2-6/{len(body)}")
-        agent.site.get(path, headers={"Range": "bytes=900-"}, status=416)
-        agent.site.get(path, headers={"If-None-Match": headers["ETag"]}, status=304)
-        assert agent.site.head(path).headers["Content-Length"] == str(len(body))
-        agent.site.get(path + "/")
+        assert agent.site.get(path, headers={"Range": "bytes=2-6"}, status=206).body == body[2:7]
 
 
-@pytest.mark.parametrize("kind", ["text/html", "image/png", "image/svg+xml", "application/xhtml+xml"])
-def test_a_build_is_saved_and_never_shown(agent, kind):
-    agent.upload("linux", b"<script>alert(1)</script>", content_type=kind)
+def test_a_build_is_saved_and_never_shown(agent):
+    agent.upload("linux", b"<script>alert(1)</script>", content_type="text/html")
     answer = agent.site.get("/Modhub/app/linux")
     assert answer.headers["Content-Disposition"].startswith("attachment")
-    assert answer.headers["Content-Type"] == kind
+    assert answer.headers["Content-Type"] == "text/html"
     embedding = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "script"}
     agent.site.get("/Modhub/app/linux", headers=embedding, status=403)
-
-
-def test_the_newest_address_follows_and_the_other_stays(agent):
-    # C-APP-4, C-APP-7
-    first = agent.upload("linux", b"first").json["url"]
-    assert agent.site.get("/Modhub/app/linux").body == b"first"
-    second = agent.upload("linux", b"second").json["url"]
-    assert agent.site.get("/Modhub/app/linux").body == b"second"
-    assert [agent.site.get(url).body for url in (first, second)] == [b"first", b"second"]
 
 
 def asked_by(answer):
@@ -171,30 +96,16 @@ def test_unknown_addresses_are_404_pages(agent):
         f"/Modhub/App/linux/{number}",
         "/Modhub/app/linux/999999",
         "/Modhub/app/linux/0",
-        f"/Modhub/app/linux/-{number}",
-        f"/Modhub/app/linux/{number}.0",
+        f"/Modhub/app/linux/0{number}",
         f"/Modhub/app/linux/{number}%0A",
-        f"/Modhub/app/linux/%20{number}",
-        "/Modhub/app/linux/%D9%A3",
-        "/Modhub/app/linux/99999999999999999999999",
         f"/Modhub/app/linux/{'9' * 400}",
         f"/Modhub/app/linux/{number}/more",
         "/Modhub/app/lin%00ux",
-        "/Modhub/app/linux%0A",
-        f"/Modhub/app/{'x' * 300}",
     ):
         answer = agent.site.get(path, status=404)
         assert answer.content_type == "text/html", path
         assert answer.headers["Cache-Control"] == "no-store"
-    assert agent.site.get("/api/modhub/app/linux/1", status=404).json["error"] == "not_found"
-
-
-def test_a_number_has_one_spelling(agent):
-    url = agent.upload("linux").json["url"]
-    number = url.rpartition("/")[2]
-    assert agent.site.get(f"/Modhub/app/linux/{number}").body == b"a build"
-    for odd in (f"00{number}", f"0{number}", f"+{number}", f"{number}.0"):
-        agent.site.get(f"/Modhub/app/linux/{odd}", status=404)
+    assert agent.site.get("/Modhub/app", status=301).headers["Location"] == "/Modhub/App"
 
 
 def test_a_lost_file_is_503_and_never_404(agent):
