@@ -163,27 +163,6 @@ def test_the_number_of_statements_is_constant_too(site: Site) -> None:
             assert len(statements) == count
 
 
-def test_the_same_plan_until_something_changes(site: Site) -> None:
-    # C-SYNC-9
-    base = published_mod(site, version="1")
-    top = published_mod(site, version="1", requires=[base["guid"]])
-    have = [{"guid": base["guid"], "version": "1"}]
-    first = plan(site, top["guid"], have=have)
-    assert plan(site, top["guid"], have=have) == first
-    assert [step["action"] for step in plan(site, top["guid"])["steps"]] == ["install", "install"]
-    assert plan(site, top["guid"].upper()) == plan(site, top["guid"])
-    upload_asset(site, base, "code", b"another", version="2")
-    assert [step["action"] for step in plan(site, top["guid"], have=have)["steps"]] == ["update", "install"]
-    hide_mod(site, base)
-    assert plan(site, top["guid"], have=have)["missing"] == [{"guid": base["guid"], "requiredBy": [top["guid"]]}]
-
-
-def test_missing_mods_are_named_as_they_were_sent(site: Site) -> None:
-    # C-SYNC-9: the same mods in another spelling are another question.
-    for spelling in (ABSENT, ABSENT.lower(), ABSENT.upper()):
-        assert plan(site, spelling)["missing"] == [{"guid": spelling, "requiredBy": []}]
-
-
 @pytest.mark.slow
 def test_a_long_chain_shows_both_ends_of_its_paths(site: Site) -> None:
     # C-SYNC-9
@@ -228,21 +207,3 @@ def test_at_most_a_hundred_conflicts_are_shown(site: Site) -> None:
     answer = plan(site, *names)
     assert answer["conflictsTotal"] == 40 * 39 // 2
     assert len(answer["conflicts"]) == 100
-
-
-def test_a_plan_without_reasons_is_the_same_otherwise(site: Site) -> None:
-    # C-SYNC-23
-    names = guids(30)
-    insert_graph(site, {name: [after] for name, after in zip(names, [*names[1:], ABSENT], strict=True)})
-    other = published_mod(site, conflictsWith=[names[20]])
-    want = [names[0], other["guid"]]
-    whole = plan(site, *want)
-    short = site.post_json("/api/modhub/plan", {"want": want, "because": False}).json
-    assert [step["guid"] for step in short["steps"]] == [step["guid"] for step in whole["steps"]]
-    for path in (*whole["steps"], *whole["conflicts"][0]["pair"]):
-        del path["because"]
-        path.pop("depth", None)
-    assert short == whole
-    for because in (True, None):
-        assert "because" in site.post_json("/api/modhub/plan", {"want": want, "because": because}).json["steps"][0]
-    site.post_json("/api/modhub/plan", {"want": want, "because": "no"}, status=400)
