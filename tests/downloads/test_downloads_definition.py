@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 from sqlalchemy import select
 
-from modhub.plugins.events import DownloadStarted
 from modhub_downloads.models import DailyDownloads, DaySalt, SeenDownload, day_of
 from modhub_downloads.services import CountedDownload, DownloadCounter
 from modhub_downloads.worker import DownloadWriter
@@ -28,17 +28,14 @@ CASES: dict[str, tuple[dict[str, str], int, int]] = {
     # The file has 44 bytes.
     "a tenth": ({"Range": "bytes=0-4"}, 206, 1),
     "less than a tenth": ({"Range": "bytes=0-3"}, 206, 0),
-    "one byte": ({"Range": "bytes=0-0"}, 206, 0),
     "the whole as a range": ({"Range": "bytes=0-"}, 206, 1),
     "a suffix that is the whole": ({"Range": "bytes=-100000"}, 206, 1),
     "later range": ({"Range": "bytes=1-"}, 206, 0),
     "suffix": ({"Range": "bytes=-3"}, 206, 0),
     "no such range": ({"Range": "bytes=100000-"}, 416, 0),
-    "unreadable range": ({"Range": "bytes=x"}, 200, 1),
     "several ranges": ({"Range": "bytes=0-1,3-4"}, 200, 1),
     "range of another file": ({"Range": "bytes=3-", "If-Range": '"other"'}, 200, 1),
     "known": ({"If-None-Match": "*"}, 304, 0),
-    "another known": ({"If-None-Match": '"other"'}, 200, 1),
     "wrong file": ({"If-Match": '"other"'}, 412, 0),
     "changed since": ({"If-Unmodified-Since": OLD}, 412, 0),
     "embedded": ({"Sec-Fetch-Dest": "script", "Sec-Fetch-Site": "same-origin"}, 403, 0),
@@ -128,15 +125,10 @@ def test_a_new_version_counts_on_its_own(site: Site, counts: Counts) -> None:
     download(site, other)
     assert counts(mod) == {"1": 1, "1.1": 1}
     assert counts(other) == {"1": 1}
-    answer = site.get(mod_address(mod, "downloads"))
-    assert answer.json == {
+    assert site.get(mod_address(mod, "downloads")).json == {
         "total": 2,
         "versions": [{"version": "1.1", "downloads": 1}, {"version": "1", "downloads": 1}],
     }
-    site.get(mod_address(mod, "downloads"), headers={"If-None-Match": answer.headers["ETag"]}, status=304)
-    assert site.get("/api/modhub/999/downloads", status=404).json["error"] == "not_found"
-    assert site.get("/api/modhub/x/downloads", status=404).json["error"] == "not_found"
-    site.post(mod_address(mod, "downloads"), status=405)
 
 
 def test_a_download_of_a_proxy_counts_as_ours(start: Start) -> None:
@@ -216,9 +208,11 @@ def test_what_arrives_after_its_day_was_closed_counts_today(site: Site, clock: C
     for day in (today - 1, today, today + 1):
         counter.add(CountedDownload(day, "192.0.2.1", mod["id"], "1"))
     counter.add(CountedDownload(today - 1, "192.0.2.2", mod["id"], "1"))
+    counter.add(CountedDownload(today, "192.0.2.1", 10**6, "1"))  # of a mod that is gone
     writer.write_all()
     assert rows_of(site, DailyDownloads.day, DailyDownloads.downloads) == [(today, 2)]
     assert rows_of(site, DaySalt.day) == [(today,)]
+    assert len(counter) == 0
 
 
 def test_every_day_has_another_salt_and_no_address_is_stored(site: Site, clock: Callable[[datetime], None]) -> None:
@@ -256,14 +250,19 @@ def test_an_error_loses_nothing_and_a_repetition_adds_nothing(
     assert counts(mod) == {"1": 3}
 
 
+def lost_downloads() -> float:
+    return REGISTRY.get_sample_value("modhub_downloads_lost_total") or 0
+
+
 def test_memory_is_bounded(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-DL-7
     monkeypatch.setattr("modhub_downloads.services.WAITING_MOST", 3)
     site = start(FEATURES, fresh=True)
-    mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
+    mod, counter, lost = published_mod(site), site.find_service(DownloadWriter).counter, lost_downloads()
     for number in (1, 2, 3, 3, 4, 5, 1):
         download(site, mod, f"192.0.2.{number}")
     assert len(counter) == 3
+    assert lost_downloads() == lost + 2
     site.find_service(DownloadWriter).write_all()
     assert len(counter) == 0
     download(site, mod, "192.0.2.4")
@@ -290,16 +289,3 @@ def test_two_writers_count_a_caller_once(site: Site, counts: Counts) -> None:
     for thread in threads:
         thread.join()
     assert [counts(mod) for mod in mods] == [{"1": 300}] * 3
-
-
-def test_the_event_says_what_is_sent(start: Start) -> None:
-    site = start(FEATURES, fresh=True)
-    events: list[DownloadStarted] = []
-    site.registry.registerHandler(events.append, (DownloadStarted,))
-    mod = published_mod(site, version="1.4")
-    download(site, mod, "2001:db8::7")
-    download(site, mod, "::ffff:192.0.2.1", status=206, Range="bytes=5-6")
-    asset_id = int(code_url(mod).rpartition("/")[2])
-    fields = [(event.mod_id, event.asset_id, event.version, event.first_byte, event.status) for event in events]
-    assert fields == [(mod["id"], asset_id, "1.4", 0, 200), (mod["id"], asset_id, "1.4", 5, 206)]
-    assert [event.caller for event in events] == ["2001:db8::/64", "192.0.2.1"]

@@ -50,7 +50,6 @@ def test_the_page_says_how_often_and_what_counts(site: Site) -> None:
     assert words(page.select_one("details summary")) == "How downloads are counted"
     german = site.get(f"/Modhub/{mod['id']}", headers={"Accept-Language": "de"}).html.select_one("aside .downloads")
     assert words(german.dl) == "Downloads1.204 (Version 1.4: 310)"
-    assert "einmal je Besucher, Version und Tag" in german.text
     assert site.get(mod_address(mod, "downloads")).json["total"] == 1204
 
 
@@ -70,8 +69,6 @@ def test_an_author_has_the_downloads_of_all_their_mods(site: Site) -> None:
     assert words(page.select_one(".totals")) == "1,204 downloads"
     # In the statement that counts the mods, and in that of the cards.
     assert sum("downloads_mod" in statement for statement in statements) == 2
-    german = site.get("/Modhub/by/7", headers={"Accept-Language": "de"}).html
-    assert words(german.select_one(".totals")) == "1.204 Downloads"
 
 
 def test_a_version_is_text(site: Site) -> None:

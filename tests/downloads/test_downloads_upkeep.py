@@ -6,21 +6,17 @@ from threading import Event, Semaphore
 from typing import Any
 
 import pytest
-from prometheus_client import REGISTRY
 from sqlalchemy import insert, select
 
-from modhub.admin import migrate
 from modhub.plugins.services import IMods
 from modhub.plugins.workers import Workers
 from modhub_downloads import worker
 from modhub_downloads.models import DailyDownloads, ModDownloads, day_of
 from modhub_downloads.services import CountedDownload, DownloadCounter
 from modhub_downloads.worker import DownloadWriter, find_wrong_counts
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import Site
 from modhub_testing.mods import mod_address, published_mod
 from modhub_testing.workers import find_worker, run_worker
-
-from .conftest import FEATURES
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -135,22 +131,7 @@ def test_the_workers_of_a_process_write_nothing_twice(site: Site, monkeypatch: p
     assert site.get(mod_address(mod, "downloads")).json["total"] == 1
 
 
-def test_what_was_lost_is_counted_and_a_mod_that_is_gone_is_not(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modhub_downloads.services.WAITING_MOST", 1)
-    site = start(FEATURES, fresh=True)
-    counter, before = site.find_service(DownloadWriter).counter, lost_downloads()
-    for number in range(3):
-        counter.add(CountedDownload(1, f"192.0.2.{number}", GONE, "1"))
-    assert lost_downloads() == before + 2
-    site.find_service(DownloadWriter).write_all()
-    assert len(counter) == 0
-
-
-def lost_downloads() -> float:
-    return REGISTRY.get_sample_value("modhub_downloads_lost_total") or 0
-
-
-def test_a_backup_has_the_sums_and_nothing_about_callers(site: Site) -> None:
+def test_a_backup_has_the_sums_and_nothing_about_callers() -> None:
     # C-DL-3
     tables = {name: table for name, table in ModDownloads.metadata.tables.items() if name.startswith("downloads_")}
     kept = {name for name, table in tables.items() if table.info.get("in_backup", True)}
@@ -162,21 +143,3 @@ def test_a_backup_has_the_sums_and_nothing_about_callers(site: Site) -> None:
         "downloads_seen",
         "downloads_state",
     }
-    for package in site.declarations.migrations:
-        assert migrate.schema_differences(site.databases, package) == []
-
-
-def test_the_feature_leaves_and_comes_back(start: Start) -> None:
-    # C-RUN-7
-    site = start(FEATURES)
-    mod = published_mod(site)
-    site.get(mod_address(mod, "download"))
-    site.find_service(DownloadWriter).write_all()
-    url = str(site.registry.settings["sqlalchemy.url"])
-    without = start(TEST_ACCOUNTS, url=url)
-    without.get(mod_address(mod, "downloads"), status=404)
-    without.get(mod_address(mod, "download"))
-    assert "downloads" not in without.get("/Modhub").text
-    assert without.get(f"/Modhub/{mod['id']}").html.select(".downloads") == []
-    again = start(FEATURES, url=url)
-    assert again.get(mod_address(mod, "downloads")).json["total"] == 1
