@@ -55,8 +55,8 @@ def test_what_changed_since_it_is_followed_is_unread_until_it_is_marked(ada: Per
 @pytest.mark.postgres
 def test_the_cards_of_what_is_unread_say_so(ada: Person, bob: Person) -> None:
     # C-FOL-13
-    def marks(query: str = "", **headers: str) -> dict[str, str]:
-        cards = bob.pages.get(HERE + query, headers=headers).html.select(".card")
+    def marks() -> dict[str, str]:
+        cards = bob.pages.get(HERE).html.select(".card")
         badges = {card.select_one("h3 a").text: card.select_one("h3 .badge") for card in cards}
         return {title: badge.text for title, badge in badges.items() if badge}
 
@@ -73,15 +73,10 @@ def test_the_cards_of_what_is_unread_say_so(ada: Person, bob: Person) -> None:
     bob.press(theirs["url"], f"{theirs['url']}/follow")
     eve.upload(theirs, "2")  # new for who follows the game, updated for who follows the mod
     assert marks() == {"For the game": "New", "By the author": "New", "Tool": "Updated"}
-    german = {"Accept-Language": "de"}
-    assert marks(**german) == {"For the game": "Neu", "By the author": "Neu", "Tool": "Aktualisiert"}
     bob.press(HERE, SEEN)
     assert marks() == {}
     ada.upload(old, "2")
     assert marks() == {"Old": "Updated"}
-    for number in range(20):
-        ada.publish(f"More {number}")
-    assert marks("?page=2") == {"Old": "Updated"}
     # Elsewhere a card belongs to everybody.
     assert bob.pages.get(f"/Modhub/by/{ada.id}").html.select(".card .badge") == []
 
