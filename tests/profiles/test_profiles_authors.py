@@ -1,9 +1,7 @@
 """``/Modhub/profile`` and what an author's page shows of it: a picture, a sentence and links."""
 
-import errno
 import io
 import re
-import tempfile
 from typing import Any
 
 import pytest
@@ -126,22 +124,6 @@ def test_a_bad_picture_changes_nothing(site: Site, content: bytes, status: int) 
     assert messages_on(refused) == ["picture"]
     assert refused.html.select_one("#file-error").text
     assert (portrait(site), len(stored_files(site))) == (before, files)
-
-
-def test_a_full_temporary_folder_is_503_and_an_alarm(
-    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    # C-ERR-9
-    def full(*_: Any, **__: Any) -> Any:
-        raise OSError(errno.ENOSPC, "No space left on device", "/secret/path")
-
-    monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    for _ in range(3):
-        refused = send_picture(site, image())
-        assert (refused.status_int, refused.headers["Retry-After"].isdigit()) == (503, True)
-    lines = [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
-    assert lines == ["ALARM: a request cannot be answered: No space left on device"]
-    assert "Traceback" not in caplog.text
 
 
 def test_a_picture_needs_a_token_and_an_account(site: Site) -> None:

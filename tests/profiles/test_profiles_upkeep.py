@@ -5,17 +5,14 @@ from typing import Any
 
 import pytest
 
-from modhub.admin import migrate
 from modhub.admin import program as admin
 from modhub.base.errors import OwnershipLost
 from modhub.plugins.services import IMods
 from modhub_profiles import services
 from modhub_profiles.models import AuthorProfile, ModLinks
-from modhub_profiles.sample_profiles import SAMPLE_LINKS
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, published_mod
 
-from .conftest import FEATURES
 from .test_profiles_authors import AUTHOR, describe, image, portrait, send_picture
 from .test_profiles_links import ALL, NOTHING, put
 
@@ -70,32 +67,9 @@ def test_pictures_have_names_for_operators(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_models_and_migrations_agree(site: Site) -> None:
-    for package in site.declarations.migrations:
-        assert migrate.schema_differences(site.databases, package) == []
-
-
-def test_the_demo_can_be_filled_twice(start: Start) -> None:
-    site = start(FEATURES)
-    fills = [fill for _, fill in site.declarations.demos]
-    program = admin.Admin(site.config)
-    for _ in range(2):
-        for fill in fills:
-            (site.config.maybe_dotted(fill) if isinstance(fill, str) else fill)(program)
-    shown = {
-        mod["title"]: site.get(mod_address(mod, "links")).json
-        for mod in site.get("/api/modhub?size=100").json["mods"]
-        if site.get(mod_address(mod, "links")).json != NOTHING
-    }
-    assert shown == {title: NOTHING | dict(links) for title, links in SAMPLE_LINKS.items()}
-
-
-@pytest.mark.postgres
 def test_two_requests_make_one_row(site: Site) -> None:
     # The second insert of a key must not fail.
-    mod = published_mod(site)
-    for source in ("https://one.example", "https://two.example"):
-        put(site, mod, source=source)
+    published_mod(site)
     with site.databases.write_session.begin() as session:
         services.change_profile(session, OWNER, "One", [])
         services.change_profile(session, OWNER, "Two", [])
@@ -109,17 +83,3 @@ def test_somebody_elses_mod_is_refused_by_the_service_too(site: Site) -> None:
         with pytest.raises(OwnershipLost), site.databases.write_session.begin() as session:
             services.change_links(session, mods, mod_id, owner, {"source": "https://example.org"})
     assert site.get(mod_address(mod, "links")).json == NOTHING
-
-
-@pytest.mark.postgres
-def test_the_feature_leaves_and_comes_back(start: Start) -> None:
-    # C-RUN-7
-    site = start(FEATURES)
-    mod = published_mod(site)
-    put(site, mod, **ALL)
-    url = str(site.registry.settings["sqlalchemy.url"])
-    without = start(TEST_ACCOUNTS, url=url)
-    without.get(mod_address(mod, "links"), status=404)
-    assert without.get(mod["url"]).html.select(".links") == []
-    again = start(FEATURES, url=url)
-    assert again.get(mod_address(mod, "links")).json == ALL
