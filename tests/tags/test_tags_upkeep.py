@@ -5,17 +5,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, insert, select
+from sqlalchemy import insert, select
 
-from modhub.admin import migrate
 from modhub.admin import program as admin
 from modhub.base.errors import ApiError, OwnershipLost
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.plugins.services import IMods
 from modhub_tags import services
-from modhub_tags.demo import tag_samples
-from modhub_tags.models import ModTag, Tag
+from modhub_tags.models import ModTag
 from modhub_tags.services import find_wrong_tags
 from modhub_testing import Site, Start
 from modhub_testing.mods import mod_address, published_mod, upload_asset
@@ -37,12 +35,6 @@ def tags_of(site: Site, mod: dict[str, Any]) -> list[str]:
 
 def listed(site: Site) -> dict[str, dict[str, str]]:
     return {entry["name"]: entry["titles"] for entry in site.get("/api/modhub/tags").json["tags"]}
-
-
-@pytest.mark.postgres
-def test_models_and_migrations_agree(site: Site) -> None:
-    package = next(migration for migration in site.declarations.migrations if migration.package == "modhub_tags")
-    assert migrate.schema_differences(site.databases, package) == []
 
 
 def test_the_operator_keeps_the_list(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
@@ -185,35 +177,6 @@ def test_somebody_elses_mod_is_refused_by_the_service_too(site: Site) -> None:
     for mod_id, owner in ((mod["id"], 8), (10**6, 7), (None, 7)):
         with pytest.raises(OwnershipLost), site.databases.write_session.begin() as session:
             services.change_tags(session, mods, mod_id, owner, ["map"])
-
-
-def test_the_samples_have_tags_of_the_list(start: Start) -> None:
-    site = start(FEATURES)
-    modhub_admin = admin.Admin(site.config)
-    site.as_account(7)
-    published = [published_mod(site, title=title) for title in ("Split Timer", "Overlay Kit", "Foundry Map", "Other")]
-    with site.databases.write_session.begin() as session:
-        session.execute(delete(Tag).where(Tag.name == "tracker"))
-    for _ in range(2):
-        tag_samples(modhub_admin)
-        assert [tags_of(site, mod) for mod in published] == [["hud", "timer"], ["library"], ["map"], []]
-
-
-@pytest.mark.postgres
-def test_the_list_is_taken_out_and_comes_back(site: Site, start: Start) -> None:
-    # C-RUN-7
-    mod = published_mod(site)
-    tag(site, mod, "map")
-    url = str(site.registry.settings["sqlalchemy.url"])
-    without = start("modhub_testing.accounts", url=url)
-    without.get("/api/modhub/tags", status=404)
-    without.get(mod_address(mod, "tags"), status=404)
-    assert without.get("/Modhub?tag=chat").html.find(id="results").text == "1 mod"
-    for page in ("/Modhub", mod["url"], f"/Modhub/mine/{mod['id']}"):
-        assert "Tags" not in without.get(page, headers={"Cookie": "account=7"})
-    without.as_account(7).delete(mod_address(mod), status=204)
-    again = start(FEATURES, url=url)
-    assert again.get("/Modhub?tag=map").html.find(id="results").text == "0 mods"
 
 
 def test_rows_of_the_front_have_no_libraries(start: Start) -> None:
