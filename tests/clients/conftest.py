@@ -20,6 +20,7 @@ import pytest
 from modhub_client.get import service
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.lockfile import LockEntry, build_lock
+from modhub_client.get.main import main
 from modhub_testing.lines import Relay
 
 
@@ -296,6 +297,47 @@ def files(folder: Path) -> dict[str, bytes]:
 def expected(*mods: Any) -> dict[str, bytes]:
     """`files` of a folder with these mods."""
     return {f"{mod.guid}/{mod.name}": mod.content for mod in mods}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where modhub-get installs."""
+    return tmp_path / "mods"
+
+
+@dataclass
+class Runs:
+    """`run(0, "install", …)`: the JSON of a command that must end with this code. ``told`` is what it told people."""
+
+    url: str
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+    told: str = ""
+
+    def __call__(self, code: int, *words: str, url: str = "") -> Any:
+        self.capsys.readouterr()
+        asks_only = words[0] == "search" or (words[0] == "show" and not self.folder.exists())
+        into = [] if asks_only else ["--into", str(self.folder)]
+        assert main(["--json", "--url", url or self.url, *words, *into]) == code, self.capsys.readouterr()
+        printed = self.capsys.readouterr()
+        self.told = printed.err
+        return json.loads(printed.out)
+
+
+@pytest.fixture
+def run(fake: FakeService, folder: Path, capsys: pytest.CaptureFixture[str]) -> Runs:
+    return Runs(fake.url, folder, capsys)
+
+
+@pytest.fixture
+def install(fake: FakeService, folder: Path) -> Callable[..., int]:
+    """`install(mod, …, url=…)`: the exit code."""
+
+    def call(*mods: FakeMod, url: str = "", options: tuple[str, ...] = ()) -> int:
+        words = ["--url", url or fake.url, "install", *(mod.guid for mod in mods), "--into", str(folder), *options]
+        return main(words)
+
+    return call
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """``modhub-get`` and what the service warns of: how it asks, what it refuses, and how it ends."""
 
-import json
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -9,103 +7,80 @@ from typing import Any
 import pytest
 
 from modhub.admin import program as admin
-from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
 from modhub_testing import Start
 from modhub_testing.running_server import running
 
-Run = Callable[..., Any]
+from .conftest import Runs, files
+
 ADVISED = 1
 ACCOUNT = {"email": "ada@example.org", "password": "correct horse battery", "displayName": "Ada"}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "mods"
-
-
-@pytest.fixture
-def run(fake: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """`run(0, "install", …)`: the JSON of a command that must end with this code, and what it said to people."""
-
-    def call(code: int, *words: str) -> Any:
-        capsys.readouterr()
-        assert main(["--json", "--url", fake.url, *words, "--into", str(folder)]) == code, capsys.readouterr()
-        printed = capsys.readouterr()
-        return json.loads(printed.out), printed.err
-
-    return call
-
-
-def files(folder: Path) -> list[bytes]:
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
-    return [path.read_bytes() for path in paths]
-
-
-def test_check_warns_and_ends_with_1(fake: Any, run: Run, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_check_warns_and_ends_with_1(fake: Any, run: Runs, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     # C-ADV-7
     good, bad = fake.add(1), fake.add(2, title="Rally\x1b HUD")
     run(0, "install", good.guid, bad.guid)
-    assert run(0, "check")[0]["advised"] == []
+    assert run(0, "check")["advised"] == []
     fake.advise(bad)
     # Another file whose digest begins as that of a good one is not meant.
     fake.advisories["other"] = {**fake.advisories[bad.sha256], "sha256": good.sha256[:5] + "0" * 59}
-    report, said = run(ADVISED, "check")
+    report = run(ADVISED, "check")
     told = {"sha256": bad.sha256, "kind": "malware", "reason": "It steals.", "advice": "Delete it."}
     assert (report["advised"], report["same"]) == ([{"guid": bad.guid, **told}], 1)
-    assert "warning: Rally\ufffd HUD: It steals. Delete it." in said
+    assert "warning: Rally\ufffd HUD: It steals. Delete it." in run.told
     assert main(["--url", fake.url, "--quiet", "check", "--into", str(folder)]) == ADVISED
     printed = capsys.readouterr()
     assert f"Advised (malware): Rally\ufffd HUD ({bad.guid})" in printed.out
     assert "It steals." in printed.err
-    assert run(0, "check", "--offline")[0]["advised"] == []
+    assert run(0, "check", "--offline")["advised"] == []
 
 
-def test_a_warning_comes_before_all_else(fake: Any, run: Run, folder: Path) -> None:
+def test_a_warning_comes_before_all_else(fake: Any, run: Runs, folder: Path) -> None:
     # C-ADV-7
     mod, other = fake.add(1), fake.add(2)
     run(0, "install", mod.guid, other.guid)
     fake.advise(mod)
     (folder / other.guid / "mod.zip").write_bytes(b"damaged")
-    report, _ = run(ADVISED, "check")
+    report = run(ADVISED, "check")
     assert (report["damaged"], report["same"]) == ([other.guid], 0)
     fake.advise(mod, withdrawnAt="2026-11-26T08:15:30.123456Z")
-    assert run(ExitCode.DIFFERENT, "check")[0]["advised"] == []
+    assert run(ExitCode.DIFFERENT, "check")["advised"] == []
 
 
-def test_install_refuses_and_changes_nothing(fake: Any, run: Run, folder: Path) -> None:
+def test_install_refuses_and_changes_nothing(fake: Any, run: Runs, folder: Path) -> None:
     # C-ADV-7
     base, top = fake.add(1), fake.add(2, requires=[1])
     fake.advise(base)
     fake.advisories["other"] = {**fake.advisories[base.sha256], "sha256": top.sha256[:5] + "0" * 59}
     for words in (["install", top.guid], ["install", "--dry-run", top.guid]):
-        report, _ = run(ADVISED, *words)
+        report = run(ADVISED, *words)
         assert (report["error"], [told["guid"] for told in report["advised"]]) == ("advised", [base.guid])
         assert "--allow-advised" in report["message"]
-    assert files(folder) == []
+    assert files(folder) == {}
     assert not any("/Modhub/file/" in call for call, _ in fake.asked)
-    assert len(run(0, "install", "--allow-advised", top.guid)[0]["installed"]) == 2
-    assert run(0, "install", top.guid)[0]["kept"] == 2
+    assert len(run(0, "install", "--allow-advised", top.guid)["installed"]) == 2
+    assert run(0, "install", top.guid)["kept"] == 2
 
 
-def test_update_refuses_the_new_file_and_takes_the_one_after_it(fake: Any, run: Run, folder: Path) -> None:
+def test_update_refuses_the_new_file_and_takes_the_one_after_it(fake: Any, run: Runs, folder: Path) -> None:
     # C-ADV-7
     mod = fake.add(1, b"first")
     run(0, "install", mod.guid)
     fake.advise(fake.add(1, b"second"))
-    assert run(ADVISED, "update")[0]["error"] == "advised"
-    assert files(folder) == [b"first"]
+    assert run(ADVISED, "update")["error"] == "advised"
+    assert [*files(folder).values()] == [b"first"]
     fake.add(1, b"third")
     fake.advise(mod)
     run(0, "update")
-    assert files(folder) == [b"third"]
+    assert [*files(folder).values()] == [b"third"]
     fake.advise(fake.add(1, b"fourth"))
     run(0, "update", "--allow-advised")
-    assert files(folder) == [b"fourth"]
+    assert [*files(folder).values()] == [b"fourth"]
 
 
-def test_a_lock_is_refused_too(fake: Any, run: Run, folder: Path, tmp_path: Path) -> None:
+def test_a_lock_is_refused_too(fake: Any, run: Runs, folder: Path, tmp_path: Path) -> None:
     # C-ADV-7
     mod = fake.add(1)
     run(0, "install", mod.guid)
@@ -114,27 +89,27 @@ def test_a_lock_is_refused_too(fake: Any, run: Run, folder: Path, tmp_path: Path
     run(0, "remove", mod.guid)
     fake.advise(mod)
     for words in ([], ["--dry-run"]):
-        assert run(ADVISED, "install", "--lock", str(lock), *words)[0]["error"] == "advised"
-    assert files(folder) == []
+        assert run(ADVISED, "install", "--lock", str(lock), *words)["error"] == "advised"
+    assert files(folder) == {}
     run(0, "install", "--lock", str(lock), "--allow-advised")
-    assert files(folder) == [mod.content]
+    assert [*files(folder).values()] == [mod.content]
 
 
 @pytest.mark.parametrize(("mods", "questions"), [(32, 32), (33, 1)])
-def test_it_tells_five_digits_or_nothing(fake: Any, run: Run, mods: int, questions: int) -> None:
+def test_it_tells_five_digits_or_nothing(fake: Any, run: Runs, mods: int, questions: int) -> None:
     # C-ADV-7, T-G10
     added = [fake.add(number) for number in range(mods)]
     fake.advisories = {}
     run(0, "install", *(mod.guid for mod in added))
     fake.advise(added[-1])
     fake.asked_for_advisories.clear()
-    assert [told["guid"] for told in run(ADVISED, "check")[0]["advised"]] == [added[-1].guid]
+    assert [told["guid"] for told in run(ADVISED, "check")["advised"]] == [added[-1].guid]
     prefixes = sorted({sha256(mod.content).hexdigest()[:5] for mod in added})
     assert fake.asked_for_advisories == (prefixes if questions > 1 else [""])
     assert len(fake.asked_for_advisories) == questions
 
 
-def test_a_service_without_advisories_is_asked_once(fake: Any, run: Run) -> None:
+def test_a_service_without_advisories_is_asked_once(fake: Any, run: Runs) -> None:
     # C-ADV-7
     run(0, "install", *(fake.add(number).guid for number in range(9)))
     fake.asked_for_advisories.clear()
@@ -146,16 +121,15 @@ def test_a_service_without_advisories_is_asked_once(fake: Any, run: Run) -> None
     "lie",
     [
         {},
-        {"advisories": {}},
         {"advisories": [1]},
         {"advisories": [{"sha256": "x", "kind": "", "reason": "", "advice": ""}]},
     ],
 )
-def test_an_answer_that_makes_no_sense_installs_nothing(fake: Any, run: Run, folder: Path, lie: Any) -> None:
+def test_an_answer_that_makes_no_sense_installs_nothing(fake: Any, run: Runs, folder: Path, lie: Any) -> None:
     mod = fake.add(1)
     fake.changed = lambda path, answer: lie if path.startswith("/api/modhub/advisories") else answer
     run(ExitCode.BAD_ANSWER, "install", mod.guid)
-    assert files(folder) == []
+    assert files(folder) == {}
 
 
 def test_the_real_service_warns(start: Start, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The examples of docs/clients.md run against the real service; its table of exit codes is that of the program."""
+"""The examples of docs/clients.md run against the real service."""
 
 import re
 import shutil
@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from modhub_client.get import main as program
-from modhub_client.get.outcome import ExitCode
 from modhub_testing import TEST_ACCOUNTS, Start
 from modhub_testing.mods import new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.running_server import running
@@ -107,11 +105,3 @@ def test_the_commands_of_modhub_get(published: Any, tmp_path: Path) -> None:
     kept = tmp_path / "elsewhere" / published[1]["guid"] / "rally.zip"
     assert kept.read_bytes() == CONTENT
     assert sorted(path.name for path in (tmp_path / "mods").iterdir()) == [".modhub-get"]
-
-
-def test_the_table_of_exit_codes() -> None:
-    listed = [int(code) for code in re.findall(r"^\| (\d+) \| ", TEXT, re.MULTILINE)]
-    assert listed == [int(code) for code in ExitCode]
-    assert program.__doc__ is not None
-    ends = program.__doc__[program.__doc__.index("exit codes: ") :]
-    assert [int(code) for code in re.findall(r"(?:exit codes: |; )(\d+) ", ends.replace("\n", " "))] == listed

@@ -1,8 +1,6 @@
 """Files that their user edited: ``modhub-get`` replaces and removes them, but keeps a copy and says so."""
 
 import errno
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,35 +9,16 @@ import pytest
 from modhub_client.get import folder as folder_module
 from modhub_client.get.folder import local_problem
 from modhub_client.get.installation import PRIVATE
-from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
 
-Run = Callable[..., Any]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "mods"
-
-
-@pytest.fixture
-def run(fake: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """`run(0, "install", …)`: the JSON and the messages of a command that must end with this code."""
-
-    def call(code: int, *words: str) -> tuple[Any, str]:
-        capsys.readouterr()
-        assert main(["--json", "--url", fake.url, *words, "--into", str(folder)]) == code
-        printed = capsys.readouterr()
-        return json.loads(printed.out), printed.err
-
-    return call
+from .conftest import Runs
 
 
 def edit(folder: Path, mod: Any, content: bytes = b"mine") -> None:
     (folder / mod.guid / mod.name).write_bytes(content)
 
 
-def test_an_update_keeps_a_copy_of_an_edited_file(fake: Any, run: Run, folder: Path) -> None:
+def test_an_update_keeps_a_copy_of_an_edited_file(fake: Any, run: Runs, folder: Path) -> None:
     edited, renamed, plain = fake.add(1), fake.add(2), fake.add(3)
     run(0, "install", edited.guid, renamed.guid, plain.guid)
     edit(folder, edited)
@@ -47,21 +26,21 @@ def test_an_update_keeps_a_copy_of_an_edited_file(fake: Any, run: Run, folder: P
     for mod in (edited, renamed, plain):
         mod.content, mod.version = b"newer %d" % mod.id, "2"
     renamed.name = "other.zip"
-    report, told = run(0, "update")
+    report = run(0, "update")
     copies = {copy["guid"]: Path(copy["path"]) for copy in report["edited"]}
     assert {guid: copy.read_bytes() for guid, copy in copies.items()} == {
         edited.guid: b"mine",
         renamed.guid: b"mine, too",
     }
-    assert all(f"a copy of the edited file is {copy}" in told for copy in copies.values())
+    assert all(f"a copy of the edited file is {copy}" in run.told for copy in copies.values())
     assert (folder / edited.guid / edited.name).read_bytes() == b"newer 1"
     assert [path.name for path in (folder / renamed.guid).iterdir()] == ["other.zip"]
-    report, told = run(0, "update")
-    assert (report["edited"], told) == ([], "")
+    report = run(0, "update")
+    assert (report["edited"], run.told) == ([], "")
 
 
 @pytest.mark.parametrize("words", [["update"], ["install", "GUID"]])
-def test_each_edit_is_kept_once(fake: Any, run: Run, folder: Path, words: list[str]) -> None:
+def test_each_edit_is_kept_once(fake: Any, run: Runs, folder: Path, words: list[str]) -> None:
     mod = fake.add(1)
     run(0, "install", mod.guid)
     for content in (b"first", b"second", b"first", b""):
@@ -72,21 +51,21 @@ def test_each_edit_is_kept_once(fake: Any, run: Run, folder: Path, words: list[s
     assert all(copy.name.endswith(f"-{mod.name}") for copy in copies)
 
 
-def test_what_is_removed_or_was_there_before_is_kept_too(fake: Any, run: Run, folder: Path) -> None:
+def test_what_is_removed_or_was_there_before_is_kept_too(fake: Any, run: Runs, folder: Path) -> None:
     base, top, other = fake.add(1), fake.add(2, requires=[1]), fake.add(3)
     run(0, "install", top.guid)
     edit(folder, base)
-    report, told = run(0, "remove", top.guid)
+    report = run(0, "remove", top.guid)
     assert [Path(copy["path"]).read_bytes() for copy in report["edited"]] == [b"mine"]
-    assert told.count("\n") == 1
+    assert run.told.count("\n") == 1
     (folder / other.guid).mkdir()
     edit(folder, other, b"made by hand")
-    report, _ = run(0, "install", other.guid)
+    report = run(0, "install", other.guid)
     assert [Path(copy["path"]).read_bytes() for copy in report["edited"]] == [b"made by hand"]
 
 
 def test_nothing_is_replaced_if_the_copy_has_no_room(
-    fake: Any, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+    fake: Any, run: Runs, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mod = fake.add(1)
     run(0, "install", mod.guid)

@@ -1,40 +1,20 @@
 """How ``modhub-get`` lets people name a mod, and what it lists, shows and would do."""
 
 import json
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import modhub_client
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
 from modhub_client.references import ModReference, parse_reference
 
-Run = Callable[..., Any]
+from .conftest import Runs, expected, files
+
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "mods"
-
-
-@pytest.fixture
-def run(fake: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """`run(0, "install", …)`: the JSON of a command that must end with this code."""
-
-    def call(code: int, *words: str, url: str = "") -> Any:
-        capsys.readouterr()
-        service = ["--url", url or fake.url]
-        into = [] if words[0] == "show" and not folder.exists() else ["--into", str(folder)]
-        assert main(["--json", *service, *words, *into]) == code, capsys.readouterr()
-        return json.loads(capsys.readouterr().out)
-
-    return call
 
 
 @pytest.fixture
@@ -47,10 +27,6 @@ def lines(fake: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> Callab
         return capsys.readouterr().out.splitlines()
 
     return call
-
-
-def files(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if PRIVATE not in path.parts}
 
 
 @pytest.mark.parametrize(
@@ -75,7 +51,7 @@ def test_what_names_a_mod(word: str, reference: dict[str, Any] | None) -> None:
     assert parse_reference(word) == (None if reference is None else ModReference(word, **reference))
 
 
-def test_a_mod_is_installed_and_removed_by_each_name(fake: Any, run: Run, folder: Path) -> None:
+def test_a_mod_is_installed_and_removed_by_each_name(fake: Any, run: Runs, folder: Path) -> None:
     mod = fake.add(12)
     names = [mod.guid, "12", f"{fake.url}/Modhub/12", f"modhub://install/{mod.guid}"]
     for name in names:
@@ -87,7 +63,7 @@ def test_a_mod_is_installed_and_removed_by_each_name(fake: Any, run: Run, folder
     assert run(0, "update", "--dry-run")["install"] == []
 
 
-def test_what_is_not_there_or_elsewhere_is_refused(fake: Any, run: Run, folder: Path) -> None:
+def test_what_is_not_there_or_elsewhere_is_refused(fake: Any, run: Runs, folder: Path) -> None:
     fake.add(12)
     assert "13" in run(ExitCode.NOT_AVAILABLE, "install", "13")["message"]
     run(ExitCode.NOT_AVAILABLE, "install", "12", f"{fake.url}/Modhub/13")
@@ -110,14 +86,14 @@ def test_an_address_names_the_service_of_a_new_folder(fake: Any, folder: Path, t
     page = f"{fake.url.replace('127.0.0.1', 'LocalHost')}/Modhub/12"
     assert main(["install", page, "--into", str(folder)]) == 0
     assert json.loads((folder / PRIVATE / "state.json").read_text())["url"].lower() in page.lower()
-    assert f"{mod.guid}/{mod.name}" in files(folder)
+    assert files(folder) == expected(mod)
     assert main(["show", f"{fake.url}/Modhub/12"]) == 0
     # The folder's service is another one then.
     assert main(["install", "https://mods.example.org/Modhub/12", "--into", str(folder)]) == ExitCode.WRONG_CALL
     assert main(["install", "12", "--into", str(tmp_path / "none")]) == ExitCode.WRONG_CALL
 
 
-def test_list(fake: Any, run: Run, lines: Callable[..., list[str]]) -> None:
+def test_list(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
     base, top = fake.add(1, title="Base"), fake.add(2, title="a top", requires=[1], version="2")
     run(0, "install", top.guid)
     fake.asked.clear()
@@ -129,7 +105,7 @@ def test_list(fake: Any, run: Run, lines: Callable[..., list[str]]) -> None:
     assert fake.asked == []
 
 
-def test_outdated(fake: Any, run: Run, lines: Callable[..., list[str]]) -> None:
+def test_outdated(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
     old, new, gone = fake.add(1), fake.add(2), fake.add(3)
     run(0, "install", old.guid, new.guid, gone.guid)
     assert run(0, "outdated")["outdated"] == []
@@ -147,7 +123,7 @@ def test_outdated(fake: Any, run: Run, lines: Callable[..., list[str]]) -> None:
     ]
 
 
-def test_show(fake: Any, run: Run, lines: Callable[..., list[str]]) -> None:
+def test_show(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
     mod = fake.add(12, title="Rally", requires=[1])
     fake.add(1)
     run(0, "install", "1")
@@ -167,7 +143,7 @@ def test_show(fake: Any, run: Run, lines: Callable[..., list[str]]) -> None:
     run(ExitCode.WRONG_CALL, "show", "https://mods.example.org/Modhub/12")
 
 
-def test_a_title_that_says_too_little(fake: Any, run: Run) -> None:
+def test_a_title_that_says_too_little(fake: Any, run: Runs) -> None:
     first, second = fake.add(1, title="Rally one"), fake.add(2, title="Rally two")
     message = run(ExitCode.NOT_AVAILABLE, "show", "Rally")["message"]
     assert first.guid in message
@@ -181,7 +157,7 @@ def test_a_title_that_says_too_little(fake: Any, run: Run) -> None:
     "damage",
     [{"guid": ".."}, {"title": 1}, {"games": [1]}, {"assets": [{}]}, {"requires": None}, {"id": True}, {"url": 1}],
 )
-def test_a_mod_without_sense_is_not_shown(fake: Any, run: Run, damage: dict[str, Any]) -> None:
+def test_a_mod_without_sense_is_not_shown(fake: Any, run: Runs, damage: dict[str, Any]) -> None:
     fake.add(12)
     fake.changed = lambda _, answer: {**answer, **damage}
     run(ExitCode.BAD_ANSWER, "show", "12")
@@ -192,7 +168,7 @@ def guid_of(fake: Any) -> str:
     return str(next(iter(fake.mods)))
 
 
-def test_a_dry_run_changes_nothing(fake: Any, run: Run, folder: Path, tmp_path: Path) -> None:
+def test_a_dry_run_changes_nothing(fake: Any, run: Runs, folder: Path, tmp_path: Path) -> None:
     base, top, unused = fake.add(1), fake.add(2, requires=[1, 3]), fake.add(3)
     report = run(0, "install", top.guid, "--dry-run")
     assert [mod["guid"] for mod in report["install"]] == [base.guid, unused.guid, top.guid]
@@ -221,7 +197,7 @@ def test_a_dry_run_changes_nothing(fake: Any, run: Run, folder: Path, tmp_path: 
     assert [gap["guid"] for gap in run(ExitCode.NOT_AVAILABLE, "update", "--dry-run")["missing"]] == [top.guid]
 
 
-def test_a_dry_run_says_what_it_would_do(fake: Any, run: Run, lines: Callable[..., list[str]]) -> None:
+def test_a_dry_run_says_what_it_would_do(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
     base, top = fake.add(1), fake.add(2, requires=[1])
     assert lines("install", top.guid, "--dry-run") == [
         f"Would install Mod 1 1 ({base.guid}), {len(base.content)} bytes",
@@ -235,7 +211,7 @@ def test_a_dry_run_says_what_it_would_do(fake: Any, run: Run, lines: Callable[..
     }
 
 
-def test_quiet_is_silent_if_all_is_well(fake: Any, run: Run, lines: Callable[..., list[str]]) -> None:
+def test_quiet_is_silent_if_all_is_well(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
     mod = fake.add(1)
     for words in (["install", mod.guid], ["update"], ["check"]):
         assert lines("-q", *words) == lines(*words, "--quiet") == []
@@ -246,11 +222,3 @@ def test_quiet_is_silent_if_all_is_well(fake: Any, run: Run, lines: Callable[...
         "0 of 1 mods are as they should be.",
     ]
     assert run(0, "update", "--quiet")["updated"][0]["guid"] == mod.guid
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0
-    manifest = tomllib.loads((Path(modhub_client.__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
-    assert capsys.readouterr().out == f"modhub-get {manifest['project']['version']}\n"

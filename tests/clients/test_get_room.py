@@ -19,15 +19,8 @@ from modhub_client.outcome import ClientError
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """Below a folder that is not there."""
     return tmp_path / "new" / "mods"
-
-
-@pytest.fixture
-def install(fake: Any, folder: Path) -> Callable[..., int]:
-    def call(*mods: Any, options: tuple[str, ...] = ()) -> int:
-        return main(["--url", fake.url, "install", *(mod.guid for mod in mods), "--into", str(folder), *options])
-
-    return call
 
 
 def parts(folder: Path) -> list[str]:
