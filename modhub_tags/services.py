@@ -78,7 +78,6 @@ def put_tag(session: Session, name: str, en: str, de: str) -> bool:
         session.add(Tag(name=name, title_en=en, title_de=de))
     else:
         tag.title_en, tag.title_de = en, de
-    session.flush()
     record(session, "tag titled" if tag else "tag added", "tag", name)
     mark_changed(session, TAGS, What.EDITED)
     return tag is None
@@ -92,7 +91,6 @@ def remove_tag(session: Session, name: str) -> int | None:
     mods = session.scalar(select(func.count()).select_from(ModTag).where(ModTag.tag == name)) or 0
     session.execute(delete(ModTag).where(ModTag.tag == name))
     session.delete(tag)
-    session.flush()
     record(session, "tag removed", "tag", name, mods=mods)
     mark_changed(session, TAGS, What.EDITED)
     return mods
