@@ -72,7 +72,7 @@ def workshop_panel(context: Any, request: Request) -> Markup | None:
 
 
 def _public_mod(context: Any, request: Request) -> ModSummary | None:
-    if not IOwnMod.providedBy(context) or context.id is None:
+    if not IOwnMod.providedBy(context):
         return None
     mod = request.find_service(IMods).get_mods(request.dbsession, [context.id]).get(context.id)
     return mod if mod is not None and mod.published else None

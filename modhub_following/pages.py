@@ -79,7 +79,7 @@ def mod_button(context: Any, request: Request) -> Markup | None:
 
 def followers_panel(context: Any, request: Request) -> Markup | None:
     """How many follow the mod, for its owner; nothing before the first."""
-    if not IOwnMod.providedBy(context) or context.id is None:
+    if not IOwnMod.providedBy(context):
         return None
     number = services.count_followers(request.dbsession, Target(TargetKind.MOD, str(context.id)))
     if not number:

@@ -50,7 +50,7 @@ def links_panel(context: Any, request: Request) -> Markup | None:
 
 def links_form_panel(context: Any, request: Request) -> Markup | None:
     """The form of links and licence, for the owner of a mod."""
-    if not IOwnMod.providedBy(context) or context.id is None:
+    if not IOwnMod.providedBy(context):
         return None
     links = ProfileReader(request.databases.raw_queries).links_of(context.id)
     values = form_values(context.id, links)

@@ -45,7 +45,7 @@ def tags_panel(context: Any, request: Request) -> Markup | None:
 
 def choice_panel(context: Any, request: Request) -> Markup | None:
     """The form on a mod's workshop page."""
-    if not IOwnMod.providedBy(context) or context.id is None:
+    if not IOwnMod.providedBy(context):
         return None
     values = {**_form_values(request, context.id), "saved": query(request, "done") == TAGS_SAVED}
     return Markup(render("modhub_tags:templates/workshop.jinja2", values, request=request))  # noqa: S704 - a template

@@ -3,7 +3,7 @@
 from typing import Any
 
 from modhub_testing import Site, Start
-from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod
+from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, messages_on, new_visitor
 
 from .conftest import SHIPPED, tag
@@ -63,6 +63,17 @@ def test_the_owner_ticks_tags_in_the_workshop(site: Site) -> None:
     assert [box._value for box in form.fields["tag"] if box.checked] == ["chat", "map"]
     tick(form).submit(status=303)
     assert site.get(mod_address(mod, "tags")).json == {"tags": []}
+
+
+def test_a_page_that_is_shown_for_a_changelog_entry_has_the_tags_of_no_other_mod(site: Site) -> None:
+    mod = published_mod(site)
+    upload_asset(site, mod, "code", version="2")
+    other, visitor = published_mod(site), new_visitor(site, 7)
+    entry = site.get(mod_address(mod, "changelog")).json["notes"][0]
+    assert entry["id"] == other["id"], "they have one number"
+    address = f"/Modhub/mine/{mod['id']}/changelog/{other['id']}"
+    form = form_at(visitor.get(f"/Modhub/mine/{mod['id']}?part=changelog"), address)
+    assert f"/Modhub/mine/{other['id']}/tags" not in form.submit("preview", status=200)
 
 
 def test_a_refused_form_is_shown_again_with_what_was_ticked(site: Site) -> None:
