@@ -65,13 +65,6 @@ def test_an_empty_section_is_400(agent):
     assert rows(agent.site) == []
 
 
-def test_what_is_not_utf_8_is_400(agent):
-    # C-APP-8
-    for body in (b"\xff", b"\xff\xfe1\x00", b"abc\xc3", b"\xed\xa0\x80", b"\xc0\xaf"):
-        assert "UTF-8" in agent.push(body, status=400).json["message"]
-    assert rows(agent.site) == []
-
-
 def test_256_kb_are_taken_and_one_byte_more_is_not(agent):
     # C-APP-8
     assert agent.push(b"x" * (256 * KB)).json["characters"] == 256 * KB

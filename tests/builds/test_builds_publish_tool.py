@@ -92,10 +92,9 @@ def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp
     section.write_text("\n1.4\r\n- New\n", newline="")
     assert run(served, "changelog", section) == 0
     assert capsys.readouterr().out == "Unchanged: changelog\n"
-    for part in ("1.4", "- New", "1.5\n"):
-        section.write_text(part)
-        assert run(served, "changelog", section) == 0
-    assert agent.list()["changelog"] == "- New\n\n1.4\n\n1.5\n\n1.4\n- New"
+    section.write_text("1.4")
+    assert run(served, "changelog", section) == 0
+    assert agent.list()["changelog"] == "1.4\n\n1.5\n\n1.4\n- New"
     # Two releases may have the same words, and the service stores characters composed.
     for part, is_new in (("1.6", True), ("- New", True), ("1.7 Cafe\u0301\x07", True), ("1.7 Cafe\u0301\x07", False)):
         section.write_text(part)

@@ -6,21 +6,6 @@ from base64 import b64encode
 from modhub_testing import stored_files
 
 
-def test_one_entry_for_each_system_with_all_its_versions(agent):
-    # C-APP-5
-    first = agent.upload("windows", b"one", query="?name=a.zip&version=1").json
-    agent.upload("linux", b"three")
-    second = agent.upload("windows", b"second", query="?name=b.zip&version=2").json
-    linux, windows = sorted(agent.list()["builds"], key=lambda build: build["os"])
-    assert list(windows) == ["os", "version", "name", "bytes", "uploadedAt", "url", "versions"]
-    versions = windows.pop("versions")
-    newest = {"version": "2", "name": "b.zip", "bytes": 6, "uploadedAt": windows["uploadedAt"]}
-    assert windows == {"os": "windows", **newest, "url": "/Modhub/app/windows"}
-    assert versions[0] == {**newest, "url": second["url"]}
-    assert [version["url"] for version in versions[1:]] == [first["url"]]
-    assert len(linux["versions"]) == 1
-
-
 def test_downloads_carry_the_headers_of_files(agent):
     # C-APP-7
     body = b"a build of some bytes"

@@ -13,13 +13,6 @@ from modhub_testing import stored_files
 MB = 1024 * 1024
 
 
-def test_name_and_version_may_be_left_out(agent):
-    # C-APP-3
-    assert agent.upload("steam-deck").json["version"] == ""
-    (build,) = agent.list()["builds"]
-    assert (build["name"], build["version"]) == ("modhub-steam-deck.zip", "")
-
-
 def test_plausible_platforms(agent):
     # C-APP-1
     for os in ("windows", "a", "0", "7", "linux-arm64", "a-b-c-d", "freebsd14", "con", "feed", "x" * 32, "1" * 32):

@@ -481,6 +481,7 @@ def test_what_is_shown_as_text_has_its_first_heading_as_its_title(beginning: str
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_megabyte_of_prose_is_rendered() -> None:
     prose = "Words of *some* weight, with `code`, a [link](other/page) and **more**; then the rest of it. "
     source = ("# Big\n\n" + f"## Part\n\n{prose * 6}\n\n" * 1_900)[: limits.TEXT]
