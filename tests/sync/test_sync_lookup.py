@@ -22,28 +22,12 @@ ABSENT = "01234567-89AB-cdef-0123-456789abcdef"
 LOOKUP, UPDATES = "/api/modhub/lookup", "/api/modhub/updates"
 
 
-def guid_address(mod: Any) -> str:
-    return f"/api/modhub/guid/{mod['guid']}"
-
-
 def sha256(site: Site, mod: Any) -> str:
     return str(site.get(mod_address(mod, "download")).headers["ETag"].strip('"'))
 
 
 def updates(site: Site, *have: dict[str, Any]) -> Any:
     return site.post_json(UPDATES, {"have": list(have)}, status=200).json
-
-
-def test_a_mod_by_its_guid_is_the_mod_by_its_id(site: Site) -> None:
-    # C-SYNC-1
-    required = published_mod(site)
-    mod = published_mod(site, requires=[required["guid"], ABSENT])
-    by_id, by_guid = site.get(mod_address(mod)), site.get(guid_address(mod))
-    assert by_guid.body == by_id.body
-    assert len(by_guid.json["install"]) == 2
-    assert by_guid.json["missing"] == [ABSENT]
-    unchanged = site.get(guid_address(mod), headers={"If-None-Match": by_id.headers["ETag"]}, status=304)
-    assert "Link" not in unchanged.headers
 
 
 def test_what_is_not_public_looks_like_what_is_not_there(site: Site) -> None:
@@ -62,19 +46,6 @@ def test_what_is_not_public_looks_like_what_is_not_there(site: Site) -> None:
     assert updates(site, *({"guid": guid} for guid in guids)) == {"changed": [], "gone": guids, "same": 0}
     restore_mod(site, mod)
     assert site.post_json(LOOKUP, {"guids": guids}).json["missing"] == [draft["guid"]]
-
-
-@pytest.mark.postgres
-def test_a_lookup_answers_in_the_order_asked(site: Site) -> None:
-    # C-SYNC-16
-    mods = [published_mod(site, title=f"mod {number}") for number in range(4)]
-    other = str(uuid.uuid4()).upper()
-    guids = [ABSENT, mods[2]["guid"].upper(), mods[0]["guid"], ABSENT.lower(), other, mods[2]["guid"], mods[3]["guid"]]
-    answer = site.post_json(LOOKUP, {"guids": guids}, status=200)
-    assert answer.json["mods"] == [site.get(f"/api/modhub?q=mod+{number}").json["mods"][0] for number in (2, 0, 3)]
-    assert answer.json["missing"] == [ABSENT, other]
-    assert answer.headers["Access-Control-Allow-Origin"] == "*"
-    assert answer.headers["Cache-Control"] == "no-store"
 
 
 def test_changed_means_another_file_or_else_another_label(site: Site) -> None:
