@@ -6,16 +6,12 @@ from typing import Any
 
 import pytest
 
-from modhub.admin import program as admin
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
-from modhub_testing import Start
-from modhub_testing.running_server import running
 
 from .conftest import Runs, files
 
 ADVISED = 1
-ACCOUNT = {"email": "ada@example.org", "password": "correct horse battery", "displayName": "Ada"}
 
 
 def test_check_warns_and_ends_with_1(fake: Any, run: Runs, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
@@ -130,26 +126,3 @@ def test_an_answer_that_makes_no_sense_installs_nothing(fake: Any, run: Runs, fo
     fake.changed = lambda path, answer: lie if path.startswith("/api/modhub/advisories") else answer
     run(ExitCode.BAD_ANSWER, "install", mod.guid)
     assert files(folder) == {}
-
-
-def test_the_real_service_warns(start: Start, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # C-ADV-7
-    site = start("modhub_auth modhub_sync modhub_moderation")
-    session = site.post_json("/api/auth/register", ACCOUNT, status=201).json
-    owner = site.as_account(0)
-    owner.extra_environ["HTTP_AUTHORIZATION"] = f"Bearer {session['accessToken']}"
-    mod = owner.post_json("/api/modhub", {"title": "Rally HUD"}, status=201).json
-    owner.post(f"/api/modhub/{mod['id']}/code?version=1&name=hud.zip", b"malware", status=201)
-    owner.post(f"/api/modhub/{mod['id']}/publish", status=200)
-    with running(site.app) as served:
-        words = ["--url", "http://{}:{}".format(*served.addresses[0])]
-        assert main([*words, "install", mod["guid"], "--into", str(folder)]) == 0
-        assert main([*words, "check", "--into", str(folder)]) == 0
-        digest = sha256(b"malware").hexdigest()
-        told = ["--kind", "malware", "--reason", "It steals.", "--advice", "Delete it."]
-        parser = admin.build_admin_parser(site.config)
-        arguments = parser.parse_args(["-c", "x.ini", "advisory", "add", digest, *told])
-        assert arguments.run(admin.Admin(site.config), arguments) == 0
-        assert main([*words, "check", "--into", str(folder)]) == ADVISED
-        assert "Rally HUD: It steals. Delete it." in capsys.readouterr().err
-        assert main([*words, "install", mod["guid"], "--into", str(folder.parent / "other")]) == ADVISED

@@ -1,8 +1,7 @@
-"""``modhub-get`` against the real service, also through a connection that cuts, damages and refuses."""
+"""``modhub-get`` against the real service."""
 
 import json
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,22 +80,3 @@ def test_the_whole_life_of_a_folder(site: Site, run: Runs, folder: Path, tmp_pat
 def told_url(folder: Path) -> str:
     """The service that the folder remembers."""
     return str(json.loads((folder / PRIVATE / "state.json").read_text("utf-8"))["url"])
-
-
-@pytest.mark.parametrize("dialect", ["sqlite"])
-@pytest.mark.parametrize("seed", range(2))
-def test_through_a_bad_line(site: Site, served: str, folder: Path, bad_line: Callable[..., Any], seed: int) -> None:
-    noise = random.Random(seed)
-    mods: list[Any] = []
-    complete: dict[str, bytes] = {}
-    for _ in range(4):
-        content = noise.randbytes(5 * MB // 2)
-        mods.append(add(site, content, requires=tuple(mods)))
-        complete[f"{mods[-1]['guid']}/mod.zip"] = content
-    line = bad_line(seed, port=int(served.rpartition(":")[2]), cut=MB, flip=12 * MB, busy=0.1)
-    words = ["install", mods[-1]["guid"], "--into", str(folder)]
-    code = main(["--url", line.endpoint, *words])
-    assert files(folder) == (complete if code == 0 else {})
-    assert code in {ExitCode.DONE, ExitCode.BAD_ANSWER, ExitCode.UNREACHABLE}
-    assert main(["--url", served, *words]) == 0
-    assert files(folder) == complete

@@ -290,41 +290,10 @@ def test_an_upload_to_a_mod_is_tried_once_more(build):
     assert all("X-Api-Key" not in request[2] for request in server.asked)
 
 
-def test_a_folder_of_pages(tmp_path, capsys):
-    (tmp_path / "guide").mkdir()
+def test_no_page_is_pruned_by_mistake(tmp_path):
     (tmp_path / "index.md").write_text("# Home")
-    (tmp_path / "guide" / "first-steps.md").write_text("# First")
-    (tmp_path / "picture.png").write_bytes(b"no page")
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "config").touch()
-    answers = [(201, {"path": "x", "revision": 1}), STORAGE_FAILED, (200, {"path": "y", "revision": 2})]
-    answers.append((200, {"count": 3, "pages": [{"path": path} for path in ("guide/first-steps", "index", "old")]}))
-    with scripted(*answers) as server:
-        assert run(server.url, "wiki", tmp_path) == 0
-    assert server.asked.pop()[:2] == ("GET", "/Modhub/api/wiki")
-    sent = [(method, path, body) for method, path, _, body in server.asked]
-    first = ("PUT", "/Modhub/api/wiki/guide/first-steps", b"# First")
-    assert sent == [first, ("PUT", "/Modhub/api/wiki/index", b"# Home"), ("PUT", "/Modhub/api/wiki/index", b"# Home")]
-    assert server.asked[0][2]["Content-Type"] == "text/markdown; charset=utf-8"
-    printed = capsys.readouterr()
-    assert printed.out == "Created guide/first-steps, revision 1\nUpdated index, revision 2\n"
-    assert "not published, as only .md files are pages: picture.png\n" in printed.err
-    assert "pages without a file here, which --prune removes: old\n" in printed.err
-
-
-def test_pages_without_a_file_are_pruned(tmp_path, capsys):
-    (tmp_path / "index.md").write_text("# Home")
-    listed = (200, {"count": 3, "pages": [{"path": path} for path in ("a/old", "gone", "index")]})
-    with scripted((200, {"revision": 2}), listed, (204, ""), (404, {"error": "not_found"})) as server:
-        assert run(server.url, "wiki", tmp_path, "--prune") == 0
-    assert [request[:2] for request in server.asked[2:]] == [
-        ("DELETE", "/Modhub/api/wiki/a/old"),
-        ("DELETE", "/Modhub/api/wiki/gone"),
-    ]
-    assert server.asked[2][2]["X-Api-Key"] == KEY
-    assert capsys.readouterr().out == "Updated index, revision 2\nRemoved a/old\nRemoved gone\n"
-    # Never by mistake: a page that is refused, or a folder without pages, removes nothing.
-    with scripted((400, {"error": "invalid_input", "message": "No."}), listed) as server:
+    # A page that is refused, or a folder without pages, removes nothing.
+    with scripted((400, {"error": "invalid_input", "message": "No."})) as server:
         assert run(server.url, "wiki", tmp_path, "--prune") == client.REJECTED
     (tmp_path / "index.md").unlink()
     assert run("http://127.0.0.1:9", "wiki", tmp_path, "--prune") == client.USAGE_ERROR

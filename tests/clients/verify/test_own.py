@@ -31,11 +31,10 @@ ANY = ".*"
 
 
 class Sticky:
-    """Faults that remember: what was sent, created or seen before."""
+    """Faults that remember what was sent or created before."""
 
     def __init__(self) -> None:
         self.sent: dict[str, Any] = {}
-        self.seen: set[str] = set()
         self.guid = ""
 
     def settable(self, name: str) -> list[Fault]:
@@ -45,18 +44,6 @@ class Sticky:
             document("GET /api/modhub/mine", lambda value: value["mods"][-1].update(self.sent)),
             document("GET /api/modhub/mine", lambda value: value["mods"][0].update(self.sent)),
         ]
-
-    def keeps_keys(self) -> list[Fault]:
-        """An idempotency key counts though its call was refused."""
-
-        def is_used(request: Request, response: Response) -> bool:
-            key = request.headers["Idempotency-Key"]
-            was_seen = key in self.seen
-            if response.status_int == 400:
-                self.seen.add(key)
-            return was_seen
-
-        return [when("POST /api/modhub", is_used, 409)]
 
     def leaks(self, call: str) -> list[Fault]:
         """Responses to those calls name the mod that was created last, published or not."""
@@ -76,29 +63,6 @@ class Sticky:
             "GET .*/changes.*", lambda value: value["changes"].append({"guid": self.guid, "what": "edited"})
         )
         return [self.leaks("nothing")[0], shown]
-
-    def reuses(self) -> list[Fault]:
-        """The number of a deleted mod is given out again."""
-
-        def learn(request: Request, response: Response) -> None:
-            if request.method == "DELETE":
-                self.sent["free"] = int(request.path.rpartition("/")[2])
-            elif free := self.sent.pop("free", None):
-                response.json = {**response.json, "id": free}
-
-        return [Fault(f"POST /api/modhub|DELETE {MOD}", after=learn)]
-
-    def counts_twice(self) -> list[Fault]:
-        """A vote against counts for the mod as well, if it was one for it."""
-
-        def change(request: Request, response: Response) -> None:
-            value = request.json["value"]
-            is_changed = self.sent.get("value") == 1 and value == -1
-            self.sent["value"] = value
-            if is_changed:
-                response.json = {**response.json, "ups": response.json["ups"] + 1}
-
-        return [Fault(f"PUT {MOD}/vote", after=change)]
 
 
 def first(name: str, value: Any) -> Callable[[Any], None]:
@@ -129,12 +93,6 @@ def edited(name: str, edit: Callable[[Any], Any]) -> Callable[[Any], None]:
     return change
 
 
-def inline_pages(_request: Request, response: Response) -> None:
-    """A page is shown instead of saved."""
-    if response.content_type == "text/html":
-        response.headers["Content-Disposition"] = "inline"
-
-
 def no_header(name: str) -> Callable[[Request, Response], bool]:
     return lambda request, _: name not in request.headers
 
@@ -159,7 +117,7 @@ FAULTS: dict[str, list[Fault]] = {
         document("POST /api/auth/exchange", put(error="unknown"))
     ],
     "a vote is answered with all votes": [document(f"PUT {MOD}/vote", drop("value"))],
-    BY_TRACES: Sticky().counts_twice(),
+    BY_TRACES: [document(f"PUT {MOD}/vote", edited("ups", lambda ups: ups + 1))],
     BY_KEY: [status(f"DELETE {MOD}", 204)],
     # own_drafts
     "a new mod is a draft of its account": [document("POST /api/modhub", put(published=True))],
@@ -179,7 +137,7 @@ FAULTS: dict[str, list[Fault]] = {
     "the list of own mods has the last changed first": [document("GET .*/mine", lambda value: value["mods"].reverse())],
     "an edit of another state is refused": [ignores("PUT .*", "If-Match")],
     "a creation that is repeated creates one mod": [ignores("POST .*", "Idempotency-Key")],
-    "a refusal keeps no idempotency key": Sticky().keeps_keys(),
+    "a refusal keeps no idempotency key": [status("POST /api/modhub", 409, only=201)],
     "a title is required and cut": [receives("PUT .*", edited("title", lambda title: title[:100]))],
     "a description is cut": [document("PUT .*", edited("description", lambda text: text + "ä"))],
     "games are cleaned": [document("PUT .*", edited("games", sorted))],
@@ -308,7 +266,7 @@ FAULTS: dict[str, list[Fault]] = {
     ],
     "the guid of a deleted mod is unknown": [status("GET /api/modhub/guid/.*", 200)],
     "the downloads of a deleted mod are gone": [status("GET .*/downloads", 200)],
-    "no number or guid is given out again": Sticky().reuses(),
+    "no number or guid is given out again": [document("POST /api/modhub", put(id=1))],
 }
 """What is broken, by the name of the check that must notice it."""
 OWN = {check.name: check for check in CHECKS if check.part == "own"}

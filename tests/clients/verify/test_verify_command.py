@@ -24,7 +24,7 @@ from modhub_client.verify.parts import CHECKS
 from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import Run
 from modhub_client.verify.runner import run_checks, try_check
-from modhub_client.verify.service import CONNECTIONS, VerifiedService
+from modhub_client.verify.service import VerifiedService
 from modhub_testing import Start
 from modhub_testing.broken_service import BrokenService, Fault, answers, at, document, header, ignores, status
 from modhub_testing.lines import Relay
@@ -178,8 +178,21 @@ def test_a_program_reads_why_there_is_no_report(
     assert document["message"].endswith(".")
 
 
+class Ending(Relay):
+    """Passes sixty requests, and no more."""
+
+    requests = 0
+
+    def is_refused(self) -> bool:
+        return self.requests >= 60
+
+    def request(self, data: bytes, client: socket.socket) -> bytes | None:
+        self.requests += b" HTTP/1.1\r\n" in data
+        return None if self.requests > 60 else data
+
+
 def test_a_service_that_goes_away_is_no_proof(empty: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    relay = Counting(int(empty[0].rpartition(":")[2]), most=60)
+    relay = Ending(int(empty[0].rpartition(":")[2]))
     assert main([relay.endpoint, "--json"]) == VerifyExit.UNREACHABLE
     report = json.loads(capsys.readouterr().out)
     assert report["exit"] == 3
@@ -198,53 +211,6 @@ def test_a_redirect_is_not_followed(empty: Any, capsys: pytest.CaptureFixture[st
     assert "redirects to https://mods.example/" in (told := capsys.readouterr().err)
     assert "\x1b" not in told
     assert len(faulty.calls) == 1
-
-
-class Counting(Relay):
-    """Counts connections and requests, delays answers by ``delay`` seconds, and closes after ``most`` requests."""
-
-    def __init__(self, port: int, delay: float = 0.0, most: int = 10**9) -> None:
-        self.delay, self.most = delay, most
-        self.requests = self.open = self.most_open = 0
-        self._lock = threading.Lock()
-        super().__init__(port)
-
-    def _pass_requests(self, client: socket.socket) -> None:
-        # One that the client has closed may not have ended here yet; one that it holds is there after this, too.
-        patience = time.monotonic() + 3
-        while self.open >= CONNECTIONS and time.monotonic() < patience:
-            time.sleep(0.01)
-        with self._lock:
-            self.open += 1
-            self.most_open = max(self.open, self.most_open)
-        try:
-            super()._pass_requests(client)
-        finally:
-            with self._lock:
-                self.open -= 1
-
-    def is_refused(self) -> bool:
-        return self.requests >= self.most
-
-    def request(self, data: bytes, client: socket.socket) -> bytes | None:
-        if b" HTTP/1.1\r\n" in data:
-            self.requests += 1
-            time.sleep(self.delay)
-        return None if self.requests > self.most else data
-
-
-@pytest.mark.slow
-def test_a_distant_service_takes_a_minute_at_most_over_four_connections(verified: Any, verify: Call) -> None:
-    relay = Counting(verified.port, delay=0.1)
-    began = time.monotonic()
-    report = verify(0, relay.endpoint)
-    spent = time.monotonic() - began
-    assert report["counts"]["skipped"] == report["counts"]["absent"] == 0
-    assert spent < 60
-    assert relay.most_open == CONNECTIONS == 4
-    assert relay.requests >= report["calls"] - 5 > 500
-    # They were open at the same time: one after the other it would have taken longer.
-    assert spent < relay.requests * 0.1
 
 
 def busy_until(count: int, status: int, wait: str) -> Fault:
@@ -266,20 +232,6 @@ def test_a_busy_service_is_waited_for(empty: Any, status: int) -> None:
         assert service.get("/api/modhub").status == 200
     assert 1 <= time.monotonic() - began < 5
     assert len(faulty.calls) == 2
-
-
-def test_all_calls_wait_when_one_is_told_to(empty: Any) -> None:
-    url, faulty = empty
-    faulty.faults = [busy_until(1, 429, "1")]
-    with VerifiedService(url) as service:
-        told = threading.Thread(target=service.get, args=("/api/modhub",))
-        told.start()
-        while len(faulty.calls) == 0 or service._not_before == 0:
-            time.sleep(0.01)
-        began = time.monotonic()
-        service.get("/api/modhub/games")
-        assert time.monotonic() - began > 0.5
-        told.join()
 
 
 def test_a_service_that_stays_busy_is_no_broken_clause(
@@ -370,10 +322,10 @@ def test_what_was_done_is_undone_however_the_run_ends(empty: Any, ending: BaseEx
 
 
 def test_ctrl_c_ends_the_command(verified: Any) -> None:
-    relay = Counting(verified.port, delay=0.2)
-    with subprocess.Popen([*COMMAND, relay.endpoint], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        while relay.requests < 20:
-            time.sleep(0.05)
+    reached = threading.Event()
+    verified.faulty.faults = [Fault(at("/api/modhub/games"), after=lambda *_: (reached.set(), time.sleep(0.5)))]
+    with subprocess.Popen([*COMMAND, verified.url], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert reached.wait(60)
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=30)
     assert process.returncode == VerifyExit.INTERRUPTED
