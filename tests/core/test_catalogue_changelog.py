@@ -18,18 +18,6 @@ def note_call(site: Site, method: str, mod: Any, note: Any, *body: Any, status: 
     return own.put_json(url, *body, status=status).json
 
 
-def test_newest_first_with_a_count(site: Site) -> None:
-    # C-NOTE-1, C-READ-8
-    mod = published_mod(site, version="1")
-    for version in ("2", "3"):
-        upload_asset(site, mod, "code", version=version)
-    answer = site.get(mod_address(mod, "changelog")).json
-    assert list(answer) == ["count", "notes"]
-    assert answer["count"] == 3
-    assert [note["title"] for note in answer["notes"]] == ["3", "2", "1"]
-    assert list(answer["notes"][0]) == ["id", "title", "text", "createdAt", "editedAt", "automatic"]
-
-
 def test_an_edit_changes_what_is_sent_and_makes_it_its_authors(site: Site) -> None:
     # C-NOTE-3
     mod = published_mod(site)
@@ -49,20 +37,6 @@ def test_an_edit_changes_what_is_sent_and_makes_it_its_authors(site: Site) -> No
     assert site.get(mod_address(mod)).json["version"] == "1"
 
 
-def test_what_an_edit_refuses(site: Site) -> None:
-    mod = published_mod(site)
-    (note,) = notes_of_mod(site, mod)
-    for body, field in (({"title": 5}, "title"), ({"text": 5}, "text"), ({"text": ["x"]}, "text"), ({"title": {}}, "")):
-        assert field in note_call(site, "PUT", mod, note, body, status=400)["message"]
-    for body in ([], "x", 5, None):
-        note_call(site, "PUT", mod, note, body, status=400)
-    assert notes_of_mod(site, mod) == [note]
-    note_call(site, "PUT", mod, note, {"automatic": True, "id": 9, "createdAt": "x", "editedAt": "x"})
-    (edited,) = notes_of_mod(site, mod)
-    assert edited["automatic"] is False
-    assert {**edited, "automatic": True, "editedAt": None} == note
-
-
 def test_deleting_frees_the_version_whatever_the_title_is_by_then(site: Site) -> None:
     # C-NOTE-4
     mod = published_mod(site, version="1")
@@ -79,43 +53,6 @@ def test_deleting_frees_the_version_whatever_the_title_is_by_then(site: Site) ->
     note_call(site, "PUT", mod, second, {"title": None})
     upload_asset(site, mod, "code", version="2", status=409)
     note_call(site, "DELETE", mod, first, status=401)
-
-
-def test_deleting_the_last_leaves_an_empty_changelog(site: Site) -> None:
-    mod = published_mod(site)
-    (note,) = notes_of_mod(site, mod)
-    assert note_call(site, "DELETE", mod, note, status=204).body == b""
-    assert site.get(mod_address(mod, "changelog")).json == {"count": 0, "notes": []}
-    assert site.get(mod_address(mod)).json["version"] == "1"
-
-
-def test_an_owner_edits_before_publication_and_nobody_reads(site: Site) -> None:
-    # C-NOTE-5, C-READ-8
-    mod = new_mod(site)
-    upload_asset(site, mod, "code", version="1")
-    site.get(mod_address(mod, "changelog"), status=404)
-    site.as_account(OWNER).get(mod_address(mod, "changelog"), status=404)
-    own = site.as_account(OWNER)
-    ids = [
-        at for at in range(1, 5) if own.put_json(mod_address(mod, "changelog", at), {}, status="*").status_int == 200
-    ]
-    assert len(ids) == 1
-    own.put_json(mod_address(mod, "changelog", ids[0]), {"title": "First", "text": "hello"}, status=200)
-    publish_test_mod(site, mod)
-    assert [(note["title"], note["text"], note["automatic"]) for note in notes_of_mod(site, mod)] == [
-        ("First", "hello", False)
-    ]
-    site.get("/api/modhub/99999/changelog", status=404)
-
-
-def test_no_call_adds_an_entry(site: Site) -> None:
-    # C-NOTE-2
-    mod = published_mod(site)
-    own = site.as_account(OWNER)
-    for method in ("POST", "PUT", "DELETE", "PATCH"):
-        refused = own._gen_request(method, mod_address(mod, "changelog"), params=b'{"text":"x"}', expect_errors=True)
-        assert (refused.status_int, refused.headers["Allow"]) == (405, "GET, HEAD")
-    assert len(notes_of_mod(site, mod)) == 1
 
 
 def test_owners_read_the_entries_of_a_draft(site: Site) -> None:

@@ -1,6 +1,5 @@
 """Public copies are always correct, damage is reported, deletion is complete, ids are not reused."""
 
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -8,18 +7,15 @@ import pytest
 from sqlalchemy import delete, select, text, update
 
 from modhub.blobs import BlobStore, maintenance
-from modhub.blobs.models import StoredBlob
 from modhub.catalogue import copies
 from modhub.catalogue.models import (
     Asset,
     Mod,
-    Note,
     PublicCounter,
     PublicGame,
     PublicMod,
     PublicRequirement,
     PublicText,
-    Vote,
 )
 from modhub.db import now
 from modhub_testing import Site, stored_files
@@ -96,40 +92,6 @@ def test_copies_are_true_after_every_kind_of_write(site: Site) -> None:
     assert rows(site, PublicMod) == 1
 
 
-def test_a_random_life_keeps_copies_counts_and_search_true(site: Site) -> None:
-    rng = random.Random(5)
-    own = site.as_account(OWNER)
-    mods: list[Any] = []
-    hidden: dict[int, bool] = {}
-    for step in range(150):
-        act = rng.random()
-        if act < 0.2 or not mods:
-            mods.append(new_mod(site, title=f"mod {step}", games=rng.sample(["A", "B", "C"], 2)))
-            continue
-        mod = rng.choice(mods)
-        if act < 0.5:
-            upload_asset(site, mod, "code", str(step).encode(), version=str(step))
-        elif act < 0.68:
-            own.post(mod_address(mod, "publish"), expect_errors=True)
-        elif act < 0.82:
-            hidden[mod["id"]] = rng.random() < 0.6
-            (hide_mod if hidden[mod["id"]] else restore_mod)(site, mod)
-        elif act < 0.95:
-            own.put_json(mod_address(mod), {"title": f"mod {step}", "requires": [rng.choice(mods)["guid"]]}, status="*")
-        else:
-            own.delete(mod_address(mod))
-            mods.remove(mod)
-    assert copy_damage(site) == []
-    full_text_is_true(site)
-    published = [mod for mod in own.get("/api/modhub/mine").json["mods"] if mod["published"]]
-    assert any(hidden.get(mod["id"]) for mod in published)
-    published = [mod for mod in published if not hidden.get(mod["id"])]
-    assert len(published) > 2
-    for query in ("", "?q=mod", "?q=mo", "?sort=top"):
-        assert site.get(f"/api/modhub{query}").json["mods"] == published[:20]
-        assert site.get(f"/api/modhub{query}").json["total"] == len(published)
-
-
 BREAKS: list[Any] = [
     update(PublicMod).values(document=b"{}"),
     update(PublicMod).values(score=5),
@@ -161,38 +123,6 @@ def test_every_broken_copy_is_reported(site: Site) -> None:
         session.close()
     assert copy_damage(site) == []
     assert site.get(mod_address(mod)).json["title"] == mod["title"]
-
-
-def test_deleting_leaves_nothing(site: Site) -> None:
-    # C-OWN-11
-    mod = published_mod(site, games=["Portal"], requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
-    upload_asset(site, mod, "code", b"two", version="2")
-    upload_asset(site, mod, "css")
-    upload_asset(site, mod, "images")
-    site.as_account(8).put_json(mod_address(mod, "vote"), {"value": 1})
-    answer = site.as_account(OWNER).delete(mod_address(mod), status=204)
-    assert answer.body == b""
-    for table in (Mod, Asset, Note, Vote, PublicMod, PublicText, PublicGame, PublicRequirement):
-        assert rows(site, table) == 0, table
-    with site.databases.readonly_session() as session:
-        assert session.scalar(select(PublicCounter.value)) == 0
-    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (4, 0)
-    assert stored_files(site) == []
-    assert rows(site, StoredBlob) == 0
-    assert site.get("/api/modhub").json["total"] == 0
-    site.as_account(OWNER).delete(mod_address(mod), status=401)
-
-
-def test_replacing_and_removing_leaves_the_file_to_the_sweep_alone(site: Site) -> None:
-    mod = published_mod(site)
-    old = stored_files(site)
-    upload_asset(site, mod, "code", b"two", version="2")
-    assert len(stored_files(site)) == 2
-    assert maintenance.sweep(site.databases, site.find_service(BlobStore)) == (0, 0)
-    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (1, 0)
-    assert len(stored_files(site)) == 1
-    assert stored_files(site) != old
-    assert site.get(mod_address(mod, "download")).body == b"two"
 
 
 def test_no_id_is_given_out_twice(site: Site) -> None:

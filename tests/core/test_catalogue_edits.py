@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from modhub_testing import Site
-from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 # With letters in each: capitals must be able to matter.
 G = [str(uuid.UUID(int=(0xABCDEF << 104) + at + 1, version=4)) for at in range(60)]
@@ -18,24 +18,6 @@ def create(site: Site, status: int = 201, **fields: Any) -> Any:
 
 def edit(site: Site, mod: Any, status: int = 200, **fields: Any) -> Any:
     return site.as_account(OWNER).put_json(mod_address(mod), fields, status=status).json
-
-
-def test_a_new_mod_is_a_draft_with_a_guid(site: Site) -> None:
-    # C-OWN-1
-    mod = create(site, title="  A title\n ")
-    assert str(uuid.UUID(mod["guid"])) == mod["guid"]
-    assert mod == {
-        **mod,
-        "title": "A title",
-        "description": "",
-        "version": "",
-        "games": [],
-        "requires": [],
-        "conflictsWith": [],
-        "published": False,
-        "url": f"/Modhub/{mod['id']}",
-        "assets": [],
-    }
 
 
 @pytest.mark.parametrize("title", [None, "", "   ", "\n\t", "\u200b\u202e", "\x00", 5, True, ["x"], {}])
@@ -52,24 +34,6 @@ def test_an_invalid_title_is_400_and_creates_nothing(site: Site, title: Any) -> 
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
 
 
-def test_long_text_is_trimmed_and_never_refused(site: Site) -> None:
-    # C-MOD-3, C-MOD-4, C-MOD-6, C-TXT-3
-    long = "é" * 200_000
-    mod = create(site, title=long, description=long, games=[long, long + "x"])
-    assert mod["title"] == "é" * 120
-    assert mod["description"] == "é" * 8000
-    assert mod["games"] == ["é" * 120]
-    assert edit(site, mod, title=" " * 500 + "y" * 500)["title"] == "y" * 120
-
-
-def test_description_is_cleaned_by_the_allowlist(site: Site) -> None:
-    # C-MOD-4
-    mod = create(site, title="x", description='<p onclick="x()">a<script>alert(1)</script><b>b</b></p><blink>c</blink>')
-    assert mod["description"] == "<p>a<b>b</b></p>c"
-    assert edit(site, mod, description=mod["description"])["updatedAt"] == mod["updatedAt"]
-    assert edit(site, mod, description="")["description"] == ""
-
-
 def test_games_are_a_set(site: Site) -> None:
     # C-MOD-6, C-MOD-7, C-OWN-3
     sent = [" Portal ", "portal", "PORTAL", "Portal 2", "", "  ", "Pörtal", "STRASSE", "straße", "half\nlife"]
@@ -80,23 +44,13 @@ def test_games_are_a_set(site: Site) -> None:
     assert edit(site, mod, games=[])["games"] == []
 
 
-@pytest.mark.parametrize("games", ["Portal", {"a": 1}, [1], [None], [["x"]], 5, True])
-def test_games_of_the_wrong_kind_are_400(site: Site, games: Any) -> None:
-    # C-MOD-14
-    assert "games" in create(site, 400, title="x", games=games)["message"]
-
-
-@pytest.mark.postgres
-def test_only_what_is_sent_is_changed(site: Site) -> None:
-    # C-OWN-2
-    mod = create(site, title="x", description="<p>d</p>", games=["Portal"], requires=[G[0]], conflictsWith=[G[1]])
-    for field, value in [("title", "y"), ("description", "e"), ("games", ["Z"]), ("requires", [G[2]])]:
-        changed = edit(site, mod, **{field: value})
-        assert changed == {**mod, field: value, "updatedAt": changed["updatedAt"]}
-        mod = changed
-    nulls = dict.fromkeys(("title", "description", "games", "requires", "conflictsWith"))
-    assert edit(site, mod, **nulls) == mod
-    assert edit(site, mod, conflictsWith=[])["conflictsWith"] == []
+def test_an_edit_changes_what_is_sent_and_no_more(site: Site) -> None:
+    # C-MOD-4, C-MOD-11, C-OWN-1, C-OWN-2
+    mod = create(site, title="  A title\n ", description="<p>d</p>" + "é" * 9000, requires=[G[0]])
+    assert (mod["title"], mod["version"], mod["published"]) == ("A title", "", False)
+    assert (mod["url"], len(mod["description"])) == (f"/Modhub/{mod['id']}", 8000)
+    changed = edit(site, mod, title="y", games=None)
+    assert changed == {**mod, "title": "y", "updatedAt": changed["updatedAt"]}
 
 
 def test_what_cannot_be_set_is_ignored(site: Site) -> None:
@@ -140,24 +94,6 @@ def test_an_invalid_guid_is_rejected(site: Site) -> None:
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
 
 
-def test_more_than_fifty_are_refused(site: Site) -> None:
-    # C-MOD-8, C-OWN-4, C-OWN-6
-    mod = create(site, title="x", requires=[G[0]])
-    for field in ("requires", "conflictsWith"):
-        assert "50" in edit(site, mod, 400, **{field: G[1:52]})["message"]
-        assert "50" in create(site, 400, title="y", **{field: G[:51]})["message"]
-        create(site, title="y", **{field: G[:50]})
-    assert site.as_account(OWNER).get("/api/modhub/mine").json["count"] == 3
-
-
-def test_its_own_guid_is_refused_in_every_spelling(site: Site) -> None:
-    # C-OWN-4, T-B7
-    mod = new_mod(site)
-    for field in ("requires", "conflictsWith"):
-        for own in (mod["guid"], mod["guid"].upper(), mod["guid"].title()):
-            assert "own" in edit(site, mod, 400, **{field: [G[0], own]})["message"]
-
-
 def test_one_guid_in_both_lists_is_refused_even_when_one_is_sent(site: Site) -> None:
     # C-OWN-4, C-OWN-5
     mod = create(site, title="x", requires=[G[0]], conflictsWith=[G[1]])
@@ -175,48 +111,6 @@ def test_one_guid_in_both_lists_is_refused_even_when_one_is_sent(site: Site) -> 
     swapped = edit(site, mod, requires=[G[1]], conflictsWith=[G[0]])
     assert (swapped["requires"], swapped["conflictsWith"]) == ([G[1]], [G[0]])
     assert edit(site, mod, requires=[], conflictsWith=[G[1]])["conflictsWith"] == [G[1]]
-
-
-def test_a_refusal_of_one_list_changes_neither(site: Site) -> None:
-    # C-OWN-5
-    mod = create(site, title="x", requires=[G[0]], conflictsWith=[G[1]])
-    edit(site, mod, 400, requires=[G[2]], conflictsWith=["x"])
-    edit(site, mod, 400, requires=["x"], conflictsWith=[G[2]])
-    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
-
-
-def test_the_bodies_of_a_refusal(site: Site) -> None:
-    # C-ERR-3, C-ERR-10, C-ERR-12
-    for body in (b"", b"{", b"[]", b"null", b'"x"', b"\xff", b"[" * 100_000, '{"title":"x"}'.encode("utf-16")):
-        refused = site.as_account(OWNER).post("/api/modhub", body, content_type="application/json", status=400)
-        assert refused.json["error"] == "invalid_input"
-        assert refused.json["message"].endswith(".")
-        assert refused.headers["Cache-Control"] == "no-store"
-    large = site.as_account(OWNER).post("/api/modhub", b" " * (8 * 1024 * 1024 + 1), status=413)
-    assert large.json["limitBytes"] == 8 * 1024 * 1024
-    assert large.json["error"] == "too_large"
-    tolerated = site.as_account(OWNER).post("/api/modhub", b'{"title":"a","title":"b"}', content_type="text/plain")
-    assert tolerated.json["title"] == "b"
-
-
-def test_an_owner_has_the_mods_of_nobody_else(site: Site) -> None:
-    # C-OWN-10, C-PRO-3
-    mine, theirs = new_mod(site), new_mod(site, 8)
-    assert [mod["id"] for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]] == [mine["id"]]
-    assert [mod["id"] for mod in site.as_account(8).get("/api/modhub/mine").json["mods"]] == [theirs["id"]]
-    assert site.as_account(9).get("/api/modhub/mine").json == {"count": 0, "mods": []}
-
-
-def test_there_is_no_unpublish(site: Site) -> None:
-    # C-OWN-9
-    mod = published_mod(site)
-    own = site.as_account(OWNER)
-    own.delete(mod_address(mod, "publish"), status=405)
-    own.put_json(mod_address(mod, "publish"), {"published": False}, status=405)
-    own.post(mod_address(mod, "unpublish"), status=404)
-    own.put_json(mod_address(mod), {"published": False}, status=200)
-    own.post_json(mod_address(mod, "publish"), {"published": False}, status=200)
-    assert site.get(mod_address(mod)).json["published"] is True
 
 
 def test_an_edit_of_another_state_is_refused(site: Site) -> None:

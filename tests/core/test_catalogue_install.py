@@ -9,7 +9,7 @@ import pytest
 from modhub.catalogue.copies import public_copy_damage
 from modhub.catalogue.reading.documents import install_order
 from modhub_testing import Site
-from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -104,25 +104,6 @@ def test_a_chain_of_a_thousand_takes_as_many_statements_as_none(site: Site) -> N
     assert len(many) == len(few) == 3  # the first asks for the serial
 
 
-def test_a_ring_of_a_thousand_ends(site: Site) -> None:
-    # C-READ-5, T-D7
-    names = guids(1000)
-    ids = insert_mods(site, [{"guid": name, "requires": [names[(at + 1) % 1000]]} for at, name in enumerate(names)])
-    install, _ = chain(site, ids[0])
-    assert sorted(install) == sorted(names)
-
-
-def test_fifty_times_fifty_is_no_bomb(site: Site) -> None:
-    # C-READ-4, T-D7
-    names = guids(100)
-    layers = [names[:50], names[50:]]
-    mods = [{"guid": name, "requires": layers[1]} for name in layers[0]]
-    mods += [{"guid": name, "requires": layers[0]} for name in layers[1]]
-    ids = insert_mods(site, mods)
-    requires = {mod["guid"]: mod["requires"] for mod in mods}
-    assert chain(site, ids[0]) == model(names[0], requires)
-
-
 def test_the_order_has_no_greatest_depth() -> None:
     # C-READ-5
     names = [str(at) for at in range(50_000)]
@@ -151,44 +132,3 @@ def test_capitals_of_a_guid_matter_nowhere_and_stay(site: Site) -> None:
     assert preview.html.select(f'a[href="{needed["url"]}"]')
     with site.databases.write_session() as session:
         assert list(public_copy_damage(session)) == []
-
-
-def test_each_entry_is_complete_and_downloads(site: Site) -> None:
-    # C-READ-2
-    needed = published_mod(site, 8, "Needed")
-    mod = published_mod(site, requires=[needed["guid"].upper()])
-    install = site.get(mod_address(mod)).json["install"]
-    assert install == [needed, mod]
-    for entry in install:
-        assert site.get(entry["assets"][0]["url"]).body == b"code of " + entry["guid"].encode()
-        assert site.get(mod_address(entry, "download")).body == b"code of " + entry["guid"].encode()
-
-
-def test_other_calls_leave_the_lists_as_plain_guids(site: Site) -> None:
-    needed = published_mod(site, 8, "Needed")
-    mod = published_mod(site, requires=[needed["guid"]])
-    listed = site.get("/api/modhub").json["mods"][0]
-    assert listed["requires"] == [needed["guid"]]
-    assert "install" not in listed
-    assert "install" not in site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]
-    assert mod["requires"] == [needed["guid"]]
-
-
-def test_a_requirement_is_resolved_when_it_comes_and_missing_when_it_goes(site: Site) -> None:
-    late = new_mod(site, 8, "Late")
-    mod = published_mod(site, requires=[late["guid"]])
-    assert site.get(mod_address(mod)).json["missing"] == [late["guid"]]
-    upload_asset(site, late, "code", owner=8, version="1")
-    publish_test_mod(site, late, 8)
-    assert site.get(mod_address(mod)).json["missing"] == []
-    site.as_account(8).put_json(mod_address(late), {"requires": [mod["guid"]]})
-    assert [entry["id"] for entry in site.get(mod_address(mod)).json["install"]] == [late["id"], mod["id"]]
-    site.as_account(8).delete(mod_address(late))
-    assert site.get(mod_address(mod)).json["missing"] == [late["guid"]]
-
-
-def test_conflicts_are_no_requirements(site: Site) -> None:
-    enemy = published_mod(site, 8, "Enemy")
-    mod = published_mod(site, conflictsWith=[enemy["guid"]])
-    answer = site.get(mod_address(mod)).json
-    assert ([entry["id"] for entry in answer["install"]], answer["missing"]) == ([mod["id"]], [])

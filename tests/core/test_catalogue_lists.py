@@ -15,30 +15,6 @@ FIELDS += ["createdAt", "updatedAt", "url", "assets"]
 STAMP = r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z"
 
 
-def test_the_shape_of_the_list(site: Site) -> None:
-    # C-LIST-1, C-MOD-1, C-MOD-11, C-MOD-12
-    mod = published_mod(site, title="One", games=["Portal"], description="<p>x</p>")
-    answer = site.get("/api/modhub")
-    assert list(answer.json) == ["count", "total", "page", "size", "more", "mods"]
-    assert {**answer.json, "mods": None} == {
-        "count": 1,
-        "total": 1,
-        "page": 1,
-        "size": 20,
-        "more": False,
-        "mods": None,
-    }
-    listed = answer.json["mods"][0]
-    assert list(listed) == FIELDS
-    assert listed == mod
-    assert listed["url"] == f"/Modhub/{mod['id']}"
-    assert listed["assets"] == [
-        {"kind": "code", "name": "mod.zip", "bytes": 44, "url": listed["assets"][0]["url"]},
-    ]
-    assert listed["assets"][0]["url"].startswith("/Modhub/file/")
-    assert answer.content_type == "application/json"
-
-
 def test_every_mod_returning_call_gives_the_same_shape_and_only_the_single_read_adds_two(site: Site) -> None:
     # C-MOD-1, C-READ-1, C-TXT-4, C-UP-2
     mod = published_mod(site)
@@ -79,38 +55,6 @@ def test_values_that_make_no_sense_become_those_that_are_used(site: Site) -> Non
     new = [mod["id"] for mod in site.get("/api/modhub").json["mods"]]
     for sort in ("newest", "TOP", "", "new;drop", "%27"):
         assert [mod["id"] for mod in site.get(f"/api/modhub?sort={sort}").json["mods"]] == new
-
-
-def test_a_page_past_the_end_is_empty(site: Site) -> None:
-    # C-LIST-3
-    insert_mods(site, [{} for _ in range(3)])
-    for page in ("3", "999999999", "9" * 400):
-        answer = site.get(f"/api/modhub?size=2&page={page}").json
-        assert (answer["count"], answer["total"], answer["more"], answer["mods"]) == (0, 3, False, [])
-    empty = site.get("/api/modhub?q=nothing").json
-    assert empty == {"count": 0, "total": 0, "page": 1, "size": 20, "more": False, "mods": []}
-
-
-def test_the_last_of_doubled_parameters_counts_and_strangers_are_ignored(site: Site) -> None:
-    insert_mods(site, [{} for _ in range(3)])
-    answer = site.get("/api/modhub?size=1&size=2&page=9&page=1&sort=new&sort=top&published=false&owner=8").json
-    assert (answer["size"], answer["page"], answer["count"]) == (2, 1, 2)
-
-
-def test_a_list_has_a_strong_etag_and_answers_304(site: Site) -> None:
-    # C-HTTP-9
-    ids = insert_mods(site, [{"title": "One"}])
-    for url in ("/api/modhub", f"/api/modhub/{ids[0]}", f"/api/modhub/{ids[0]}/changelog", "/api/modhub/games"):
-        first = site.get(url)
-        etag = first.headers["ETag"]
-        assert etag.startswith('"')
-        assert first.headers["Cache-Control"] == "no-cache"
-        for sent in (etag, f"W/{etag}", "*", f'"x", {etag}'):
-            known = site.get(url, headers={"If-None-Match": sent}, status=304)
-            assert known.body == b""
-            assert known.headers["ETag"] == etag
-            assert known.headers["Access-Control-Allow-Origin"] == "*"
-        assert site.get(url, headers={"If-None-Match": '"x"'}).body == first.body
 
 
 def test_public_reads_look_at_no_credential(site: Site) -> None:
@@ -160,20 +104,3 @@ def test_updated_at_moves_only_as_the_contract_says(site: Site) -> None:
     coded = upload_asset(site, draft, "code", version="1")
     assert coded["updatedAt"] > draft["updatedAt"] == draft["createdAt"]
     assert own.post(mod_address(draft, "publish")).json["updatedAt"] > coded["updatedAt"]
-
-
-def test_new_is_the_order_of_change_and_mine_too(site: Site) -> None:
-    # C-LIST-8, C-OWN-10
-    mods = [published_mod(site, title=str(at)) for at in range(3)]
-    site.as_account(OWNER).put_json(mod_address(mods[0]), {"title": "changed"})
-    order = [mods[at]["id"] for at in (0, 2, 1)]
-    assert [mod["id"] for mod in site.get("/api/modhub").json["mods"]] == order
-    assert [mod["id"] for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]] == order
-
-
-def test_a_new_mod_and_each_upload_have_every_field(site: Site) -> None:
-    # C-MOD-1, C-UP-2
-    made = site.as_account(OWNER).post_json("/api/modhub", {"title": "New"}, status=201).json
-    answers = [made, *(upload_asset(site, made, kind, version="1") for kind in ("code", "css", "images"))]
-    assert [list(answer) for answer in answers] == [FIELDS] * 4
-    assert [len(answer["assets"]) for answer in answers] == [0, 1, 2, 3]

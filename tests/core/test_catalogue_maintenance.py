@@ -88,6 +88,7 @@ def test_an_accounts_mods_are_deleted_in_batches(site: Site, monkeypatch: pytest
 
 
 def test_a_mod_is_deleted_in_a_constant_number_of_statements(site: Site) -> None:
+    # C-OWN-11
     took = []
     for many in (5, 300):
         mod = published_mod(site, requires=[GUID])
@@ -110,24 +111,6 @@ def test_a_mod_is_deleted_in_a_constant_number_of_statements(site: Site) -> None
         assert rows(site, select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))) == []
         assert copy_damage(site) == []
     assert took[0] == took[1]
-
-
-def test_batches_hold_no_more_than_a_statement_takes() -> None:
-    assert [len(batch) for batch in bulk.batches(range(1100))] == [500, 500, 100]
-    assert list(bulk.batches([])) == []
-
-
-def test_copies_are_written_by_the_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    mods = insert_mods(site, [{"requires": [GUID]}] * 4)
-    monkeypatch.setattr(bulk, "batches", partial(bulk.batches, size=2))
-    for write in (copies.rewrite_copies, copies.update_scores):
-        took = []
-        for count in (2, 4):
-            with site.counted() as statements, site.databases.write_session.begin() as session:
-                write(session, mods[:count])
-            took.append(len([statement for statement in statements if " IN " in statement]))
-        assert took[1] == 2 * took[0]
-    assert copy_damage(site) == []
 
 
 def test_what_is_written_in_a_savepoint_is_copied(site: Site) -> None:

@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import logging
-import shlex
 import uuid
 from collections.abc import Callable
 
@@ -13,9 +12,8 @@ import pytest
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.catalogue.moderating import reads
-from modhub.content import limits
 from modhub.plugins.services import ISnapshots
-from modhub_testing import Site, Start
+from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
@@ -225,13 +223,6 @@ def test_a_spam_wave_costs_few_statements(site: Site, run: Run) -> None:
     assert run("list", "--state", "published", "--ids") == (0, [])
 
 
-def test_ids_are_listed_for_the_next_command(site: Site, run: Run) -> None:
-    # C-RUN-47
-    ids = insert_mods(site, [{} for _ in range(3)])[::-1]
-    assert run("list", "--ids") == (0, [str(number) for number in ids])
-    assert run("list", "--ids", "--limit", "2") == (0, ["There are more: --page 2", *map(str, ids[:2])])
-
-
 def test_how_to_undo_it_is_said_before_others_work_on_it(
     site: Site, run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,50 +295,3 @@ def test_what_the_operator_does_is_written_down(site: Site, run: Run, caplog: py
     assert entries == [
         {"event": event, **facts} for event in ("mod hidden", "mod restored", "mod deleted by the operator")
     ]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["hide"],
-        ["hide", "1", "--reason", "x" * (limits.REASON + 1)],
-        ["list", "--owner", "x"],
-        ["list", "--owner", "0"],
-        ["list", "--page", "-1"],
-        ["list", "--limit", "٣"],
-        ["list", "--state", "gone"],
-        ["list", "--sha256", "abc"],
-        ["delete", "--yes"],
-        ["forget", "1"],
-        [],
-    ],
-)
-def test_usage_errors_are_reported_and_change_nothing(
-    run: Run, words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as end:
-        run(*words)
-    assert end.value.code == 2
-    assert "Traceback" not in capsys.readouterr().err
-
-
-def test_without_accounts_no_person_is_named(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
-    site = start("")
-    (number,) = insert_mods(site, [{}])
-    arguments = build_admin_parser(site.config).parse_args(["-c", "unused", "mod", "show", str(number)])
-    assert arguments.run(Admin(site.config), arguments) == 0
-    assert "  owner: account 7\n" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("command", ["mod", "game"])
-def test_every_example_of_the_help_can_be_typed(site: Site, command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    parser = build_admin_parser(site.config)
-    with pytest.raises(SystemExit):
-        parser.parse_args(["-c", "my.ini", command, "--help"])
-    shown = [line.strip() for line in capsys.readouterr().out.partition("\nexamples")[2].splitlines()[1:]]
-    # What an example is for stands behind several spaces.
-    typed = [line.partition("   ")[0].replace("HEX", "0" * 64) for line in shown[: shown.index("")]]
-    assert len(typed) >= 4
-    for line in typed:
-        words = shlex.split(line.removeprefix("modhub-admin -c my.ini "))
-        assert parser.parse_args(["-c", "my.ini", *words]).command == command

@@ -6,8 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from modhub.base.errors import ApiError
-from modhub.catalogue import copies
-from modhub.catalogue.models import Mod, PublicMod
+from modhub.catalogue.models import Mod
 from modhub.catalogue.moderating import hiding
 from modhub.catalogue.owning import voting
 from modhub.plugins.events import AccountDeleted
@@ -17,9 +16,7 @@ from modhub_testing.mods import (
     copy_damage,
     hide_mod,
     mod_address,
-    new_mod,
     notes_of_mod,
-    publish_test_mod,
     published_mod,
     restore_mod,
     upload_asset,
@@ -76,15 +73,6 @@ def test_the_owner_goes_on_as_if_nothing_were(site: Site) -> None:
     assert copy_damage(site) == []
 
 
-def test_hiding_moves_no_time_and_no_place_in_a_list(site: Site) -> None:
-    mod, newer = published_mod(site), published_mod(site)
-    before = site.get("/api/modhub").json
-    hide_mod(site, mod)
-    assert [entry["id"] for entry in site.get("/api/modhub").json["mods"]] == [newer["id"]]
-    restore_mod(site, mod)
-    assert site.get("/api/modhub").json == before
-
-
 def test_votes_wait_for_the_mod(site: Site) -> None:
     mod = published_mod(site)
     voter, url = site.as_account(8), mod_address(mod, "vote")
@@ -102,28 +90,6 @@ def test_votes_wait_for_the_mod(site: Site) -> None:
     restore_mod(site, mod)
     assert voter.get(url).json == {"ups": 1, "downs": 0, "value": 1}
     assert site.get("/api/modhub?sort=top").json["mods"][0]["id"] == mod["id"]
-
-
-def test_a_hidden_draft_that_is_published_shows_when_it_is_restored(site: Site) -> None:
-    mod = new_mod(site)
-    upload_asset(site, mod, "code", b"x", version="1")
-    hide_mod(site, mod)
-    assert publish_test_mod(site, mod)["published"] is True
-    site.get(mod_address(mod), status=404)
-    restore_mod(site, mod)
-    assert site.get(mod_address(mod)).json["published"] is True
-    assert copy_damage(site) == []
-
-
-def test_restoring_undoes_hiding_and_nothing_else(site: Site) -> None:
-    draft = new_mod(site)
-    upload_asset(site, draft, "code", b"x", version="1")
-    hide_mod(site, draft)
-    restore_mod(site, draft)
-    site.get(mod_address(draft), status=404)
-    assert own(site, draft)["published"] is False
-    kept = row(site, draft)
-    assert (kept.hidden_at, kept.hidden_reason) == (None, None)
 
 
 def test_a_second_hiding_keeps_the_first_time_and_may_give_another_reason(site: Site) -> None:
@@ -149,29 +115,6 @@ def test_a_name_of_nothing_finds_nothing(site: Site, name: str) -> None:
     published_mod(site)
     with site.databases.write_session.begin() as session:
         assert hiding.find_mod(session, name) is None
-
-
-@pytest.mark.postgres
-def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
-    mod, other = published_mod(site), published_mod(site)
-    hide_mod(site, mod)
-    begin = site.databases.write_session.begin
-    assert copies.rebuild_copies(begin) == 1
-    assert copy_damage(site) == []
-    with begin() as session:
-        # As a copy that a crash of the machine, or a hand, has brought back.
-        for own_row, *others in [
-            copies.copies_of(published) for published in copies._load_public(session, [other["id"]])
-        ]:
-            own_row.id, own_row.guid = mod["id"], mod["guid"]
-            session.add(own_row)
-            assert others
-    damage = copy_damage(site)
-    assert [line for line in damage if f"Mod {mod['id']} has a public copy" in line]
-    assert copies.rebuild_copies(begin) == 1
-    assert copy_damage(site) == []
-    with site.databases.readonly_session() as session:
-        assert session.scalars(select(PublicMod.id)).all() == [other["id"]]
 
 
 @pytest.mark.postgres

@@ -162,26 +162,3 @@ def test_somebody_elses_mod_is_refused_by_the_services_too(site: Site, places: d
         with pytest.raises(OwnershipLost), site.databases.write_session.begin() as session:
             change(session, *place)
     assert site.get(f"/api/modhub/{places['mine']}").json["title"] != "Taken"
-
-
-def test_the_owners_refusals_come_in_order(site: Site, places: dict[str, Any]) -> None:
-    # C-OWN-13
-    own = site.as_account(OWNER)
-    draft, mine = f"/api/modhub/{places['draft']}", f"/api/modhub/{places['mine']}"
-    # Input before state: the version is used, and the body is empty.
-    assert call(own, "POST", f"{mine}/code?version=1").status_int == 400
-    assert call(own, "POST", f"{mine}/code", params=b"x").status_int == 400
-    assert call(own, "POST", f"{mine}/code?version=1", params=b"x").status_int == 409
-    assert call(own, "POST", f"{draft}/publish", params=b"\xff").status_int == 409
-    assert call(own, "PUT", mine, params=b"\xff{").status_int == 400
-
-
-def test_a_method_that_the_address_never_has_is_405_to_everybody(site: Site, places: dict[str, Any]) -> None:
-    # C-ERR-5, C-NOTE-2
-    callers = (site, site.as_account(OWNER), site.as_account(STRANGER))
-    for mod_id, caller in product(mod_ids(places), callers):
-        answer = call(caller, "POST", f"/api/modhub/{mod_id}/changelog", params=b'{"title": "x"}')
-        assert answer.status_int == 405
-        assert answer.headers["Allow"] == "GET, HEAD"
-        assert answer.json["error"] == "method_not_allowed"
-        assert call(caller, "GET", f"/api/modhub/{mod_id}/publish").headers["Allow"] == "POST"

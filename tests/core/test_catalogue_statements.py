@@ -155,17 +155,6 @@ def test_the_front_and_a_mod_with_all_features(start: Start) -> None:
     assert count(site, lambda: site.get("/Modhub/3", status=200)) <= 8
 
 
-def test_mine_is_constant(site: Site) -> None:
-    own = site.as_account(OWNER)
-    mod = published_mod(site)
-    few = count(site, lambda: own.get("/api/modhub/mine"))
-    for _ in range(3):
-        upload_asset(site, mod, "images", content_type="image/png")
-    for _ in range(4):
-        upload_asset(site, new_mod(site), "code", version="1")
-    assert count(site, lambda: own.get("/api/modhub/mine")) == few <= 3
-
-
 def call_cost(site: Site, account: int | None, method: str, url: str) -> int:
     caller = site if account is None else site.as_account(account)
     return count(site, lambda: caller._gen_request(method, url, params=b'{"value": 1}', expect_errors=True))
@@ -182,16 +171,6 @@ def test_a_foreign_and_an_absent_mod_cost_the_same(site: Site) -> None:
             assert costs == {1}, rest
         votes = {call_cost(site, account, "PUT", f"/api/modhub/{mod_id}/vote") for mod_id in (draft["id"], 10**9)}
         assert votes == {1} if account else len(votes) == 1
-
-
-def test_a_refusal_for_want_of_a_credential_writes_nothing(site: Site) -> None:
-    mod = published_mod(site)
-    with site.counted() as statements:
-        site.post(mod_address(mod, "code?version=2"), b"x", status=401)
-        site.put_json(mod_address(mod), {"title": "x"}, status=401)
-        site.get(mod_address(mod))
-        site.get("/api/modhub")
-    assert all(statement.lstrip().upper().startswith(("SELECT", "WITH")) for statement in statements)
 
 
 def test_writes_do_not_grow_with_what_the_mod_has(site: Site) -> None:
