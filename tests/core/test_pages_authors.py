@@ -9,7 +9,6 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
-    insert_mods,
     mod_address,
     new_mod,
     notes_of_mod,
@@ -17,7 +16,6 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
-from modhub_testing.pages import messages_on
 
 pytestmark = pytest.mark.slow
 
@@ -48,8 +46,6 @@ def test_an_author_has_a_page_with_their_published_mods(site: Site) -> None:
     assert "Member since January 2026" in page.html.select_one(".author-top").text.replace("\n", " ")
     assert page.html.find("link", rel="canonical")["href"] == BASE + HERE
     assert page.html.find("meta", attrs={"name": "description"})["content"] == f"2 mods by Person {OWNER}: Two, One"
-    german = site.get(HERE, headers={"Accept-Language": "de"})
-    assert "Januar 2026" in german.html.select_one(".author-top").text
     # By-lines lead there, on cards and on the mod's page.
     for place in ("/Modhub", HERE, first["url"]):
         assert site.get(place).html.select_one(f'a[href="{HERE}"]').text == f"Person {OWNER}"
@@ -79,8 +75,6 @@ def test_an_author_has_the_votes_of_all_their_mods(site: Site) -> None:
     assert words(page) == "Positive: 75% of 4 votes"
     # The number of mods was counted before, too.
     assert len(statements) <= len(before)
-    german = site.get(HERE, headers={"Accept-Language": "de"}).html.select_one(".author-top .totals")
-    assert (words(german), german["aria-label"]) == ("Positiv: 75\xa0% von 4 Stimmen", "Alle Mods zusammen")
 
 
 def words(element: Any) -> str:
@@ -102,24 +96,6 @@ def test_an_author_without_published_mods_is_nobody(site: Site) -> None:
     site.get(HERE, status=404)
     site.get("/Modhub/by", status=404)
     assert "/Modhub/by/" not in site.get("/sitemap.xml").text
-
-
-def test_a_preview_leads_to_no_page_that_is_not_there(site: Site) -> None:
-    draft = new_mod(site)
-    site.set_cookie("account", str(OWNER))
-    page = site.get(f"/Modhub/mine/{draft['id']}/preview")
-    assert f"Person {OWNER}" in page.text
-    assert HERE not in page.text
-
-
-def test_many_mods_are_paged(site: Site) -> None:
-    insert_mods(site, [{"title": f"Mod {number}"} for number in range(25)])
-    first, second = site.get(HERE), site.get(f"{HERE}?page=2")
-    assert titles(first) == [f"Mod {number}" for number in range(24, 4, -1)]
-    assert titles(second) == [f"Mod {number}" for number in range(4, -1, -1)]
-    assert first.html.find("link", rel="next")["href"] == f"{HERE}?page=2"
-    assert second.html.find("link", rel="prev")["href"] == HERE
-    assert messages_on(site.get(f"{HERE}?page=9")) == ["no_such_page"]
 
 
 @pytest.mark.postgres

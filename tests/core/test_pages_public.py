@@ -20,11 +20,6 @@ HOSTILE_NAME = '" onerror="alert(1)"><img src=x onerror=alert(1)>.png'
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
 
 
-def body_of(page: str) -> str:
-    """A page without its nonce, which differs each time."""
-    return re.sub(r'nonce="[^"]+"', "", page)
-
-
 def test_the_root_leads_to_the_mods_by_a_relative_address(site: Site) -> None:
     # C-PAGE-1
     answer = site.get("/", headers={"Host": "evil.example"}, status=302)
@@ -63,27 +58,6 @@ def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> Non
     assert [link["href"] for link in used.select("h3 a")] == [mod["url"]]
 
 
-def test_absent_unpublished_and_senseless_addresses_are_the_same_page(site: Site) -> None:
-    # C-ERR-4, C-PAGE-13
-    draft = new_mod(site, title="Canary")
-    upload_asset(site, draft, "code", version="1")
-    pages = [site.get(f"/Modhub/{name}", status=404) for name in (draft["id"], 999, "x", "%D9%A3", 10**20, "1.0")]
-    assert len({body_of(page.text) for page in pages}) == 1
-    assert all(page.headers["Cache-Control"] == "no-store" for page in pages)
-    assert "Canary" not in pages[0].text
-    assert site.get(f"/Modhub/{draft['id']}/nothing", status=404)
-
-
-def test_a_draft_leaves_no_trace_on_any_public_page(site: Site) -> None:
-    shown = published_mod(site, title="Shown")
-    draft = new_mod(site, title="Canary", requires=[shown["guid"]], games=["Canarygame"])
-    upload_asset(site, draft, "code", version="1")
-    for address in ("/Modhub", "/Modhub?q=canary", "/Modhub?game=canarygame&sort=top", shown["url"]):
-        page = site.get(address)
-        assert "Canary" not in page.text.replace("canary", "")
-        assert f"/Modhub/{draft['id']}" not in page.text
-
-
 @pytest.mark.postgres
 def test_hostile_text_is_shown_as_text(site: Site) -> None:
     mod = published_mod(site, title=HOSTILE, games=[HOSTILE], description=HOSTILE)
@@ -114,12 +88,6 @@ def test_a_list_says_how_many_there_are_and_leads_on(site: Site) -> None:
     assert "mods" in site.get("/Modhub?q=zz").html.select_one(".empty").text
 
 
-def test_a_lists_title_names_its_filters(site: Site) -> None:
-    published_mod(site, title="Tower", games=["Portal"])
-    for query, title in (("game=Portal&q=tow", "Mods for Portal matching “tow”"), ("q=tow", "Mods matching “tow”")):
-        assert site.get(f"/Modhub?{query}").html.title.text == f"{title} · modhub"
-
-
 def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
     mod = published_mod(site, title="Card Game", description="<p>One</p><p>two</p>", requires=[ABSENT])
     card = site.get("/Modhub").html.select_one(".card")
@@ -136,8 +104,6 @@ def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
     for account, value in ((8, 1), (9, 1), (10, -1)):
         site.as_account(account).put_json(f"/api/modhub/{mod['id']}/vote", {"value": value})
     assert site.get("/Modhub").html.select_one(".card .facts li").text == "Positive: 66% of 3 votes"
-    german = site.get("/Modhub", headers={"Accept-Language": "de"}).html
-    assert german.select_one(".card .facts li").text == "Positiv: 66\u00a0% von 3 Stimmen"
 
 
 def test_a_tile_has_the_icon_of_the_game_or_the_initials(site: Site, tmp_path: Path) -> None:
@@ -171,24 +137,6 @@ def test_the_games_are_one_line_with_all_of_them_behind_it(site: Site) -> None:
     page = site.get("/Modhub?game=Another")
     assert page.html.find(id="game").find("option", selected=True)["value"] == "Another"
     assert not page.html.find("input", attrs={"name": "size"})
-
-
-def test_no_page_asks_the_database_more_when_there_is_more(site: Site) -> None:
-    def statements(address: str) -> int:
-        with site.counted() as statements:
-            site.get(address, status=200)
-        return len(statements)
-
-    first = published_mod(site, title="First")
-    second = published_mod(site, title="Second", requires=[first["guid"]], conflictsWith=[ABSENT])
-    before = statements("/Modhub"), statements(second["url"])
-    for number in range(12):
-        first = published_mod(site, title=f"Mod {number}", requires=[first["guid"]], games=[f"Game {number}"])
-    assert (statements("/Modhub"), statements(second["url"])) == before
-    last = published_mod(site, title="Last", requires=[first["guid"]], conflictsWith=[ABSENT, second["guid"]])
-    assert statements(last["url"]) == before[1]
-    assert before[0] <= 10
-    assert before[1] <= 9
 
 
 def test_pages_carry_a_policy_that_lets_nothing_in(site: Site) -> None:

@@ -10,7 +10,7 @@ import modhub
 from modhub.base.errors import ApiError, invalid
 from modhub_testing import Site
 from modhub_testing.messages import translated_texts
-from modhub_testing.mods import OWNER, new_mod, upload_asset
+from modhub_testing.mods import OWNER, new_mod
 from modhub_testing.pages import form_at, new_visitor
 
 pytestmark = pytest.mark.slow
@@ -94,36 +94,3 @@ def test_the_workshop_refuses_in_german_by_its_own_labels_and_all_at_once(site: 
         f"/api/modhub/{mod['id']}", {"requires": ["x"]}, headers=GERMAN, status=400
     )
     assert answer.json["message"] == ("In requires, item 1 is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef.")
-
-
-def test_uploads_refuse_in_german_beside_the_field_to_the_script_too(site: Site, author: Site) -> None:
-    mod = new_mod(site)
-    upload_asset(site, mod, "code", version="1.0")
-    address = f"/Modhub/mine/{mod['id']}"
-    token = form_at(author.get(address), address)["csrf_token"].value
-
-    def send(kind: str, content: bytes, accept: str = "", **fields: str) -> Any:
-        headers = {**GERMAN, "Accept": accept} if accept else GERMAN
-        file = [("file", "a.bin", content)]
-        return author.post(
-            f"{address}/{kind}",
-            {"csrf_token": token, **fields},
-            upload_files=file,
-            headers=headers,
-            expect_errors=True,
-        )
-
-    page = send("code", b"x", version="1.0")
-    assert page.html.find(id="version-error").text == "Die Version 1.0 gibt es schon; wähle eine andere."
-    assert page.html.find(id="errors").a["href"] == "#version"
-    body = send("code", b"x", "application/json", version="1.0").json
-    assert (body["error"], body["field"], body["message"][:15]) == ("version_used", "version", "Die Version 1.0")
-    body = send("css", b"", "application/json").json
-    assert (body["message"], body["field"]) == ("Die Datei ist leer.", "css")
-    large = send("images", b"x" * (2 * 1024 * 1024 + 1)).html.find(id="image-file-error").text
-    assert "2\u00a0MB" in large
-    for _ in range(5):
-        assert send("images", b"x" * (2 * 1024 * 1024 - 1)).status_int == 303
-    full = send("images", b"x" * 100, "application/json").json
-    assert full["limitBytes"] == 10 * 1024 * 1024
-    assert full["message"].startswith("Alle Bilder zusammen dürfen höchstens 10\u00a0MB groß sein")

@@ -21,11 +21,6 @@ def test_typed_addresses_lead_where_they_mean(start: Start) -> None:
         site.get(deeper, status=404)
 
 
-def test_without_the_features_there_is_nothing_to_lead_to(site: Site) -> None:
-    for typed in ("/Modhub/app", "/Modhub/wiki"):
-        site.get(typed, status=404)
-
-
 def test_a_page_that_is_not_there_has_a_search(site: Site) -> None:
     # C-PAGE-14
     page = site.get("/Modhub/nothing", status=404)

@@ -1,10 +1,8 @@
 """What changed: typed with an upload and for an entry, folded where nobody says it, and shown where readers look."""
 
-import json
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from modhub.base.errors import invalid
 from modhub.catalogue.models import NoteSource
@@ -15,7 +13,6 @@ from modhub_testing import Site, stored_files
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
-    insert_mods,
     mod_address,
     new_mod,
     notes_of_mod,
@@ -94,18 +91,6 @@ def test_an_upload_without_words_is_as_by_the_api(site: Site, author: Site, text
     release(author, mod, "2", text)
     newest = notes_of_mod(site, mod)[0]
     assert (newest["text"], newest["automatic"], newest["editedAt"]) == ("", True, None)
-
-
-def test_a_refused_upload_keeps_the_words_and_stores_nothing(site: Site, author: Site) -> None:
-    # C-PAGE-70
-    mod = published_mod(site, version="1")
-    page = release(author, mod, "1", MARKDOWN, "markdown")
-    assert page.status_int == 409
-    assert page.html.select_one(".part.current")["data-part"] == "new-version"
-    form = form_at(page, f"{here(mod)}/code")
-    assert (form["text"].value.strip(), form["format"].value, form["version"].value) == (MARKDOWN, "markdown", "1")
-    assert notes_of_mod(site, mod)[0]["text"] == ""
-    assert site.count_rows(NoteSource) == 0
 
 
 def test_a_version_and_its_words_are_stored_together_or_not_at_all(
@@ -191,16 +176,6 @@ def test_sources_go_with_their_entry_and_their_mod(site: Site, author: Site) -> 
     assert site.count_rows(NoteSource) == 0
 
 
-def test_a_source_of_another_text_is_not_shown(site: Site, author: Site) -> None:
-    # C-PAGE-71: the API changes a text without its source.
-    mod = published_mod(site)
-    write(author, mod, PLAIN, "text")
-    with site.databases.write_session.begin() as session:
-        session.scalars(select(NoteSource)).one().sha256 = "0" * 64
-    (note,) = notes_of_mod(site, mod)
-    assert entry_form(author, mod, note)["text"].value.strip().startswith("<p>- fixed a<br>")
-
-
 @pytest.mark.parametrize(
     ("current", "used", "proposed"),
     [
@@ -237,12 +212,6 @@ def test_a_published_mod_begins_with_a_new_version(site: Site, author: Site) -> 
     assert site.get(mod_address(mod)).json["version"] == "3.1.10"
     hide_mod(site, mod)
     assert "version" not in messages_on(release(author, mod, "4", "x").follow())
-
-
-def test_a_published_mod_without_its_file_has_its_page(site: Site, author: Site) -> None:
-    # C-PAGE-72: rows that an operator left so.
-    (mod_id,) = insert_mods(site, [{"owner": OWNER, "title": "Without"}])
-    assert form_at(author.get(f"/Modhub/mine/{mod_id}"), f"/Modhub/mine/{mod_id}/code")["version"].value == ""
 
 
 def current(page: Any) -> str:
@@ -354,16 +323,6 @@ def test_words_are_nowhere_when_a_mod_is_not_public(site: Site, author: Site) ->
         assert WORDS not in site.get(address).text, address
 
 
-def test_the_feeds_have_the_words_with_the_version(site: Site, author: Site) -> None:
-    # C-PAGE-40, C-PAGE-70
-    mod = published_mod(site, version="1")
-    release(author, mod, "2", PLAIN, "text")
-    item = json.loads(site.get("/Modhub/feed.json").text)["items"][0]
-    assert item["summary"] == "- fixed a - it's. Thanks & bye"
-    assert item["content_html"].startswith("<p>- fixed a<br>")
-    assert "Thanks &amp; bye" in site.get("/Modhub/feed").text
-
-
 def test_a_version_with_words_is_one_change_of_files(site: Site, author: Site) -> None:
     # C-PAGE-70, C-SYNC-25: the edit in the same transaction does not hide that the file is another one.
     mod = published_mod(site, version="1")
@@ -373,19 +332,3 @@ def test_a_version_with_words_is_one_change_of_files(site: Site, author: Site) -
     with site.databases.readonly_session() as session:
         rows = session.connection().exec_driver_sql("SELECT serial, what FROM core_change WHERE kind = 'mod'").all()
     assert [(serial > from_before, what) for serial, what in rows] == [(True, "file")]
-
-
-def test_the_changelog_says_that_older_versions_cannot_be_downloaded(site: Site, author: Site) -> None:
-    # C-PAGE-73
-    only = "Only the current version can be downloaded."
-    mod = published_mod(site)
-    assert only not in site.get(mod["url"])
-    release(author, mod, "2", "")
-    assert only in site.get(mod["url"]).html.find(id="changelog").find_parent("section").text
-    for version in range(3, 12):
-        release(author, mod, str(version), "" if version % 2 else WORDS)
-    last = site.get(f"{mod['url']}?changelog=2").html.find(id="changelog").find_parent("section")
-    assert (only in last.text, len(last.select(".notes > li"))) == (True, 1)
-    upload_asset(site, draft := new_mod(site), "code", version="1")
-    upload_asset(site, draft, "code", version="2")
-    assert only not in author.get(f"{here(draft)}/preview")

@@ -58,16 +58,6 @@ def test_a_new_draft_names_its_tasks_and_is_for_its_author_alone(site: Site, dra
     site.get(f"/Modhub/{number_of(draft)}", status=404)
 
 
-def test_the_preview_shows_what_the_forms_have_filled(author: Site, draft: Any, filled: Any) -> None:
-    image = filled.html.select_one(".gallery img")["src"]
-    assert author.get(image).body == PNG
-    assert author.get(image).headers["Cache-Control"] == "no-store"
-    preview = author.get(f"{draft.request.path}/preview")
-    assert preview.html.select_one(".mod-gallery img")["src"] == image
-    assert preview.html.select_one(".prose p").text == "Hello"
-    assert ABSENT in preview.html.select_one(".mod-main .note.warn").text
-
-
 def test_what_is_published_by_form_is_what_was_typed_and_sent(
     site: Site, draft: Any, filled: Any, published: Any
 ) -> None:
@@ -80,41 +70,6 @@ def test_what_is_published_by_form_is_what_was_typed_and_sent(
     assert [asset["name"] for asset in shown["assets"]] == ["my mod.zip", "shot.png"]
     assert site.get(f"/api/modhub/{number}/download").body == b"the code" * 1000
     assert "publish" not in {form.action.rpartition("/")[2] for form in published.forms.values()}
-
-
-def test_an_entry_of_the_changelog_is_changed_and_removed_by_form(site: Site, draft: Any, published: Any) -> None:
-    address, mod = draft.request.path, {"id": number_of(draft)}
-    (note,) = notes_of_mod(site, mod)
-    form = form_at(published, f"{address}/changelog/{note['id']}")
-    form["text"] = "<p>What changed</p><script>x</script>"
-    form["title"] = ""
-    page = form.submit(status=303).follow()
-    (note,) = notes_of_mod(site, mod)
-    assert (note["title"], note["text"], note["automatic"]) == (None, "<p>What changed</p>", False)
-    form_at(page, f"{address}/changelog/{note['id']}/remove").submit(status=303).follow()
-    assert notes_of_mod(site, mod) == []
-
-
-def test_an_image_is_removed_by_form(draft: Any, published: Any) -> None:
-    (image,) = published.html.select(".gallery img")
-    removing = form_at(published, f"{draft.request.path}/images/{image['src'].rpartition('/')[2]}/remove")
-    page = removing.submit(status=303).follow()
-    assert not page.html.select(".gallery")
-
-
-def test_a_mod_is_deleted_by_form_when_its_title_is_typed(site: Site, draft: Any, published: Any) -> None:
-    # C-PAGE-11
-    address, number = draft.request.path, number_of(draft)
-    form = form_at(published, f"{address}/delete")
-    form["title"] = "my mod"
-    page = form.submit(status=400)
-    assert page.html.find(id="delete-title-error") is not None
-    site.get(f"/Modhub/{number}", status=200)
-    form = form_at(page, f"{address}/delete")
-    form["title"] = "My <mod>"
-    page = form.submit(status=303).follow()
-    assert "deleted" in page.html.select_one(".note").text
-    site.get(f"/Modhub/{number}", status=404)
 
 
 def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: Site) -> None:
@@ -140,15 +95,6 @@ def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: S
     assert page.html.title.text.startswith("Error: ")
 
 
-def test_long_text_is_cut_and_the_page_says_so(site: Site, author: Site) -> None:
-    page = make_mod_by_form(
-        author, title="t" * 130, description="d" * 8001, games="\n".join(f"g{n}" for n in range(21))
-    )
-    notice = page.html.select_one(".note.good").text
-    assert notice.count("too long") == 3
-    assert page.html.find(id="title")["value"] == "t" * 120
-
-
 def test_a_long_version_is_cut_and_the_page_says_so(site: Site, author: Site) -> None:
     # Two characters of unequal length: wherever the bytes are cut, one of the two versions is cut within a character.
     for version in ("é" * 70_000, "x" + "é" * 70_000):
@@ -157,32 +103,6 @@ def test_a_long_version_is_cut_and_the_page_says_so(site: Site, author: Site) ->
         assert "too long" in page.follow().html.select_one(".note.good").text
         mod = site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]
         assert mod["version"] == version[: limits.VERSION]
-
-
-def test_a_long_field_leaves_room_for_the_others(author: Site) -> None:
-    page = make_mod_by_form(author)
-    token = form_at(page, page.request.path)["csrf_token"].value
-    fields = [("version", "1" * 70_000), ("csrf_token", token)]
-    author.post(f"{page.request.path}/code", fields, upload_files=[("file", "a.zip", b"code")], status=303)
-
-
-def test_of_a_doubled_line_the_last_counts_and_of_a_list_all(site: Site, author: Site) -> None:
-    page = make_mod_by_form(author, title="One")
-    token = form_at(page, page.request.path)["csrf_token"].value
-    doubled = [("csrf_token", token), ("title", "Two"), ("title", "Three"), ("games", "Portal"), ("games", "Ico")]
-    author.post(page.request.path, doubled, status=303)
-    (mod,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
-    assert (mod["title"], mod["games"]) == ("Three", ["Portal", "Ico"])
-
-
-def test_a_title_is_typed_in_full_before_a_mod_is_deleted(site: Site, author: Site) -> None:
-    page = make_mod_by_form(author, title="t" * limits.TITLE)
-    form = form_at(page, f"{page.request.path}/delete")
-    form["title"] = "t" * (limits.TITLE + 1)
-    assert form.submit(status=400).html.find(id="delete-title-error") is not None
-    form["title"] = "t" * limits.TITLE
-    form.submit(status=303)
-    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == []
 
 
 def test_an_edit_changes_only_what_the_form_has(site: Site, author: Site) -> None:
@@ -234,21 +154,6 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     assert answer.json["error"] == "storage_refused"
 
 
-def test_without_a_store_the_page_says_that_the_set_up_is_incomplete(start: Start) -> None:
-    author = new_visitor(start(modhub__storage=""), OWNER)
-    page = send_file_by_form(make_mod_by_form(author), "images", "a.png", PNG)
-    assert page.status_int == 503
-    assert "not set up" in page.html.find(id="image-file-error").text
-
-
-def test_publishing_without_code_is_not_offered_and_not_done(site: Site, author: Site) -> None:
-    page = make_mod_by_form(author)
-    form = form_at(page, f"{page.request.path}/publish")
-    assert page.html.find("form", action=form.action).find("button") is None
-    refused = form.submit(status=409)
-    assert "code file" in refused.html.find(id="errors").text
-
-
 def test_nobody_else_gets_in(site: Site, author: Site) -> None:
     # C-PAGE-7
     page = make_mod_by_form(author, title="Canary")
@@ -278,60 +183,12 @@ def test_nobody_else_gets_in(site: Site, author: Site) -> None:
     author.post(f"{mine['url']}/delete", {"csrf_token": token, "title": "A mod"}, status=[404, 405])
 
 
-def test_what_visitors_have_of_a_mod_is_not_in_the_workshop(site: Site, author: Site) -> None:
-    mod = published_mod(site)
-    home = f"/Modhub/mine/{mod['id']}"
-    token = form_at(author.get(home), home)["csrf_token"].value
-    author.get(f"{mod['url']}/feed", status=200)
-    author.get(f"{home}/feed", status=404)
-    author.get(f"{home}/vote", status=404)
-    author.post(f"{home}/vote", {"csrf_token": token, "value": "1"}, status=404)
-    # And nothing of the workshop's is at a visitor's address.
-    for tail in ("code", "css", "images", "publish", "delete", "preview"):
-        author.post(f"{mod['url']}/{tail}", {"csrf_token": token}, status=[404, 405])
-
-
 def test_without_accounts_there_is_no_workshop(start: Start) -> None:
     # C-PAGE-12
     site = start("")
     for address in ("/Modhub/mine", "/Modhub/mine/new", "/Modhub/mine/1", "/Modhub/mine/1/preview"):
         site.get(address, status=404)
     assert "My mods" not in site.get("/Modhub").text
-
-
-def test_the_list_says_in_words_what_is_public(site: Site, author: Site) -> None:
-    assert messages_on(author.get("/Modhub/mine")) == ["no_mods"]
-    new_mod(site, title="Hidden")
-    published_mod(site, title="Shown")
-    rows = author.get("/Modhub/mine").html.select(".shelf > li")
-    assert [row.h2.text for row in rows] == ["Shown", "Hidden"]
-    assert [row.select_one(".state")["data-state"] for row in rows] == ["published", "draft"]
-
-
-def test_the_workshop_asks_no_more_when_there_is_more(site: Site, author: Site) -> None:
-    def statements(address: str) -> int:
-        with site.counted() as statements:
-            author.get(address, status=200)
-        return len(statements)
-
-    mod = new_mod(site, requires=[ABSENT, published_mod(site)["guid"]])
-    upload_asset(site, mod, "code", version="1")
-    pages = ("/Modhub/mine", f"/Modhub/mine/{mod['id']}", f"/Modhub/mine/{mod['id']}/preview")
-    before = [statements(page) for page in pages]
-    needed = [published_mod(site, title=f"Mod {n}", requires=[ABSENT])["guid"] for n in range(8)]
-    for number in range(2, 8):
-        upload_asset(site, mod, "code", version=str(number))
-        upload_asset(site, mod, "images", PNG, content_type="image/png")
-    site.as_account(OWNER).put_json(f"/api/modhub/{mod['id']}", {"requires": needed})
-    assert [statements(page) for page in pages] == before
-
-
-def test_the_curl_lines_name_this_mod_and_the_public_address(start: Start) -> None:
-    site = start(modhub__base_url="https://mods.example.org")
-    mod = new_mod(site)
-    page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
-    lines = page.html.select_one("pre.lines").text
-    assert f"https://mods.example.org/api/modhub/{mod['id']}/code?name=mod.zip&version=1.0" in lines
 
 
 def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,34 +132,6 @@ def test_the_address_of_a_form_leads_back_to_its_page(site: Site, author: Site) 
         assert "login" in new_visitor(site).get(f"{here}/{tail}", status=303).headers["Location"]
 
 
-def test_the_page_says_what_was_done_and_what_was_not(site: Site, author: Site) -> None:
-    rival = published_mod(site, title="Rival")
-    page = make_mod_by_form(author, title="Two  spaces", games="Nobody knows", requires=f"{ABSENT}\n{ABSENT[:-1]}0")
-    address = page.request.path
-    assert page.html.find("a", href="/Modhub/mine", attrs={"aria-current": "true"}) is not None
-    todo = page.html.find(id="tasks-details")
-    assert [item.text for item in todo.select(":scope > li li")] == [ABSENT, f"{ABSENT[:-1]}0"]
-    (note,) = todo.select("li.soft")
-    assert "Nobody knows" in note.text
-    form = form_at(page, address)
-    form["requires"], form["conflictsWith"], form["description"] = "", rival["guid"], "x"
-    form.submit(status=303)
-    send_file_by_form(author.get(address), "code", "a.zip", b"x", version="1")
-    page = send_file_by_form(author.get(address), "images", "a.png", PNG).follow()
-    page = form_at(page, f"{address}/publish").submit(status=303).follow()
-    assert page.html.select_one(".note.good a")["href"] == f"/Modhub/{address.rpartition('/')[2]}"
-    steps = page.html.select(".steps > ol > li")
-    # The changelog still wants to be written.
-    assert ["done" in (step.get("class") or []) for step in steps] == [True, True, True, False, True]
-    assert "Rival" in page.html.find(id="tasks-details").select("li.soft")[-1].text
-    form = form_at(page, f"{address}/delete")
-    form["title"] = "Two"
-    page = form.submit(status=400)
-    assert page.html.find(id="errors").a["href"] == "#delete-title"
-    form["title"] = "Two spaces"
-    form.submit(status=303)
-
-
 def test_the_steps_say_what_is_done_and_what_is_left(site: Site, author: Site) -> None:
     # C-PAGE-25
     page = make_mod_by_form(author, title="Steps")
