@@ -58,15 +58,6 @@ def test_any_number_may_be_asked_for(site: Site) -> None:
         assert [mods.lock(session, number) for number in odd] == [False] * len(odd)
 
 
-def test_it_sees_what_its_own_transaction_has_done(site: Site) -> None:
-    mods, mod = site.find_service(IMods), published_mod(site)
-    with site.databases.write_session() as session:
-        session.execute(MOD_TABLE.update().values(title="Not committed"))
-        assert mods.get_mods(session, [mod["id"]])[mod["id"]].title == "Not committed"
-        session.rollback()
-        assert mods.get_mods(session, [mod["id"]])[mod["id"]].title == mod["title"]
-
-
 def test_a_locked_mod_cannot_be_deleted_meanwhile(site: Site) -> None:
     mods, mod = site.find_service(IMods), published_mod(site)
     with site.databases.write_session() as session, site.databases.best_effort_session() as other:

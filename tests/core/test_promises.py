@@ -1,7 +1,5 @@
 """Rules for every call and response, with all publishing features."""
 
-import json
-import logging
 import re
 from typing import Any
 
@@ -12,7 +10,6 @@ from modhub.catalogue.commands import add_game
 from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.reference import calls
-from modhub_testing.running_server import RawClient, running
 
 pytestmark = pytest.mark.slow
 
@@ -189,25 +186,3 @@ def test_every_answer_carries_what_protects_it(filled: Site) -> None:
         assert "Server" not in answer.headers, (method, address)
         ids.add(answer.headers["X-Request-Id"])
     assert len(ids) == len(requests)
-
-
-def test_the_log_has_one_line_for_each_request(filled: Site, caplog: pytest.LogCaptureFixture) -> None:
-    # C-HTTP-11
-    path, bearer = f"{mod_address(the_mod(filled))}/images", f"Authorization: Bearer account-{OWNER}"
-    known = filled.get("/api/modhub").headers["ETag"]
-    sent: list[tuple[int, str, list[str], bytes]] = [
-        (200, "GET /api/modhub", [], b""),
-        (304, "GET /api/modhub", [f"If-None-Match: {known}"], b""),
-        (404, "GET /Modhub/nothing", [], b""),
-        (401, f"POST {path}", ["Content-Length: 5"], b""),
-        (201, f"POST {path}", [bearer, f"Content-Length: {MB}"], bytes(MB)),
-        (413, f"POST {path}", [bearer, f"Content-Length: {3 * MB}"], b""),
-    ]
-    with running(filled.app) as service, caplog.at_level(logging.INFO, "modhub.requests"):
-        for status, line, fields, body in sent:
-            caplog.clear()
-            with RawClient(service) as client:
-                head = "\r\n".join([f"{line} HTTP/1.1", "Host: a", *fields, "", ""])
-                assert client.ask(head.encode() + body).status == status, line
-            lines = [json.loads(record.getMessage()) for record in caplog.records if record.name == "modhub.requests"]
-            assert [(entry["method"], entry["path"], entry["status"]) for entry in lines] == [(*line.split(), status)]

@@ -126,16 +126,6 @@ def test_texts_games_and_names_are_looked_at(site: Site) -> None:
     assert edit.html.find("a", href=f"/Modhub/mine/{mod['id']}/rehearsal") is not None
 
 
-@pytest.mark.parametrize(
-    ("levels", "expected"),
-    [("23", []), ("33", []), ("343", []), ("24", ["heading_skipped"]), ("4", ["heading_skipped"])],
-)
-def test_headings_may_begin_as_in_markdown(site: Site, levels: str, expected: list[str]) -> None:
-    # C-OWN-17
-    mod = new_mod(site, description="".join(f"<h{level}>Part</h{level}><p>Text</p>" for level in levels))
-    assert [finding["problem"] for finding in rehearse(site, mod)["texts"]] == expected
-
-
 def problems(content: bytes) -> list[str]:
     return [finding.problem for finding in find_archive_problems(content[:4], content[-END_BYTES:])]
 

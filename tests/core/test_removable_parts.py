@@ -110,18 +110,6 @@ def undamaged(site: Site) -> Iterator[None]:
         assert list(maintenance.blob_damage(session, site.find_service(BlobStore))) == []
 
 
-def test_hidden_mods_are_released_again_and_reported_once(site: Site) -> None:
-    mods = [published_mod(site) for _ in range(3)]
-    ids = [mod["id"] for mod in mods]
-    assert decide(site, "hide", ids[:2], "Malware") == ids[:2]
-    assert decide(site, "hide", [*ids, 987654], "Malware") == ids[2:]
-    assert site.get("/api/modhub").json["total"] == 0
-    assert site.get(mod_address(mods[0]), status=404)
-    assert decide(site, "release", [*ids[1:], 987654]) == ids[1:]
-    assert decide(site, "release", ids) == ids[:1]
-    assert site.get("/api/modhub").json["total"] == 3
-
-
 @pytest.mark.postgres
 def test_an_image_goes_at_once_and_comes_back_under_its_address(site: Site, mod: Any) -> None:
     # C-QUE-7, T-G6
@@ -275,12 +263,14 @@ def test_what_was_removed_is_found_by_its_digest(site: Site, mod: Any) -> None:
     image = mod["assets"][1]["url"].rpartition("/")[2]
     digest = remove(site, mod, "image", image)["sha256"]
     remove(site, mod, "changelog", "1")
+    former_digest = hashlib.sha256(b"code of " + mod["guid"].encode()).hexdigest()
     with site.databases.readonly_session() as session:
         digests = site.find_service(IModeration).files
         files = digests.of_mods(session, [mod["id"]])
         (kept,) = digests.find(session, [digest])
         shared = digests.find(session, [file.sha256 for file in digests.of_mods(session, [draft["id"]])])
         assert digests.find_others(session, [digest]) == {}
+        (former,) = digests.find(session, [former_digest])
         records = site.find_service(IModeration).get_files(session, [mod["id"], 987654])
     assert [(file.kind, file.name) for file in files] == [
         ("code", "lib.zip"),
@@ -289,6 +279,7 @@ def test_what_was_removed_is_found_by_its_digest(site: Site, mod: Any) -> None:
         ("former", "1"),
     ]
     assert (kept.mod_id, kept.name) == (mod["id"], "first.png")
+    assert (former.mod_id, former.kind, former.name) == (mod["id"], "former", "1")
     assert {file.mod_id for file in shared} == {mod["id"], draft["id"]}
     assert [(file.kind, file.name, file.version, file.asset_id is None) for file in records[mod["id"]]] == [
         ("code", "lib.zip", "", False),

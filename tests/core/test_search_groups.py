@@ -5,11 +5,8 @@ import unicodedata
 from typing import Any
 
 import pytest
-from sqlalchemy import update
 
-from modhub.catalogue.models import PublicMod
 from modhub.catalogue.pages.container import PageServices
-from modhub.catalogue.pages.groups import description_words
 from modhub.db import now
 from modhub_auth.models import Account
 from modhub_testing import Site, Start
@@ -48,12 +45,6 @@ def test_descriptions_are_found_by_whole_words(site: Site) -> None:
     (excerpt,) = site.get("/Modhub?q=hotkeys").html.select(".found p")
     assert excerpt.text == "Größe & Maße Some bold Hotkeys, wi-fi."
     assert excerpt.mark.text == "Hotkeys"
-
-
-def test_letters_of_other_scripts_have_no_capitals(site: Site) -> None:
-    # C-PAGE-65
-    published_mod(site, title="Timer", description="<p>Привет ΜΑΥΡΟ Ünder</p>")
-    assert [found(site, q) for q in ("привет", "ПРИВЕТ", "μαυρο", "under", "ünder")] == [["Timer"]] * 5
 
 
 WRITTEN = ["½", "m²", "한글", "がんばる", "Ελλάδα", "Йод", "ŀa", "ஔவை", "हिन्दी", "العَرَبِيَّة", "ＡＢＣ", "ﬁsh", "ﷺ", "été"]
@@ -180,22 +171,6 @@ def test_changes_are_seen_at_once(site: Site) -> None:
     assert found(site, "after") == ["Splits"]
 
 
-def test_an_index_that_triggers_keep_follows_every_write(site: Site) -> None:
-    mod = published_mod(site, title="Minimap", description="<p>before</p>")
-    document = site.get(mod_address(mod)).body.replace(b"before", b"after")
-    with site.databases.write_session.begin() as session:
-        session.execute(update(PublicMod).values(document=document))
-    groups = site.find_service(PageServices).groups.groups
-    assert [len(groups(q).descriptions) for q in ("before", "after")] == [0, 1]
-    with site.databases.write_session.begin() as session:
-        session.execute(update(PublicMod).values(score=5))
-    assert len(groups("after").descriptions) == 1
-
-
-def test_words_of_a_description_are_those_of_both_indexes() -> None:
-    assert description_words("Wi-Fi foo_bar ÜBER 1.2!") == ["wi", "fi", "foo", "bar", "uber", "1", "2"]
-
-
 @pytest.fixture
 def people(start: Start) -> Site:
     """Accounts with names; those with a published mod are authors."""
@@ -254,9 +229,3 @@ def test_all_authors_of_a_name_have_an_address(people: Site) -> None:
         "Mira 22",
     ]
     assert people.get("/Modhub/authors?q=absent").html.find(class_="empty")
-
-
-def test_without_names_no_author_is_found(site: Site) -> None:
-    published_mod(site)
-    assert found(site, "mod", "found-authors") == []
-    assert site.get("/Modhub/authors?q=account").html.find(class_="empty")

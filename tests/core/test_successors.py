@@ -109,38 +109,6 @@ def test_a_rehearsal_names_it(site: Site) -> None:
     assert site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json["supersededBy"] is None
 
 
-def test_a_title_that_two_mods_have_is_not_guessed(site: Site) -> None:
-    # C-OWN-18
-    mod = published_mod(site)
-    first, _ = (published_mod(site, title="Twin") for _ in range(2))
-    assert "Several" in supersede(site, mod, "twin", 400).html.find(id="supersededBy-error").text
-    supersede(site, mod, first["url"])
-    field = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}").html.find(id="supersededBy")
-    assert field["value"] == f"Twin – {first['guid']}"
-    assert "data-find" in field.attrs
-    supersede(site, mod, "")
-    supersede(site, mod, field["value"])
-    assert successor_of(site, mod)["id"] == first["id"]
-
-
-def test_not_by_itself_nor_by_a_stranger(site: Site) -> None:
-    # C-OWN-18
-    mod, new = published_mod(site), published_mod(site, title="New")
-    for typed in (mod["guid"].upper(), mod["url"]):
-        assert "itself" in supersede(site, mod, typed, 400).html.find(id="supersededBy-error").text
-    before = site.get(mod_address(mod)).json["updatedAt"]
-    supersede(site, mod, "")
-    assert site.get(mod_address(mod)).json["updatedAt"] == before
-    here = f"/Modhub/mine/{mod['id']}"
-    stranger = new_visitor(site, 8)
-    token = form_at(stranger.get("/Modhub/mine/new"), "/Modhub/mine/new")["csrf_token"].value
-    stranger.post(f"{here}/superseded", {"csrf_token": token, "supersededBy": new["guid"]}, status="4*")
-    assert successor_of(site, mod) is None
-    assert new_visitor(site, OWNER).get(f"{here}/superseded", status=303).headers["Location"] == here
-    supersede(site, mod, new["guid"])
-    site.as_account(OWNER).delete(mod_address(mod), status=204)
-
-
 def put_successor(site: Site, mod: Any, by: Any, status: int = 200) -> Any:
     return site.as_account(OWNER).put_json(mod_address(mod, "superseded"), {"by": by}, status=status).json
 

@@ -127,19 +127,6 @@ def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site: Sit
     assert (told["title"], told["text"]) == ("Another title", stored)
 
 
-def test_a_line_with_a_sign_is_shown_as_typed_and_gets_a_second_one(site: Site) -> None:
-    # C-PAGE-16, C-PAGE-27
-    author = new_visitor(site, OWNER)
-    page = make_mod_by_form(author, title="A", description="Fixes & changes")
-    here, mod = page.request.path, {"id": int(page.request.path.rpartition("/")[2])}
-    assert source_of(site, mod) == ("Fixes & changes", "")
-    form = form_at(author.get(here), here)
-    form["description"] = form["description"].value + "\nMore"
-    form.submit(status=303)
-    (stored,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
-    assert stored["description"] == "<p>Fixes &amp; changes<br>More</p>"
-
-
 def test_a_source_of_another_description_is_not_shown(site: Site) -> None:
     # C-PAGE-27: the API changes a description without its source.
     author = new_visitor(site, OWNER)
