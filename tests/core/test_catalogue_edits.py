@@ -3,8 +3,6 @@
 import uuid
 from typing import Any
 
-import pytest
-
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
@@ -20,37 +18,30 @@ def edit(site: Site, mod: Any, status: int = 200, **fields: Any) -> Any:
     return site.as_account(OWNER).put_json(mod_address(mod), fields, status=status).json
 
 
-@pytest.mark.parametrize("title", [None, "", "   ", "\n\t", "\u200b\u202e", "\x00", 5, True, ["x"], {}])
-def test_an_invalid_title_is_400_and_creates_nothing(site: Site, title: Any) -> None:
+def test_an_invalid_title_is_400_and_creates_nothing(site: Site) -> None:
     # C-MOD-3
-    assert "title" in create(site, 400, title=title)["message"]
-    assert "title" in create(site, 400)["message"]
-    assert site.as_account(OWNER).get("/api/modhub/mine").json["count"] == 0
     mod = create(site, title="kept")
-    if title is not None:
+    for title in ("", "   ", "\n\t", "\u200b\u202e", "\x00", 5, True, ["x"], {}):
+        assert "title" in create(site, 400, title=title)["message"]
         assert "title" in edit(site, mod, 400, title=title, description="new")["message"]
-    else:
-        edit(site, mod, title=None)
+    create(site, 400, title=None)
+    create(site, 400)
+    assert edit(site, mod, title=None) == mod
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
 
 
-def test_games_are_a_set(site: Site) -> None:
-    # C-MOD-6, C-MOD-7, C-OWN-3
-    sent = [" Portal ", "portal", "PORTAL", "Portal 2", "", "  ", "Pörtal", "STRASSE", "straße", "half\nlife"]
-    mod = create(site, title="x", games=sent)
-    assert mod["games"] == ["Portal", "Portal 2", "Pörtal", "STRASSE", "half life"]
-    assert edit(site, mod, games=[f"g{at}" for at in range(30)])["games"] == [f"g{at}" for at in range(20)]
-    assert edit(site, mod, games=None)["games"] == [f"g{at}" for at in range(20)]
-    assert edit(site, mod, games=[])["games"] == []
-
-
 def test_an_edit_changes_what_is_sent_and_no_more(site: Site) -> None:
-    # C-MOD-4, C-MOD-11, C-OWN-1, C-OWN-2
+    # C-MOD-4, C-MOD-6, C-MOD-7, C-MOD-8, C-MOD-9, C-MOD-10, C-MOD-11, C-OWN-1, C-OWN-2, C-OWN-3
     mod = create(site, title="  A title\n ", description="<p>d</p>" + "é" * 9000, requires=[G[0]])
     assert (mod["title"], mod["version"], mod["published"]) == ("A title", "", False)
     assert (mod["url"], len(mod["description"])) == (f"/Modhub/{mod['id']}", 8000)
     changed = edit(site, mod, title="y", games=None)
     assert changed == {**mod, "title": "y", "updatedAt": changed["updatedAt"]}
+    games = [" Portal ", "PORTAL", "", "Pörtal", "STRASSE", "straße", "half\nlife", *map(str, range(30))]
+    kept = edit(site, mod, games=games, requires=[G[5].upper(), G[1], G[5], *(guid.upper() for guid in G[:50])])
+    assert kept["games"] == ["Portal", "Pörtal", "STRASSE", "half life", *map(str, range(16))]
+    assert kept["requires"] == [G[5].upper(), G[1], *(guid.upper() for guid in G[:50] if guid not in (G[1], G[5]))]
+    assert edit(site, mod, games=[], requires=[])["requires"] == []
 
 
 def test_what_cannot_be_set_is_ignored(site: Site) -> None:
@@ -64,20 +55,6 @@ def test_what_cannot_be_set_is_ignored(site: Site) -> None:
     assert site.as_account(8).get("/api/modhub/mine").json["count"] == 0
 
 
-def test_lists_are_stored_as_sent_merged_in_order(site: Site) -> None:
-    # C-MOD-8, C-MOD-9, C-MOD-10, C-OWN-3
-    mod = create(site, title="x", requires=[G[5].upper(), G[1], G[5], G[0].title(), G[5].upper(), G[0]])
-    assert mod["requires"] == [G[5].upper(), G[1], G[0].title()]
-    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
-    again = edit(site, mod, requires=mod["requires"])
-    assert again == mod
-    respelled = edit(site, mod, requires=[G[5], G[1], G[0]])
-    assert respelled["requires"] == [G[5], G[1], G[0]]
-    assert respelled["updatedAt"] > mod["updatedAt"]
-    assert len(edit(site, mod, requires=[*G[:50], *(guid.upper() for guid in G[:50])])["requires"]) == 50
-    assert edit(site, mod, requires=[])["requires"] == []
-
-
 def test_an_invalid_guid_is_rejected(site: Site) -> None:
     # C-MOD-9, C-MOD-14, C-OWN-4, C-OWN-6, T-B7
     mod = create(site, title="x", requires=[G[0]])
@@ -89,6 +66,7 @@ def test_an_invalid_guid_is_rejected(site: Site) -> None:
             for items in ([value], [G[2], value]):
                 assert field in edit(site, mod, 400, **{field: items})["message"], value
                 assert field in create(site, 400, title="y", **{field: items})["message"], value
+        assert "50" in edit(site, mod, 400, **{field: G[1:52]})["message"]
         for value in (G[1], {}, 5, True):
             assert field in edit(site, mod, 400, **{field: value})["message"]
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]

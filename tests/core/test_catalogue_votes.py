@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from modhub_testing import Site
-from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod
 
 pytestmark = pytest.mark.slow
 
@@ -52,22 +52,3 @@ def test_what_no_vote_is(site: Site) -> None:
     assert site.get(mod_address(mod, "vote")).json == {"ups": 0, "downs": 0}
     refused = site.as_account(8).post_json(mod_address(mod, "vote"), {"value": 1}, status=405)
     assert refused.headers["Allow"] == "GET, HEAD, PUT"
-
-
-def test_an_image_is_removed_alone(site: Site) -> None:
-    # C-UP-14
-    mod = published_mod(site)
-    own = site.as_account(OWNER)
-    removed = upload_asset(site, mod, "images", b"one", content_type="image/png")["assets"][-1]
-    kept = upload_asset(site, mod, "images", b"two", content_type="image/png")["assets"][-1]
-    answer = own.delete(mod_address(mod, "images", removed["url"].rpartition("/")[2]), status=204)
-    assert answer.body == b""
-    site.get(removed["url"], status=404)
-    assert site.get(kept["url"]).body == b"two"
-    assert [asset["url"] for asset in site.get(mod_address(mod)).json["assets"]] == [
-        mod["assets"][0]["url"],
-        kept["url"],
-    ]
-    own.delete(mod_address(mod, "images", removed["url"].rpartition("/")[2]), status=401)
-    own.delete(mod_address(mod, "images", mod["assets"][0]["url"].rpartition("/")[2]), status=401)
-    assert own.get(mod_address(mod, "images"), status=405).headers["Allow"] == "POST"

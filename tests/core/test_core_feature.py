@@ -10,7 +10,6 @@ from markupsafe import Markup
 from pyramid.exceptions import ConfigurationConflictError
 
 import modhub
-from modhub.admin import migrate
 from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
 from modhub.base.settings import Setting, StartRefused, text
@@ -66,26 +65,6 @@ def test_it_brings_a_language_with_three_plural_forms(installed: None, start: St
     without = start(ACCOUNTS, url=str(site.registry.settings["sqlalchemy.url"]))
     page = without.get("/Modhub", headers=polish).html
     assert (page.html["lang"], page.find(id="results").text) == ("en", "5 mods")
-
-
-@pytest.mark.postgres
-def test_it_leaves_again_and_no_later_migration_breaks(installed: None, start: Start) -> None:
-    before = start(BOTH)
-    mod = published_mod(before)
-    before.as_account(8).post_json(mod_address(mod, "remarks"), {"text": "good"}, status=201)
-    url = str(before.registry.settings["sqlalchemy.url"])
-    without = start(ACCOUNTS, url=url, modhub_ratings__most="5")
-    assert without.get(mod_address(mod)).json["id"] == mod["id"]
-    without.get(mod_address(mod, "remarks"), status=404)
-    without.as_account(8).post(mod_address(mod, "remarks"), b"x", status=404)
-    assert "panel of remarks" not in without.get(f"/Modhub/{mod['id']}").text
-    assert migrate.upgrade(without.databases, without.declarations.migrations) == []
-    migrate.refuse_when_behind(without.databases, without.declarations.migrations)
-    for package in without.declarations.migrations:
-        assert migrate.schema_differences(without.databases, package) == []
-    again = start(BOTH, url=url)
-    assert migrate.upgrade(again.databases, again.declarations.migrations) == []
-    assert again.get(mod_address(mod, "remarks")).json == {"remarks": ["good"]}
 
 
 def test_what_belongs_to_one_account_is_closed_to_everybody_else(installed: None, start: Start) -> None:

@@ -1,10 +1,8 @@
 """Calls that create something and are repeated with the same ``Idempotency-Key``."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from sqlalchemy import select, update
 
 from modhub.catalogue.models import IdempotencyKey
@@ -123,13 +121,13 @@ def test_a_deleted_mod_is_401_as_to_strangers(site: Site) -> None:
     create(site, "k", 409, title="y")
 
 
-@pytest.mark.parametrize("key", ["", "a" * 256, "\x7f", "é", "a\tb"])
-def test_a_malformed_key_is_400(site: Site, key: str) -> None:
+def test_a_malformed_key_is_400(site: Site) -> None:
     # C-OWN-31
     mod = new_mod(site)
-    sent = key.encode().decode("latin-1")
-    assert "Idempotency-Key" in create(site, sent, 400, title="x")["message"]
-    assert "Idempotency-Key" in add_image(site, mod, sent, b"image", 400)["message"]
+    for key in ("", "a" * 256, "\x7f", "é", "a\tb"):
+        sent = key.encode().decode("latin-1")
+        assert "Idempotency-Key" in create(site, sent, 400, title="x")["message"]
+        assert "Idempotency-Key" in add_image(site, mod, sent, b"image", 400)["message"]
     assert own_mods(site) == [mod]
 
 
@@ -145,15 +143,4 @@ def test_a_key_counts_for_a_day_and_is_deleted_then(site: Site) -> None:
     assert create(site, "k", title="y") == second
     grow_older(site, KEPT_FOR)
     assert run_worker(site.registry, "expired keys")
-    assert site.count_rows(IdempotencyKey) == 0
-
-
-def test_other_calls_ignore_it(site: Site) -> None:
-    mod = new_mod(site)
-    calls: list[Callable[..., Any]] = [
-        lambda **sent: site.as_account(OWNER).put_json(mod_address(mod), {"title": "y"}, **sent),
-        lambda **sent: site.as_account(OWNER).post(mod_address(mod, "css"), b"body{}", **sent),
-    ]
-    for call in calls:
-        call(headers={"Idempotency-Key": "\t"})
     assert site.count_rows(IdempotencyKey) == 0

@@ -10,7 +10,7 @@ from modhub.catalogue.models import Mod, Vote
 from modhub.db import now
 from modhub.plugins.services import IMods, ModSummary
 from modhub_testing import Site
-from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod
+from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -38,15 +38,6 @@ def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site: Site) -> Non
     assert [key for key, mod in summaries.items() if mod.published_at is None] == [draft["id"]]
     assert [mod.published for mod in summaries.values()].count(True) == 1
     assert all(type(mod.published) is bool for mod in summaries.values())
-
-
-def test_a_hundred_mods_are_one_statement_and_more_are_a_mistake(site: Site) -> None:
-    mods, ids = site.find_service(IMods), insert_mods(site, [{} for _ in range(101)])
-    with site.counted() as statements, site.databases.readonly_session() as session:
-        assert set(mods.get_mods(session, ids[:100])) == set(ids[:100])
-    assert len([statement for statement in statements if statement.startswith("SELECT core_mod")]) == 1
-    with site.databases.readonly_session() as session, pytest.raises(ValueError, match="at most 100"):
-        mods.get_mods(session, ids)
 
 
 def test_any_number_may_be_asked_for(site: Site) -> None:

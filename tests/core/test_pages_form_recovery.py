@@ -103,15 +103,12 @@ def test_a_file_is_chosen_again_and_the_script_stays_where_it_is(site: Site, aut
     assert "expired" in page.html.find(id="image-file-error").text
 
 
-@pytest.mark.parametrize("origin", [None, "https://evil.example", "null"])
-def test_what_the_browser_does_not_vouch_for_gets_no_token_with_its_fields(
-    site: Site, author: Site, origin: str | None
-) -> None:
-    headers = {} if origin is None else {"Origin": origin}
-    page = author.post(NEW, {"title": "Planted"}, headers=headers, status=[400, 403])
-    assert "Planted" not in page.text
-    assert page.html.find("input", attrs={"name": "csrf_token"}) is None
-    assert new_visitor(site).post(NEW, {"title": "Planted"}, headers=headers, status=303).body == b""
+def test_what_the_browser_does_not_vouch_for_gets_no_token_with_its_fields(site: Site, author: Site) -> None:
+    for headers in ({}, {"Origin": "https://evil.example"}, {"Origin": "null"}):
+        page = author.post(NEW, {"title": "Planted"}, headers=headers, status=[400, 403])
+        assert "Planted" not in page.text
+        assert page.html.find("input", attrs={"name": "csrf_token"}) is None
+        assert new_visitor(site).post(NEW, {"title": "Planted"}, headers=headers, status=303).body == b""
 
 
 def test_only_declared_fields_are_shown_and_strangers_learn_nothing(site: Site) -> None:
@@ -123,12 +120,3 @@ def test_only_declared_fields_are_shown_and_strangers_learn_nothing(site: Site) 
     assert "Canary" not in there.text
     assert len(there.html.find_all("textarea")) == len(absent.html.find_all("textarea")) == 1
     new_visitor(site, 8).post(f"/Modhub/mine/{mod['id']}", fields, headers=ours(site), status=404)
-
-
-def test_what_costs_a_parser_too_much_is_not_parsed(site: Site, author: Site) -> None:
-    many = b"a=&" * 5000
-    page = author.post(NEW, many, content_type="application/x-www-form-urlencoded", status=400)
-    assert "too many fields" in page.text
-    part, kind = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n', "multipart/form-data; boundary=b"
-    page = author.request(NEW, method="POST", body=part * 5000, content_type=kind, status=400)
-    assert "too many fields" in page.text

@@ -60,12 +60,10 @@ def test_translations_keep_their_holes() -> None:
             assert set(HOLE.findall(text)) | {"num"} == set(HOLE.findall(english)) | {"num"}, english
 
 
-@pytest.mark.parametrize(
-    ("header", "language"),
-    [
-        (None, "en"),
+def test_the_reader_chooses(site: Site) -> None:
+    assert site.get("/Modhub").html.html["lang"] == "en"
+    for header, language in (
         ("", "en"),
-        ("de", "de"),
         ("de-AT,de;q=0.9", "de"),
         ("fr, de;q=0.5, en;q=0.4", "de"),
         ("en-GB, de;q=0.5", "en"),
@@ -73,11 +71,9 @@ def test_translations_keep_their_holes() -> None:
         ("*", "en"),
         ("xx", "en"),
         ("\x00de;;;q=9" * 100, "en"),
-    ],
-)
-def test_the_reader_chooses(site: Site, header: str | None, language: str) -> None:
-    page = site.get("/Modhub", headers={} if header is None else {"Accept-Language": header})
-    assert page.html.html["lang"] == language
+    ):
+        page = site.get("/Modhub", headers={"Accept-Language": header})
+        assert page.html.html["lang"] == language, header
 
 
 def test_a_german_page_is_german(site: Site) -> None:

@@ -79,9 +79,9 @@ def test_the_chosen_language_wins_on_pages_only(site: Site) -> None:
     assert '<html lang="de"' in site.get("/Modhub", headers=GERMAN).text
 
 
-@pytest.mark.parametrize(
-    ("referer", "location"),
-    [
+def test_the_way_back_stays_on_this_site(site: Site) -> None:
+    # C-PAGE-32
+    for referer, location in (
         ("", "/Modhub"),
         (f"{HERE}/Modhub/12", "/Modhub/12"),
         ("https://evil.example.org/Modhub/12", "/Modhub/12"),
@@ -92,11 +92,8 @@ def test_the_chosen_language_wins_on_pages_only(site: Site) -> None:
         ("javascript:alert(1)", "/Modhub"),
         (f"{HERE}/Modhub/preferences", "/Modhub"),
         (f"{HERE}/Modhub/\xe4", "/Modhub"),
-    ],
-)
-def test_the_way_back_stays_on_this_site(site: Site, referer: str, location: str) -> None:
-    # C-PAGE-32
-    assert choose(site, referer, theme="dark").headers["Location"] == location
+    ):
+        assert choose(site, referer, theme="dark").headers["Location"] == location, referer
 
 
 def test_a_foreign_form_and_other_methods_are_refused(site: Site) -> None:

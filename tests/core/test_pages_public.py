@@ -20,12 +20,6 @@ HOSTILE_NAME = '" onerror="alert(1)"><img src=x onerror=alert(1)>.png'
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
 
 
-def test_the_root_leads_to_the_mods_by_a_relative_address(site: Site) -> None:
-    # C-PAGE-1
-    answer = site.get("/", headers={"Host": "evil.example"}, status=302)
-    assert answer.headers["Location"] == "/Modhub"
-
-
 def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> None:
     # C-PAGE-1
     base = published_mod(site, title="Base", description="<p>Ground</p>")

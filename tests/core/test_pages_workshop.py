@@ -50,14 +50,6 @@ def number_of(draft: Any) -> str:
     return str(draft.request.path.rpartition("/")[2])
 
 
-def test_a_new_draft_names_its_tasks_and_is_for_its_author_alone(site: Site, draft: Any) -> None:
-    # C-PAGE-6
-    assert draft.html.h1.text == "My <mod>"
-    assert draft.html.select_one("#tasks-files .must") is not None
-    assert ABSENT in draft.html.find(id="tasks-details").text
-    site.get(f"/Modhub/{number_of(draft)}", status=404)
-
-
 def test_what_is_published_by_form_is_what_was_typed_and_sent(
     site: Site, draft: Any, filled: Any, published: Any
 ) -> None:

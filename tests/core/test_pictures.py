@@ -174,18 +174,6 @@ def test_what_no_browser_shows_is_a_file(site: Site, content: bytes, content_typ
     assert problems == {"tile": ["not_shown"], "pictures": []}.get(later, ["cut"] if "jpeg" in content_type else [])
 
 
-@pytest.mark.process
-def test_a_draft_shows_what_its_page_will_show(site: Site) -> None:
-    # C-PIC-2, C-PIC-5
-    mod = new_mod(site)
-    add_image(site, mod, PHOTOGRAPH, "application/octet-stream")
-    add_image(site, mod, b"Just a text.", "image/png")
-    work_off(site)
-    preview = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/preview")
-    assert len(preview.html.select(".mod-gallery img")) == 1
-    assert "/Modhub/picture/" not in preview
-
-
 def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site: Site) -> None:
     # C-PIC-2
     mod = published_mod(site)
