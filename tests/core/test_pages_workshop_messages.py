@@ -98,7 +98,7 @@ def test_the_preview_shows_what_the_page_will_show(site: Site, author: Site) -> 
     page = make_mod_by_form(author)
     address = page.request.path
     for version in range(12):
-        page = send_file_by_form(page, "code", "a.zip", b"x" * 2048, version=str(version)).follow()
+        upload_asset(site, {"id": address.rpartition("/")[2]}, "code", b"x" * 2048, version=str(version))
     image = send_file_by_form(page, "images", "a.png", PNG).follow().html.select_one(".gallery img")["src"]
     asset = image.rpartition("/")[2]
     theirs = f'<img src="/Modhub/file/{int(asset) + 1}">'

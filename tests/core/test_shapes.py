@@ -44,7 +44,11 @@ def traced_after(site: Site, shapes: Iterable[Shape]) -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-def check_that_nothing_is_kept(start: Start, kind: Callable[[random.Random], Shape]) -> None:
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.long
+def test_nothing_is_kept_of_a_shape(start: Start, kind: Callable[[random.Random], Shape]) -> None:
+    # T-D19
     site, chance = start(f"{FEATURES} modhub_testing.nothing_kept", fresh=True), random.Random(SEED)
     shapes = [kind(chance) for _ in range(WARM_UP + MEASURED)]
     tracemalloc.start()
@@ -54,29 +58,6 @@ def check_that_nothing_is_kept(start: Start, kind: Callable[[random.Random], Sha
     finally:
         tracemalloc.stop()
     assert grown < MEASURED * FEW_BYTES
-
-
-@pytest.mark.parametrize("dialect", ["sqlite"])
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@pytest.mark.slow
-@pytest.mark.long
-def test_nothing_is_kept_of_a_shape(start: Start, kind: Callable[[random.Random], Shape]) -> None:
-    # T-D19
-    check_that_nothing_is_kept(start, kind)
-
-
-@pytest.mark.parametrize("dialect", ["postgresql"])
-@pytest.mark.parametrize(
-    "kind", [kinds.list_search, kinds.wiki_search, kinds.many_guids], ids=lambda kind: kind.__name__
-)
-@pytest.mark.slow
-@pytest.mark.long
-def test_postgresql_keeps_nothing_of_a_shape_in_statements(
-    start: Start, kind: Callable[[random.Random], Shape]
-) -> None:
-    # T-D19
-    """All other kinds reach no statement whose text depends on them: they are the same on each database."""
-    check_that_nothing_is_kept(start, kind)
 
 
 def searches(count: int) -> list[str]:
