@@ -67,6 +67,7 @@ def test_an_invalid_guid_is_rejected(site: Site) -> None:
                 assert field in edit(site, mod, 400, **{field: items})["message"], value
                 assert field in create(site, 400, title="y", **{field: items})["message"], value
         assert "50" in edit(site, mod, 400, **{field: G[1:52]})["message"]
+        assert "own" in edit(site, mod, 400, **{field: [G[1], mod["guid"].upper()]})["message"]
         for value in (G[1], {}, 5, True):
             assert field in edit(site, mod, 400, **{field: value})["message"]
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]

@@ -209,6 +209,10 @@ def run_sweep(site: Site) -> None:
 def test_images_have_a_sum(site: Site) -> None:
     # C-UP-11, C-UP-12, C-UP-14
     mod = new_mod(site)
+    # The sum is of images alone, and of one mod.
+    upload_asset(site, mod, "code", b"x" * 100, version="1")
+    upload_asset(site, mod, "css", b"x" * 50)
+    upload_asset(site, new_mod(site), "images", b"x" * 30)
     for size in (30, 30, 19):
         mod = upload_asset(site, mod, "images", b"x" * size)
     files = stored_files(site)
@@ -219,15 +223,11 @@ def test_images_have_a_sum(site: Site) -> None:
     assert stored_files(site) == files
     mod = upload_asset(site, mod, "images", b"x")
     assert post(site, mod, "images", b"x").status_int == 413
-    first = mod["assets"][0]["url"].rpartition("/")[2]
+    first = mod["assets"][2]["url"].rpartition("/")[2]
     site.as_account(OWNER).delete(mod_address(mod, "images", first), status=204)
     site.as_account(OWNER).delete(mod_address(mod, "images", first), status=401)
     mod = upload_asset(site, mod, "images", b"x" * 30)
-    assert [asset["bytes"] for asset in mod["assets"]] == [30, 19, 1, 30]
-    # The sum is of images alone, and of one mod.
-    upload_asset(site, mod, "code", b"x" * 100, version="1")
-    upload_asset(site, mod, "css", b"x" * 50)
-    upload_asset(site, new_mod(site), "images", b"x" * 30)
+    assert [asset["bytes"] for asset in mod["assets"]] == [100, 50, 30, 19, 1, 30]
 
 
 def test_publishing_needs_code(site: Site) -> None:
