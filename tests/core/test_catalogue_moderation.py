@@ -68,6 +68,9 @@ def test_the_owner_goes_on_as_if_nothing_were(site: Site) -> None:
     assert site.get(mod_address(mod)).json["title"] == "After"
     assert site.get(mod_address(mod, "download")).body == b"two"
     hide_mod(site, mod)
+    assert row(site, mod).hidden_reason is None
+    hide_mod(site, mod, "")
+    assert row(site, mod).hidden_reason is None
     owner.delete(mod_address(mod), status=204)
     assert owner.get("/api/modhub/mine").json["count"] == 0
     assert copy_damage(site) == []

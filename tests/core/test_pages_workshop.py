@@ -160,19 +160,12 @@ def test_nobody_else_gets_in(site: Site, author: Site) -> None:
         stranger.get(absent + tail, status=404)
         sent = anonymous.get(address + tail, status=303).headers["Location"]
         assert sent.startswith("/Modhub/account/login?next=")
-    for tail in ("", "/code", "/css", "/images", "/publish", "/delete", "/images/1/remove", "/changelog/1"):
-        stranger.post(address + tail, status=404)
-        stranger.post(absent + tail, status=404)
-        anonymous.post(address + tail, status=303)
     assert "Canary" not in stranger.get("/Modhub/mine").text
     assert "Canary" in author.get("/Modhub/mine").text
     other = published_mod(site, owner=8)
     (theirs,) = notes_of_mod(site, other)
     token = form_at(author.get(address), address)["csrf_token"].value
     author.post(f"{address}/changelog/{theirs['id']}", {"csrf_token": token, "text": "x"}, status=404)
-    # The workshop's forms are nowhere but in the workshop.
-    mine = published_mod(site)
-    author.post(f"{mine['url']}/delete", {"csrf_token": token, "title": "A mod"}, status=[404, 405])
 
 
 def test_without_accounts_there_is_no_workshop(start: Start) -> None:
