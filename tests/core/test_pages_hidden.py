@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from modhub.catalogue.pages import statements
 from modhub_testing import Site
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
+    insert_mods,
     mod_address,
     new_mod,
     published_mod,
@@ -77,7 +79,6 @@ def test_nobody_else_reads_that_it_is_hidden_or_why(site: Site) -> None:
 
 
 def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, author: Site) -> None:
-    # C-PAGE-11
     mod = published_mod(site, title="Base")
     assert author.get(bench(mod)).html.find(id="required-by") is None
     draft = new_mod(site, 8, "Secret draft", requires=[mod["guid"]])
@@ -105,3 +106,18 @@ def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, aut
     form.submit(status=303)
     assert [guid.lower() for guid in site.get(mod_address(first)).json["missing"]] == [mod["guid"]]
     assert draft["published"] is False
+
+
+def test_a_mod_that_many_require_names_some(site: Site, author: Site) -> None:
+    mod = new_mod(site, title="Base")
+    for at in range(statements.DEPENDENTS_SHOWN + 2):
+        published_mod(site, 8, f"User {at}", requires=[mod["guid"]])
+    dependents = author.get(bench(mod)).html.find(id="required-by")
+    assert dependents.p.text.startswith(f"{statements.DEPENDENTS_SHOWN + 2} ")
+    assert len(dependents.find_all("a")) == statements.DEPENDENTS_SHOWN
+    assert dependents.find_all("li")[-1].text == "and 2 more mods"
+    insert_mods(site, [{"requires": [mod["guid"]]}] * statements.MAX_DEPENDENTS_COUNTED)
+    dependents = author.get(bench(mod)).html.find(id="required-by")
+    assert f"More than {statements.MAX_DEPENDENTS_COUNTED} published mods" in dependents.text
+    assert dependents.find_all("li")[-1].text == "and more"
+    site.as_account(OWNER).delete(mod_address(mod), status=204)

@@ -17,7 +17,7 @@ OTHER_ABSENT = "11234567-89ab-cdef-0123-456789abcdef"
 
 
 def test_the_button_says_what_else_a_mod_takes(site: Site) -> None:
-    # C-PAGE-21
+    # C-PAGE-21, C-PAGE-22
     kit = published_mod(site, title="Kit")
     upload_asset(site, kit, "code", b"x" * 3000, version="2")
     bars = published_mod(site, title="Bars", requires=[kit["guid"]])
@@ -27,6 +27,9 @@ def test_the_button_says_what_else_a_mod_takes(site: Site) -> None:
     beside = [line.text.replace("\u00a0", " ") for line in page.html.select(".download-help a[href='#install']")]
     assert beside == ["Requires 2 other mods (4.9 KB)", "1 required mod is not on this site", "Conflicts with 2 mods"]
     assert page.html.find(id="install")
+    buttons = [button["href"] for button in page.html.select(".chain li a.button")]
+    assert buttons == [f"/api/modhub/{mod['id']}/download" for mod in (kit, bars, race)]
+    assert len(page.html.select("#how-to-install li")) == 3
     assert page.html.find(id="how-to-install").find_parent("details").has_attr("open")
     assert page.text.count("How do I install a mod?") == 1
     # Nothing is said that is not so.
@@ -152,6 +155,8 @@ def test_votes_are_a_share_of_a_total(site: Site) -> None:
     for account, value in ((8, 1), (9, 1), (10, -1)):
         site.as_account(account).put_json(f"/api/modhub/{mod['id']}/vote", {"value": value})
     page = site.get(mod["url"])
+    technical = page.html.select_one("details.technical")
+    assert [term.text for term in technical.select(".copied dt")] == ["GUID", "SHA-256"]
     assert "66% positive (3\u00a0votes)" in page.html.select_one(".facts-list").text
     rating = page.html.find(itemprop="aggregateRating")
     assert {meta["itemprop"]: meta["content"] for meta in rating.select("meta")} == {

@@ -53,7 +53,7 @@ def number_of(draft: Any) -> str:
 def test_what_is_published_by_form_is_what_was_typed_and_sent(
     site: Site, draft: Any, filled: Any, published: Any
 ) -> None:
-    # C-PAGE-2, C-PAGE-6
+    # C-PAGE-2, C-PAGE-6, C-PAGE-11
     address, number = draft.request.path, number_of(draft)
     assert "can't unpublish" in filled.html.find("form", action=f"{address}/publish").text
     shown = site.get(f"/api/modhub/{number}").json
