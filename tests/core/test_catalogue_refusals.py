@@ -93,7 +93,8 @@ def test_a_mod_that_is_not_the_callers_answers_as_one_that_is_not_there(
     assert missing.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
     assert missing.headers["Cache-Control"] == "no-store"
     callers = {"nobody": site, "a stranger": site.as_account(STRANGER)}
-    for name, body, mod_id in product(callers, BODIES, mod_ids(places)):
+    of_each = [*product(BODIES, [places["mine"], places["draft"]]), *product(["good"], mod_ids(places))]
+    for name, (body, mod_id) in product(callers, of_each):
         answer = call(callers[name], method, f"/api/modhub/{mod_id}{suffix}", **BODIES[body])
         assert shown(answer) == shown(missing), f"{name}, mod {mod_id}, body {body}"
 

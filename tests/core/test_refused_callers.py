@@ -14,8 +14,8 @@ from modhub.web.request import SAFE_METHODS, is_api_path
 from modhub.web.traversal import OwnedResource, Resource
 from modhub_testing import Site, Start
 from modhub_testing.mods import insert_mods
-from modhub_testing.pages import new_visitor
 from modhub_testing.reference import methods_of, served_views
+from tests.people import cheap_hashes, register
 
 pytestmark = pytest.mark.slow
 
@@ -34,24 +34,19 @@ on_sqlite = pytest.mark.parametrize("dialect", ["sqlite"])  # it has one lock fo
 def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
     """Every feature, and one written as docs/writing-a-feature.md teaches. Mod 1 with remark 1 is of account 1."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
-    site = start(FEATURES, modhub__lock_seconds=str(LOCK_SECONDS))
-    owner = register(site, "owner@example.com")
+    with cheap_hashes(monkeypatch):
+        site = start(FEATURES, fresh=True, modhub__lock_seconds=str(LOCK_SECONDS))
+    owner = signed_in(site, "Owner")
     insert_mods(site, [{"owner": 1}])
     owner.post_json("/api/modhub/1/remarks", {"text": "mine"}, status=201)
     return site
 
 
-def register(site: Site, address: str) -> Site:
+def signed_in(site: Site, name: str) -> Site:
     """The site as a new account: signed in at its pages, and with a token for the API."""
-    credentials = {"email": address, "password": "correct horse battery"}
-    token = site.post_json("/api/auth/register", credentials, status=201).json["accessToken"]
-    visitor = new_visitor(site)
-    forms = visitor.get("/Modhub/account/login").forms.values()
-    (form,) = (form for form in forms if "email" in form.fields)
-    form["email"], form["password"] = credentials.values()
-    form.submit(status=303)
-    visitor.extra_environ = {**site.extra_environ, "HTTP_AUTHORIZATION": f"Bearer {token}"}
-    return visitor
+    person = register(site, name)
+    person.pages.extra_environ = {**site.extra_environ, "HTTP_AUTHORIZATION": f"Bearer {person.token}"}
+    return person.pages
 
 
 def unsafe_calls(site: Site, complete: Callable[[str, Resource], str | None]) -> list[Call]:
@@ -104,41 +99,35 @@ def unexpected(statuses: dict[Call, int], of_the_api: set[int]) -> dict[Call, in
     }
 
 
-@pytest.mark.parametrize("segment", ["1", "999999", "x"])
 @on_sqlite
-def test_nobody_is_refused_at_once(site: Site, segment: str) -> None:
+def test_nobody_is_refused_at_once(site: Site) -> None:
     # C-OWN-13
-    calls = unsafe_calls(site, lambda address, _resource: address.replace("{}", segment))
-    assert {
-        ("DELETE", f"/api/modhub/{segment}"),
-        ("DELETE", f"/api/modhub/{segment}/remarks/{segment}"),
-        ("POST", f"/Modhub/{segment}/follow"),
-        ("PUT", f"/api/modhub/{segment}/vote"),
-    } <= set(calls)
-    assert unexpected(refusals(site, calls), {401}) == {}
+    for segment in ("1", "999999", "x"):
+        calls = unsafe_calls(site, lambda address, _resource, segment=segment: address.replace("{}", segment))
+        assert {
+            ("DELETE", f"/api/modhub/{segment}"),
+            ("DELETE", f"/api/modhub/{segment}/remarks/{segment}"),
+            ("POST", f"/Modhub/{segment}/follow"),
+            ("PUT", f"/api/modhub/{segment}/vote"),
+        } <= set(calls)
+        assert unexpected(refusals(site, calls), {401}) == {}
 
 
 @on_sqlite
-def test_a_stranger_is_refused_at_once_where_a_thing_is_somebody_elses(site: Site) -> None:
+def test_a_stranger_is_refused_at_once(site: Site) -> None:
     # C-OWN-12, C-OWN-13
-    def complete(address: str, resource: Resource) -> str | None:
+    def of_somebody_else(address: str, resource: Resource) -> str | None:
         return address.replace("{}", "1") if isinstance(resource, OwnedResource) else None
 
-    calls = unsafe_calls(site, complete)
-    assert ("DELETE", "/api/modhub/1/remarks/1") in calls
-    assert ("POST", "/Modhub/mine/1/publish") in calls
-    assert unexpected(refusals(register(site, "stranger@example.com"), calls), {401}) == {}
-
-
-@on_sqlite
-def test_a_stranger_is_refused_at_once_where_nothing_is(site: Site) -> None:
-    # C-OWN-12, C-OWN-13
-    def complete(address: str, _resource: Resource) -> str | None:
+    def absent(address: str, _resource: Resource) -> str | None:
         return address.replace("{}", "999999") if "{}" in address else None
 
-    calls = unsafe_calls(site, complete)
+    stranger = signed_in(site, "Stranger")
+    calls = unsafe_calls(site, of_somebody_else)
+    assert {("DELETE", "/api/modhub/1/remarks/1"), ("POST", "/Modhub/mine/1/publish")} <= set(calls)
+    assert unexpected(refusals(stranger, calls), {401}) == {}
+    calls = unsafe_calls(site, absent)
     assert {("POST", "/api/modhub/999999/remarks"), ("POST", "/Modhub/999999/follow")} <= set(calls)
-    stranger = register(site, "stranger@example.com")
     assert unexpected(refusals(stranger, calls), {401, 404}) == {}
 
 
