@@ -9,6 +9,7 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
+    insert_mods,
     mod_address,
     new_mod,
     notes_of_mod,
@@ -16,6 +17,7 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
+from modhub_testing.pages import messages_on
 
 pytestmark = pytest.mark.slow
 
@@ -131,3 +133,13 @@ def test_a_list_says_each_version_once_and_the_newest_first(site: Site) -> None:
     again = site.get("/Modhub/feed.json").json["items"]
     assert [item["id"] for item in again] == [item["id"] for item in items]
     assert (again[2]["content_html"], again[2]["date_modified"]) == ("<p>Two</p>", edited["editedAt"])
+
+
+def test_many_mods_are_paged(site: Site) -> None:
+    insert_mods(site, [{"title": f"Mod {number}"} for number in range(25)])
+    first, second = site.get(HERE), site.get(f"{HERE}?page=2")
+    assert titles(first) == [f"Mod {number}" for number in range(24, 4, -1)]
+    assert titles(second) == [f"Mod {number}" for number in range(4, -1, -1)]
+    assert first.html.find("link", rel="next")["href"] == f"{HERE}?page=2"
+    assert second.html.find("link", rel="prev")["href"] == HERE
+    assert messages_on(site.get(f"{HERE}?page=9")) == ["no_such_page"]

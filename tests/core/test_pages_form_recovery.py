@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from modhub_testing import Site
+from modhub.base.body_rules import IBodyRules
+from modhub.content import limits
+from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod
 from modhub_testing.pages import form_at, new_visitor
 
@@ -120,3 +122,9 @@ def test_only_declared_fields_are_shown_and_strangers_learn_nothing(site: Site) 
     assert "Canary" not in there.text
     assert len(there.html.find_all("textarea")) == len(absent.html.find_all("textarea")) == 1
     new_visitor(site, 8).post(f"/Modhub/mine/{mod['id']}", fields, headers=ours(site), status=404)
+
+
+def test_the_server_takes_as_much_by_form_as_by_json(start: Start) -> None:
+    rules = start().registry.getUtility(IBodyRules)
+    for address in (NEW, "/Modhub/mine/1", "/Modhub/mine/1/changelog/2"):
+        assert rules.find("POST", address).limit == limits.JSON_BODY

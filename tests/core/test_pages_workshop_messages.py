@@ -92,6 +92,11 @@ def test_images_are_sent_together_and_kept_all_or_none(site: Site, author: Site)
     assert form.submit(status=400).html.find(id="image-file-error") is not None
     assert stored_files(site) == before
     assert len(author.get(page.request.path).html.select(".gallery img")) == 3
+    # What is no image, by its type or by its bytes, is called a file.
+    text, image = ("a.txt", b"words", "text/plain"), ("a.png", PNG, "image/png")
+    for files, code in (([image], "image"), ([text], "file"), ([("a.png", b"words", "image/png"), image], "files")):
+        form["file"] = files
+        assert messages_on(form.submit(status=303).follow()) == [code]
 
 
 def test_the_preview_shows_what_the_page_will_show(site: Site, author: Site) -> None:
