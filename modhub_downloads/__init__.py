@@ -54,6 +54,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(IMod, "downloads", DownloadsResource)
     downloads = {"mod_id": ModDownloads.mod_id, "value": ModDownloads.downloads}
     config.add_mod_column("downloads", **downloads, order=pages.ORDER_TITLE, figure=pages.FIGURE)
+    config.add_mod_detail("downloads", services.downloads_of_mods)
     popular = {"mod_id": PopularMod.mod_id, "value": PopularMod.weight}
     config.add_mod_column("popular", **popular, order=pages.POPULAR_TITLE, row=pages.POPULAR_DEFINITION)
     config.add_panel("mod", "downloads", pages.mod_panel, order=50)

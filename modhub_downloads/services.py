@@ -33,6 +33,12 @@ class CountedDownload(NamedTuple):
     version: str
 
 
+def downloads_of_mods(session: Session, mod_ids: Collection[int]) -> dict[int, int]:
+    """How often each of these mods was downloaded."""
+    counts = select(ModDownloads.mod_id, ModDownloads.downloads).where(ModDownloads.mod_id.in_(mod_ids))
+    return dict.fromkeys(mod_ids, 0) | {row.mod_id: row.downloads for row in session.execute(counts)}
+
+
 WAITING_MOST: Final = 20_000
 
 

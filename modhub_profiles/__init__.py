@@ -11,7 +11,7 @@ from modhub.plugins.events import AccountDeleted, ModsDeleted
 from modhub.plugins.resources import IAuthor, IMod, IOwnMod, ISite
 from modhub.plugins.services import IAuthorPictures
 from modhub.ui.multipart import OVERHEAD
-from modhub_profiles import limits, pages, services, upkeep
+from modhub_profiles import limits, pages, services, upkeep, views
 from modhub_profiles.read_service import AuthorPictures, ProfileReader
 from modhub_profiles.resources import AuthorPicturesResource, LinksResource, OwnLinksResource, ProfileResource
 from modhub_profiles.services import collect_profile
@@ -44,6 +44,7 @@ def includeme(config: Configurator) -> None:
     config.add_panel("workshop", "links", pages.links_form_panel, order=40)
     config.add_panel("author", "profile", pages.author_panel, order=50)
     config.add_panel("account", "profile", pages.account_panel)
+    config.add_mod_detail("links", views.links_of_mods)
     config.add_check("profiles", upkeep.find_orphans, when=("verify",))
     config.add_personal_data("profile", partial(collect_profile, config.registry))
     config.add_blob_names("profiles", upkeep.describe_pictures)

@@ -1,9 +1,12 @@
 """The links of a mod for programs, and the pictures of authors."""
 
+from collections.abc import Collection
 from typing import Annotated, ClassVar
 
 from msgspec import UNSET, Struct, UnsetType
 from pyramid.response import Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from modhub.base.errors import not_found
 from modhub.base.operations import Operation, Refusal, about, body_over
@@ -75,6 +78,12 @@ class LinksDocument(Struct):
 def links_document(links: ModLinks | ShownLinks) -> LinksDocument:
     """The document of stored links."""
     return LinksDocument(links.source or None, links.report or None, links.community or None, links.license or None)
+
+
+def links_of_mods(session: Session, mod_ids: Collection[int]) -> dict[int, LinksDocument]:
+    """The links of each of these mods."""
+    stored = session.scalars(select(ModLinks).where(ModLinks.mod_id.in_(mod_ids)))
+    return dict.fromkeys(mod_ids, links_document(ShownLinks())) | {row.mod_id: links_document(row) for row in stored}
 
 
 @api(

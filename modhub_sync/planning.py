@@ -97,7 +97,8 @@ def make_plan(
             for first, second in pairs[: limits.CONFLICTS]
         ],
         conflicts_total=len(pairs),
-        missing=_missing(missing, ordered, mods),
+        missing=_missing([guid for guid in missing if guid.lower() not in have], ordered, mods),
+        still_installed=[guid for guid in missing if guid.lower() in have],
         bytes=sum(downloads),
         lock=create_lock(mods[guid] for guid in ordered),
     )
@@ -113,6 +114,12 @@ def _step(mod: RelatedMod, installed: InstalledEntry | None, reason: _Reason) ->
         depth=reason.shown_depth,
         action=action,
         relations=digest_relations(mod),
+        title=file.title,
+        name=file.name,
+        bytes=file.bytes,
+        sha256=file.sha256,
+        url=file.url,
+        uploaded_at=file.uploaded_at,
     )
 
 
@@ -137,7 +144,7 @@ def _excluding(
         guid=guid,
         because=reason.because,
         depth=reason.shown_depth,
-        title=None if mod is None else mod.title,
+        title=None if mod is None else mod.file.title,
         excludes=mod is not None and other in map(str.lower, mod.conflicts),
     )
 

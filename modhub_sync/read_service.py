@@ -53,7 +53,7 @@ class SyncReader:
     def updates(self, have: Mapping[str, InstalledEntry]) -> UpdatesDocument:
         """Compare what the caller has with what is published; one statement if nothing has changed, else two.
 
-        Two more for callers that send ``relations``.
+        Three more for callers that send ``relations``.
         """
         files = self._mods.get_files(have)
         changed = [
@@ -88,7 +88,7 @@ class SyncReader:
     def plan(
         self, want: Mapping[str, str], have: Mapping[str, InstalledEntry], *, has_reasons: bool = True
     ) -> PlanDocument:
-        """Plan an installation. Two statements, and two more for installed mods that nothing wanted requires."""
+        """Plan an installation. Three statements, and three more for installed mods that nothing wanted requires."""
         mods = self._mods.get_chains(want)
         others = [guid for guid in have if guid not in mods]
         if others:
@@ -132,7 +132,7 @@ def _changed_mod(file: PublicFile, installed: InstalledEntry, notes: list[Public
         if note.version == installed.version or note.sha256 == installed.sha256:
             break
         newer.append(note.document)
-    return ChangedMod(file.guid, file.id, file.version, file.bytes, file.sha256, file.url, newer)
+    return ChangedMod(**file._asdict(), changelog=newer)
 
 
 def _change_document(entry: ChangeEntry) -> ChangeDocument:

@@ -21,6 +21,20 @@ def clean_guid(value: str) -> str | None:
     return value.lower() if _GUID.fullmatch(value) else None
 
 
+ModTitle = Annotated[str, about("The title of the mod", "Calm HUD")]
+FileName = Annotated[str, about("The name to save its code file under", "hud.zip")]
+FileBytes = Annotated[int, about("Size of its code file", 48213)]
+FileDigest = Annotated[
+    str,
+    about(
+        "SHA-256 of its code file, 64 hexadecimal digits",
+        "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a190817263544",
+    ),
+]
+FileAddress = Annotated[str, about("Its code file", "/Modhub/file/57")]
+UploadMoment = Annotated[str, about("When these bytes were uploaded", "2026-11-21T08:15:30.123456Z")]
+
+
 class InstalledEntry(Struct):
     """A mod that the caller has: its label, or the SHA-256 of its code file, or both; and what the caller knows of it.
 
@@ -155,21 +169,18 @@ class LookupDocument(LookupRest, kw_only=True):
     mods: Annotated[list[Annotated[Raw, documented_as("ModDocument")]], about("The mods in the order asked")]
 
 
-class ChangedMod(Struct):
+class ChangedMod(Struct, rename="camel"):
     """A mod whose code file is another than the caller's."""
 
     guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
     id: Annotated[int, about("The number in addresses", 12)]
+    title: ModTitle
     version: Annotated[str, about("The version on offer", "1.4")]
-    bytes: Annotated[int, about("Size of its code file", 48213)]
-    sha256: Annotated[
-        str,
-        about(
-            "SHA-256 of its code file, 64 hexadecimal digits",
-            "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a190817263544",
-        ),
-    ]
-    url: Annotated[str, about("The code file", "/Modhub/file/57")]
+    name: FileName
+    bytes: FileBytes
+    sha256: FileDigest
+    url: FileAddress
+    uploaded_at: UploadMoment
     changelog: Annotated[
         list[Annotated[Any, documented_as("NoteDocument")]],
         about(f"What is new since yours, newest first, at most {limits.NOTES} entries"),
@@ -302,7 +313,7 @@ class PathDocument(Struct, kw_only=True, gc=False):
     depth: Annotated[int | UnsetType, about("The length of such a path; only if it is not shown whole", 17)] = UNSET
 
 
-class StepDocument(PathDocument, kw_only=True, gc=False):
+class StepDocument(PathDocument, rename="camel", kw_only=True, gc=False):
     """A step of a plan: ``install``, ``update`` or ``keep``; ``relations`` is the digest of an update check."""
 
     action: Annotated[str, about("`install`, `update` (you have another file) or `keep`", "install")]
@@ -314,6 +325,12 @@ class StepDocument(PathDocument, kw_only=True, gc=False):
             "b2d9a4e07c6f1835",
         ),
     ]
+    title: ModTitle
+    name: FileName
+    bytes: FileBytes
+    sha256: FileDigest
+    url: FileAddress
+    uploaded_at: UploadMoment
 
 
 class ExcludingDocument(PathDocument, kw_only=True, gc=False):
@@ -380,7 +397,14 @@ class PlanDocument(Struct, rename="camel"):
         ),
     ]
     conflicts_total: Annotated[int, about("How many there are", 1)]
-    missing: Annotated[list[MissingDocument], about("GUIDs that are not published")]
+    missing: Annotated[list[MissingDocument], about("GUIDs that are not published, and not installed either")]
+    still_installed: Annotated[
+        list[str],
+        about(
+            "GUIDs that are not published any more, but are in your `have`: no reason to stop",
+            ["01234567-89ab-cdef-0123-456789abcdef"],
+        ),
+    ]
     bytes: Annotated[int, about("What has to be downloaded: the code files of `install` and `update`", 48213)]
     lock: Annotated[LockDocument, about("Exactly the files of all steps, for another machine or another day")]
 

@@ -44,6 +44,7 @@ def includeme(config: Configurator) -> None:
         labels=pages.filter_labels,
         off_front=or_(*(ModTag.tag == name for name in left_out)) if left_out else None,
     )
+    config.add_mod_detail("tags", services.tags_of_mods)
     config.add_personal_data("tags", partial(collect_tags, config.registry))
     config.add_panel("mod", "tags", pages.tags_panel, order=10)
     config.add_panel("workshop", "tags", pages.choice_panel, order=20)

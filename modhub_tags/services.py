@@ -30,6 +30,14 @@ _BATCH: Final = 100
 """Mods that :class:`IMods` looks up in one statement."""
 
 
+def tags_of_mods(session: Session, mod_ids: Collection[int]) -> dict[int, list[str]]:
+    """The tags of each of these mods, by name."""
+    tags: dict[int, list[str]] = {mod_id: [] for mod_id in mod_ids}
+    for mod_id, tag in session.execute(select(ModTag.mod_id, ModTag.tag).where(ModTag.mod_id.in_(mod_ids))):
+        tags[mod_id].append(tag)
+    return {mod_id: sorted(names) for mod_id, names in tags.items()}
+
+
 def change_tags(session: Session, mods: IMods, mod_id: int | None, owner: int, names: Iterable[str]) -> list[str]:
     """Give the owner's mod these tags and no others; return them by name (C-TAG-3).
 

@@ -7,6 +7,7 @@ from modhub.catalogue import subscribers
 from modhub.catalogue.commands import GAMES_CHANGED
 from modhub.catalogue.copies import public_copy_damage
 from modhub.catalogue.files import FilesResource, GameIconsResource, PicturesResource, describe_mod_files
+from modhub.catalogue.reading.details import DETAILS_QUESTION
 from modhub.catalogue.reading.lookup import ModLookup, PublicLookup
 from modhub.catalogue.reading.service import CatalogueReader
 from modhub.catalogue.resources import (
@@ -60,11 +61,13 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit("POST", "/api/modhub/{id}/css", limits.CSS, credential=account, waits=True)
     config.add_body_limit("POST", "/api/modhub/{id}/images", limits.IMAGE, credential=account, waits=True)
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/modhub/{rest...}", limits.JSON_BODY, credential=account)
+    config.add_body_limit("POST", "/api/modhub/details", DETAILS_QUESTION)
     config.add_blob_names("catalogue", describe_mod_files)
     config.add_check("catalogue", lambda _registry, session: public_copy_damage(session), when=("verify",))
     config.add_subscriber(subscribers.delete_mods_of_account, AccountDeleted)
     # Public views first: among several views of one resource, the first registered is tried first.
     config.scan("modhub.catalogue.reading.views")
+    config.scan("modhub.catalogue.reading.details")
     config.scan("modhub.catalogue.owning.views")
     config.include("modhub.catalogue.subscribers")
     config.include("modhub.catalogue.pages")

@@ -11,7 +11,7 @@ from zope.interface import implementer
 from modhub.base.operations import Parameter
 from modhub.catalogue.models import Asset, Game, GameIcon, KeptFile, Mod
 from modhub.catalogue.pictures.models import PictureFile
-from modhub.plugins.resources import IAsset, IFiles, IGameIcon, IGameIcons, IPicture, IPictures
+from modhub.plugins.resources import IAsset, IFiles, IGameIcon, IGameIcons, IPicture, IPictures, ISizedPicture
 from modhub.web.traversal import Resource
 
 
@@ -35,6 +35,7 @@ def describe_mod_files(session: Session, blob_ids: Collection[int]) -> dict[int,
     return names
 
 
+_WIDTHS: Final = frozenset({"320", "640", "1280"})
 _PICTURE_NAME: Final = re.compile(r"[0-9]{1,4}-[0-9a-f]{1,64}\.(?:jpg|webp)")
 
 
@@ -81,9 +82,18 @@ class PicturesResource(Resource):
 class ImagePicturesResource(Resource):
     """``/Modhub/picture/{assetId}``"""
 
-    def get_member(self, name: str) -> "PictureResource":
-        """Return the picture of this name."""
-        return PictureResource(self, name)
+    segment = Parameter("assetId", "The number of the image.", int)
+
+    def get_member(self, name: str) -> "SizedPictureResource | PictureResource":
+        """Return the picture of this width, or of this name."""
+        return SizedPictureResource(self, name) if name in _WIDTHS else PictureResource(self, name)
+
+
+@implementer(ISizedPicture)
+class SizedPictureResource(Resource):
+    """``/Modhub/picture/{assetId}/{width}``"""
+
+    segment = Parameter("width", "320 or 640, which are cut to 16:9, or 1280, the whole image.", int)
 
 
 @implementer(IPicture)

@@ -1,7 +1,7 @@
 """The declarations that included packages made with the directives of :mod:`modhub.plugins`."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -112,6 +112,8 @@ class ModColumn:
     """
 
 
+ModDetail = Callable[[Any, Collection[int]], Mapping[int, Any]]
+"""``read(session, ids)``: what stands beside each of these published mods, by id; made by ``config.add_mod_detail``."""
 API_SORTS: Final = frozenset({"new", "top"})
 """The orders of the list that the API has too."""
 LIST_PARAMETERS: Final = frozenset({"q", "game", "sort", "page", "size"})
@@ -214,6 +216,8 @@ class Declarations:
     """What features add to the refusals of a call, by its operation's id."""
     mod_columns: dict[str, ModColumn] = field(default_factory=dict)
     """What pages order, filter and count mods by, by the value of ``sort`` or the query parameter."""
+    mod_details: dict[str, ModDetail] = field(default_factory=dict)
+    """What ``POST /api/modhub/details`` answers of mods besides what the core knows, by field."""
     removable_parts: dict[str, RemovablePart] = field(default_factory=dict)
     """What moderators can remove, by its name."""
     change_kinds: set[str] = field(default_factory=set)

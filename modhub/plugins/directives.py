@@ -32,6 +32,7 @@ from modhub.plugins.declarations import (
     Feature,
     Migrations,
     ModColumn,
+    ModDetail,
     Moment,
     Panel,
     RemovablePart,
@@ -272,6 +273,19 @@ def add_mod_column(
     config.action(("modhub mod column", name), register)
 
 
+def add_mod_detail(config: Configurator, field: str, read: ModDetail) -> None:
+    """Answer a field of each mod in ``POST /api/modhub/details``.
+
+    ``read(session, ids)`` is called once for all published mods that are asked for, and has a value for each of them:
+    what JSON can say. Its number of statements does not depend on theirs.
+    """
+
+    def register() -> None:
+        find_declarations(config).mod_details[field] = read
+
+    config.action(("modhub mod detail", field), register)
+
+
 def add_body_limit(
     config: Configurator,
     methods: str | tuple[str, ...],
@@ -416,6 +430,7 @@ DIRECTIVES: Final = (
     add_scope,
     add_panel,
     add_mod_column,
+    add_mod_detail,
     add_check,
     add_blob_names,
     add_command,

@@ -102,6 +102,10 @@ class IPicture(IResource):
     """``/Modhub/picture/{assetId}/{name}``"""
 
 
+class ISizedPicture(IResource):
+    """``/Modhub/picture/{assetId}/{width}``: the picture of an image by its width alone."""
+
+
 class ICredential(Interface):
     """How a kind of caller is recognised on the API or on the site; registered with ``config.add_credential``."""
 

@@ -126,18 +126,24 @@ class StoredDocument(NamedTuple):
 
 
 class PublicFile(NamedTuple):
-    """The code file of a published mod."""
+    """The code file of a published mod: the mod's GUID, id, title and version; the file's name, size, digest, address.
+
+    ``uploaded_at`` is when these bytes came.
+    """
 
     guid: str
     id: int
+    title: str
     version: str
+    name: str
     bytes: int
     sha256: str
     url: str
+    uploaded_at: str
 
 
 class RelatedMod(NamedTuple):
-    """What a published mod requires and excludes, GUIDs as its owner wrote them, its code file, and its title.
+    """The code file of a published mod, and what it requires and excludes, GUIDs as its owner wrote them.
 
     Requests share it: do not modify the lists.
     """
@@ -145,7 +151,6 @@ class RelatedMod(NamedTuple):
     file: PublicFile
     requires: list[str]
     conflicts: list[str]
-    title: str
 
 
 class PublicNote(NamedTuple):

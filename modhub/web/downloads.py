@@ -62,6 +62,7 @@ class StoredFile:
     as it is, ``modified`` is timezone-aware, ``inline`` is whether a browser may display it, ``cache_control`` is the
     whole value of that header. ``private``: the response depends on the caller, so no other site may use it.
     ``moving``: the address may lead to an older file later, so a date matches only if it is exactly this one's.
+    ``negotiated``: ``Accept`` has chosen it among others of this address.
     """
 
     key: str
@@ -74,11 +75,13 @@ class StoredFile:
     cache_control: str
     private: bool = False
     moving: bool = False
+    negotiated: bool = False
 
     @property
     def cross_origin_headers(self) -> dict[str, str]:
         """The headers that say which sites may use the file; errors have them too."""
-        return _PRIVATE_HEADERS if self.private else _OPEN_HEADERS
+        headers = _PRIVATE_HEADERS if self.private else _OPEN_HEADERS
+        return {**headers, "Vary": f"Accept, {headers['Vary']}"} if self.negotiated else headers
 
     def __post_init__(self) -> None:
         if self.modified.tzinfo is None:
@@ -110,7 +113,7 @@ def file_response(request: Request, store: BlobStore, file: StoredFile) -> Respo
     """
     cross_origin_headers = file.cross_origin_headers
     _refuse_embedding(request, cross_origin_headers)
-    validators = Validators(f'"{file.sha256}"', file.modified, file.moving)
+    validators = Validators(f'"{file.sha256}"', file.modified, file.moving or file.negotiated)
     outcome = evaluate(request.method, request.headers, validators, file.size)
     if outcome.status is HTTPStatus.PRECONDITION_FAILED:
         raise ApiError(412, "precondition_failed", "This is not the file you asked for.", headers=cross_origin_headers)

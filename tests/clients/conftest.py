@@ -125,7 +125,8 @@ class FakeService:
             "steps": steps,
             "conflicts": conflicts,
             "conflictsTotal": len(conflicts),
-            "missing": [{"guid": guid, "requiredBy": by} for guid, by in missing.items()],
+            "missing": [{"guid": guid, "requiredBy": by} for guid, by in missing.items() if guid not in have],
+            "stillInstalled": [guid for guid in missing if guid in have],
             "bytes": sum(len(mod.content) for mod in mods),
             "lock": build_lock(LockEntry(mod.guid, mod.version, mod.sha256) for mod in mods),
         }

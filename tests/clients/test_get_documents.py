@@ -51,7 +51,7 @@ def test_the_examples_for_curl(published: Any, tmp_path: Path) -> None:
     assert len(shown) > 5
     assert published[1]["guid"] in shown[0]
     assert (tmp_path / "mod.part").read_bytes() == CONTENT
-    assert '"changed":[{' in shown[3]
+    assert '"changed":[{' in shown[4]
 
 
 def test_the_examples_for_python(published: Any, tmp_path: Path) -> None:

@@ -293,3 +293,38 @@ def test_pictures_are_blobs_of_their_own(site: Site) -> None:
     assert trashed == 2
     sweep(site.databases, site.find_service(BlobStore), 0)
     assert len(stored_files(site)) == 1
+
+
+def test_a_picture_by_its_width_alone(site: Site) -> None:
+    # C-PIC-24
+    mod = published_mod(site)
+    image = add_image(site, mod)
+    original, address = image["url"], image["url"].replace("/file/", "/picture/")
+    before = site.get(f"{address}/320")
+    assert before.body == PHOTOGRAPH
+    assert before.headers["Cache-Control"] == "no-cache"
+    work_off(site)
+    webp = site.get(f"{address}/320", headers={"Accept": "image/avif,image/webp,*/*;q=0.5"})
+    jpeg = site.get(f"{address}/320", headers={"Accept": "image/png, image/jpeg"})
+    assert (webp.content_type, jpeg.content_type) == ("image/webp", "image/jpeg")
+    assert Image.open(io.BytesIO(webp.body)).size == Image.open(io.BytesIO(jpeg.body)).size == (320, 180)
+    assert webp.headers["Cache-Control"] == "public, max-age=86400"
+    assert "Accept" in webp.headers["Vary"].split(", ")
+    assert webp.headers["Access-Control-Allow-Origin"] == "*"
+    assert site.get(f"{address}/320").content_type == "image/webp"
+    site.get(f"{address}/320", headers={"If-None-Match": webp.headers["ETag"]}, status=304)
+    # The image has 900 pixels.
+    assert site.get(f"{address}/1280", headers={"Accept": "image/webp"}).body == site.get(original).body
+
+
+def test_no_picture_of_what_nobody_sees_and_of_no_image(site: Site) -> None:
+    # C-PIC-24
+    mod, draft = published_mod(site), new_mod(site)
+    address = add_image(site, mod)["url"].replace("/file/", "/picture/")
+    of_draft = add_image(site, draft)["url"].replace("/file/", "/picture/")
+    code = mod["assets"][0]["url"].replace("/file/", "/picture/")
+    absent = [f"{of_draft}/320", f"{code}/320", "/Modhub/picture/98765/320", f"{address}/321", f"{address}/0320"]
+    bodies = {site.get(path, status=404).body for path in absent}
+    hide_mod(site, mod)
+    bodies.add(site.get(f"{address}/320", status=404).body)
+    assert len(bodies) == 1

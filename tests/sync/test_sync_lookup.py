@@ -64,11 +64,15 @@ def test_changed_means_another_file_or_else_another_label(site: Site) -> None:
         assert entry == {
             "guid": guid,
             "id": mod["id"],
+            "title": mod["title"],
             "version": "1.0",
+            "name": code["name"],
             "bytes": code["bytes"],
             "sha256": digest,
             "url": code["url"],
+            "uploadedAt": entry["uploadedAt"],
         }
+        assert mod["createdAt"] <= entry["uploadedAt"] <= mod["updatedAt"]
 
 
 def test_the_changelog_of_a_changed_mod_has_what_is_new_to_the_caller(site: Site) -> None:
@@ -162,7 +166,7 @@ def test_the_number_of_statements_is_constant(site: Site) -> None:
         assert len(statements) == 1
         with site.counted() as statements:
             updates(site, *({"guid": guid, "version": "1", "relations": ""} for guid in sent))
-        assert len(statements) == 3
+        assert len(statements) == 4
         with site.counted() as statements:
             updates(site, *({"guid": guid} for guid in sent))
         assert len(statements) == 2

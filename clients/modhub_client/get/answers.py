@@ -24,12 +24,21 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class InstallPlan:
-    """What has to be done, in this order. ``locked`` has the file of every step by GUID."""
+    """What has to be done, in this order. ``locked`` has the file of every step by GUID.
+
+    ``missing`` is neither on the service nor installed; ``still_installed`` is only installed.
+    """
 
     steps: tuple[PlanStep, ...]
     conflicts: tuple[Any, ...]
     missing: tuple[Mapping[str, Any], ...]
+    still_installed: tuple[str, ...]
     locked: Mapping[str, LockEntry]
+
+    @property
+    def not_served(self) -> list[Mapping[str, Any]]:
+        """All that is not on the service, as ``missing`` has it."""
+        return [*self.missing, *({"guid": guid, "requiredBy": []} for guid in self.still_installed)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +82,14 @@ def decode_plan(answer: Any) -> InstallPlan:
     missing = tuple(_objects(answer, "missing"))
     for item in missing:
         _guid_of(item)
+    still_installed = tuple(_field(answer, "stillInstalled", list))
+    if not all(isinstance(guid, str) for guid in still_installed):
+        raise ValueError("stillInstalled is not a list of GUIDs")
     conflicts = tuple(_objects(answer, "conflicts"))
     for conflict in conflicts:
         for mod in _objects(conflict, "pair"):
             _guid_of(mod)
-    return InstallPlan(steps, conflicts, missing, locked)
+    return InstallPlan(steps, conflicts, missing, still_installed, locked)
 
 
 def merge_plans(plans: Sequence[InstallPlan]) -> InstallPlan:
@@ -87,6 +99,7 @@ def merge_plans(plans: Sequence[InstallPlan]) -> InstallPlan:
         steps=tuple(steps.values()),
         conflicts=tuple(conflict for plan in plans for conflict in plan.conflicts),
         missing=tuple({_guid_of(gap): gap for plan in plans for gap in plan.missing}.values()),
+        still_installed=tuple(dict.fromkeys(guid for plan in plans for guid in plan.still_installed)),
         locked={guid: entry for plan in plans for guid, entry in plan.locked.items()},
     )
 

@@ -27,9 +27,9 @@ def preview_plan(installer: Installer, guids: list[str], *, update: bool) -> Rep
         for mod in listed
     ]
     lines += [f"Would remove {mod.title} ({mod.guid})" for mod in removed]
-    lines += [f"Not on the service: {gap['guid']}" for gap in plan.missing]
-    listed = {"remove": [mod.guid for mod in removed], "missing": list(plan.missing), "conflicts": list(plan.conflicts)}
-    code = ExitCode.NOT_AVAILABLE if plan.missing and update else ExitCode.DONE
+    lines += [f"Not on the service: {gap['guid']}" for gap in plan.not_served]
+    listed = {"remove": [mod.guid for mod in removed], "missing": plan.not_served, "conflicts": list(plan.conflicts)}
+    code = ExitCode.NOT_AVAILABLE if plan.not_served and update else ExitCode.DONE
     return Report(lines or ["Nothing would change."], {"dryRun": True, **steps, **listed}, code)
 
 
@@ -161,17 +161,17 @@ def _report(
     lines = [_line("Installed", installation, mod) for mod in installed]
     lines += [_line("Updated", installation, mod) for mod in updated]
     lines += [f"Removed {mod.title} ({mod.guid})" for mod in removed or ()]
-    lines += [f"Not on the service: {entry['guid']}" for entry in applied.plan.missing]
+    lines += [f"Not on the service: {entry['guid']}" for entry in applied.plan.not_served]
     fields = {
         "installed": [installation.describe(mod) for mod in installed],
         "updated": [installation.describe(mod) for mod in updated],
         "kept": sum(step.action == "keep" for step in applied.plan.steps),
         "removed": [mod.guid for mod in removed or ()],
-        "missing": list(applied.plan.missing),
+        "missing": applied.plan.not_served,
         "conflicts": list(applied.plan.conflicts),
         "edited": _copies(installation),
     }
-    code = ExitCode.NOT_AVAILABLE if before is not None and applied.plan.missing else ExitCode.DONE
+    code = ExitCode.NOT_AVAILABLE if before is not None and applied.plan.not_served else ExitCode.DONE
     return Report(lines or ["Everything is up to date."], fields, code, notices=_copy_notices(installation))
 
 

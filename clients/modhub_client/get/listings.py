@@ -124,7 +124,7 @@ def _add_plan(
     """Add what the update check does not tell: other requirements and conflicts. Returns the lines for people."""
     required = [step for step in plan.steps if step.guid not in mods]
     conflicts = [] if allow_conflicts else list(plan.conflicts)
-    missing = [gap for gap in plan.missing if _guid(gap) not in fields["gone"]]
+    missing = [gap for gap in plan.not_served if _guid(gap) not in fields["gone"]]
     removed = unneeded(mods, plan)
     fields |= {
         "required": [{"guid": step.guid, "because": list(step.because)} for step in required],

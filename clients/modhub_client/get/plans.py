@@ -108,7 +108,7 @@ def closure(mods: Mapping[str, LocalMod], roots: Collection[str]) -> set[str]:
 
 def unneeded(mods: Mapping[str, LocalMod], plan: InstallPlan) -> list[LocalMod]:
     """The installed mods that nobody asked for and nothing requires any more."""
-    missing = {str(gap["guid"]).lower() for gap in plan.missing}
+    missing = {str(gap["guid"]).lower() for gap in plan.not_served}
     # What a mod requires that has gone from the service is not known any more: nothing of it is removed.
     kept = {step.guid for step in plan.steps} | closure(mods, missing)
     return [mod for guid, mod in mods.items() if guid not in kept and not mod.wanted]

@@ -12,8 +12,8 @@ from modhub.base.composed_body import ComposedBody, ContentChanged
 from modhub.base.errors import OwnershipLost, busy
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.copies import IS_PUBLIC
-from modhub.catalogue.documents import AssetDocument, code_digest, decode_mod
-from modhub.catalogue.models import IS_THERE, Asset, AssetKind, Mod, PublicMod, PublicRequirement, Vote
+from modhub.catalogue.documents import decode_mod
+from modhub.catalogue.models import IS_THERE, Asset, Mod, PublicMod, PublicRequirement, Vote
 from modhub.catalogue.moderating import hiding
 from modhub.catalogue.owning.services import lock_owner
 from modhub.catalogue.reading import statements
@@ -21,13 +21,12 @@ from modhub.catalogue.reading.documents import install_order
 from modhub.catalogue.reading.service import CatalogueReader
 from modhub.catalogue.reading.statements import note_of
 from modhub.content.limits import PAGE_SIZE_MOST
-from modhub.db import bulk
+from modhub.db import bulk, from_micros, iso
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.plugins.services import AccountUse, ModSummary, PublicFile, PublicNote, RelatedMod, StoredDocument
 from modhub.web.payload import encode
 from modhub.web.responses import MAX_COMPOSITIONS
 
-_NO_CODE: Final = AssetDocument("", "", 0, "")
 _NOTES_CHARACTERS: Final = 500_000
 """Characters of the changelog entries that are read at once, of all mods together."""
 
@@ -64,10 +63,7 @@ class PublicLookup:
 
     def get_files(self, guids: Collection[str]) -> dict[str, PublicFile]:
         """Return the code files of public mods by their GUIDs, in one statement."""
-        return {
-            guid: PublicFile(guid, mod_id, version, size, sha256, f"/Modhub/file/{asset_id}")
-            for guid, mod_id, version, size, sha256, asset_id in self._of(self._files, guids)
-        }
+        return {file.guid: file for file in map(_public_file, self._of(self._files, guids))}
 
     def get_notes(self, mod_ids: Collection[int], most: int) -> dict[int, list[PublicNote]]:
         """Return the newest changelog entries of mods by their ids, in one statement."""
@@ -78,20 +74,22 @@ class PublicLookup:
         return notes
 
     def get_related(self, guids: Collection[str]) -> dict[str, RelatedMod]:
-        """Return these mods by their GUIDs, in two statements."""
+        """Return these mods by their GUIDs, in three statements."""
         return self._related(lambda: self._mods.stored.measure(guids))
 
     def get_chains(self, guids: Collection[str]) -> dict[str, RelatedMod]:
-        """Return these mods and all that they require, by their GUIDs, in two statements."""
+        """Return these mods and all that they require, by their GUIDs, in three statements."""
         return self._related(lambda: self._mods.stored.chains(guids))
 
     def _related(self, measure: Callable[[], dict[str, StoredDocument]]) -> dict[str, RelatedMod]:
         for _ in range(MAX_COMPOSITIONS):
             stored = measure()
+            # Between the two others: a file that is replaced meanwhile is a change too.
+            files = self.get_files(stored)
             try:
                 documents = self._mods.stored.documents(stored.values())
                 pairs = zip(stored.values(), documents, strict=True)
-                return {mod.guid: _related(mod, document) for mod, document in pairs}
+                return {mod.guid: _related(mod, document, files.get(mod.guid)) for mod, document in pairs}
             except ContentChanged:
                 continue
         raise busy()
@@ -109,16 +107,19 @@ class PublicLookup:
         return self._executor.rows(statement, guids=_array(guids))
 
 
+def _public_file(row: Row) -> PublicFile:
+    asset_id, uploaded_at = row[-2:]
+    return PublicFile._make((*row[:-2], f"/Modhub/file/{asset_id}", iso(from_micros(uploaded_at))))
+
+
 def _array(items: Collection[Any]) -> str:
     return encode(list(items)).decode()
 
 
-def _related(mod: StoredDocument, document: bytes) -> RelatedMod:
+def _related(mod: StoredDocument, document: bytes, file: PublicFile | None) -> RelatedMod:
     fields = decode_mod(document)
-    # The code comes first (C-MOD-12).
-    code = fields.assets[0] if fields.assets and fields.assets[0].kind == AssetKind.CODE else _NO_CODE
-    file = PublicFile(mod.guid, mod.id, fields.version, code.bytes, code_digest(mod.links), code.url)
-    return RelatedMod(file, mod.requires.split(), fields.conflicts_with, fields.title)
+    file = file or PublicFile(mod.guid, mod.id, fields.title, fields.version, "", 0, "", "", "")
+    return RelatedMod(file, mod.requires.split(), fields.conflicts_with)
 
 
 _LAST_ID: Final = 2**63 - 1

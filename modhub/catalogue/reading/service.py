@@ -93,6 +93,7 @@ class CatalogueReader:
         self._codes = PreparedQuery(stored_code_statement(reader.dialect))
         self._icon = PreparedQuery(statements.icon_statement())
         self._picture = PreparedQuery(statements.picture_statement())
+        self._pictures = PreparedQuery(statements.pictures_statement())
         self._successor = PreparedQuery(successor_statement())
         self._captions = PreparedQuery(statements.captions_statement())
         self._games = PreparedQuery(statements.games_statement())
@@ -233,6 +234,21 @@ class CatalogueReader:
         """Return a derived picture of an image of a published mod; cached as the image itself."""
         rows = [] if asset_id is None or name is None else self.reader.rows(self._picture, id=asset_id, name=name)
         return file_of(rows[0], inline=True, cache_control=A_DAY) if rows else None
+
+    def sized_picture(self, asset_id: int | None, width: str, content_types: Sequence[str]) -> StoredFile | None:
+        """Return the picture of this width in the first of these types, or the image itself while there is none.
+
+        None if there is no such image, or its mod is not published.
+        """
+        rows = [] if asset_id is None else self.reader.rows(self._pictures, id=asset_id, start=f"{width}-")
+        by_type = {row[4]: row for row in rows}
+        row = next((by_type[content_type] for content_type in content_types if content_type in by_type), None)
+        if row is not None:
+            return replace(file_of(row, inline=True, cache_control=A_DAY), negotiated=True)
+        original = self.asset(asset_id)
+        if original is None or original.kind is not AssetKind.IMAGE:
+            return None
+        return replace(original.file, cache_control=REVALIDATE, negotiated=True)
 
     def captions(self, mod_id: int | None) -> list[CaptionDocument] | None:
         """Return the captions of all images in the owner's order; None if the mod is not published."""

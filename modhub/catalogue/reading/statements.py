@@ -98,10 +98,19 @@ def code_statement() -> AnySelect:
 
 def picture_statement() -> AnySelect:
     """The picture ``name`` of the image ``id``, if its mod is published."""
+    return _pictures().where(PictureFile.name == bindparam("name"))
+
+
+def _pictures() -> AnySelect:
     columns = (*_STORED, PictureFile.name, PictureFile.content_type, PictureFile.made_at)
     joined = select(*columns).select_from(PictureFile).join(StoredBlob, StoredBlob.id == PictureFile.blob_id)
     joined = joined.join(Asset, Asset.id == PictureFile.asset_id).join(PublicMod, PublicMod.id == Asset.mod_id)
-    return joined.where(PictureFile.asset_id == bindparam("id"), PictureFile.name == bindparam("name"))
+    return joined.where(PictureFile.asset_id == bindparam("id"))
+
+
+def pictures_statement() -> AnySelect:
+    """The pictures of the image ``id`` whose names begin with ``start``, if its mod is published."""
+    return _pictures().where(PictureFile.name.startswith(bindparam("start")))
 
 
 def captions_statement() -> AnySelect:
@@ -196,9 +205,10 @@ def few_documents_statement(dialect: str) -> AnySelect:
 
 
 def files_statement(dialect: str) -> AnySelect:
-    """(guid, id, version, size, sha256, asset id) of the published mods ``guids``."""
-    columns = (PublicMod.guid, PublicMod.id, Mod.version, StoredBlob.size, StoredBlob.sha256, Asset.id)
-    joined = select(*columns).join(Mod, Mod.id == PublicMod.id).join(Asset, Asset.mod_id == PublicMod.id)
+    """The fields of `PublicFile` of the published mods ``guids``, with the asset's id for the address."""
+    mod = (PublicMod.guid, PublicMod.id, Mod.title, Mod.version)
+    file = (Asset.name, StoredBlob.size, StoredBlob.sha256, Asset.id, Asset.stored_at)
+    joined = select(*mod, *file).join(Mod, Mod.id == PublicMod.id).join(Asset, Asset.mod_id == PublicMod.id)
     joined = joined.join(StoredBlob, StoredBlob.id == Asset.blob_id)
     return joined.where(guid_is_listed(dialect), Asset.kind == AssetKind.CODE.value)
 

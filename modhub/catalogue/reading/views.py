@@ -17,7 +17,7 @@ from modhub.catalogue.documents import (
     SingleModDocument,
     VotesDocument,
 )
-from modhub.catalogue.files import FileResource, GameIconResource, PictureResource
+from modhub.catalogue.files import FileResource, GameIconResource, PictureResource, SizedPictureResource
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owning import voting
 from modhub.catalogue.owning.successors import SupersededDocument
@@ -26,7 +26,7 @@ from modhub.catalogue.resources import ModChild, ModResource, VotesResource
 from modhub.content import limits, text
 from modhub.plugins.declarations import API_SORTS
 from modhub.plugins.events import DownloadStarted
-from modhub.plugins.resources import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPicture, IVotes
+from modhub.plugins.resources import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPicture, ISizedPicture, IVotes
 from modhub.web.downloads import file_response
 from modhub.web.payload import encode, query
 from modhub.web.request import Request
@@ -128,6 +128,14 @@ READ_FILE: Final = Operation(
     returns=RANGED_FILE,
     refusals=(Refusal(404, "not_found", "No such file, or its mod is a draft or hidden."),),
     clauses=("C-FILE-1", "C-FILE-2", "C-FILE-4", "C-FILE-5", "C-FILE-6", "C-FILE-7", "C-FILE-8", "C-FILE-9"),
+)
+READ_PICTURE: Final = Operation(
+    id="read_picture",
+    about="A smaller copy of an image of a published mod, as WebP if `Accept` allows it, else as JPEG. "
+    "While there is no such copy, the image itself.",
+    returns=RANGED_FILE,
+    refusals=(Refusal(404, "not_found", "No such image or width, or its mod is a draft or hidden."),),
+    clauses=("C-PIC-24", "C-FILE-1", "C-FILE-2", "C-FILE-4", "C-FILE-7"),
 )
 READ_VOTES: Final = Operation(
     id="read_votes",
@@ -282,6 +290,15 @@ def read_file_view(context: FileResource, request: Request) -> Response:
 def read_picture_view(context: PictureResource, request: Request) -> Response:
     """``GET /Modhub/picture/{assetId}/{name}``"""
     return _file(request, catalogue_reader(request).picture(context.asset_id, context.name))
+
+
+@page(context=ISizedPicture, request_method="GET", permission=OPEN, operation=READ_PICTURE)
+def read_sized_picture_view(context: SizedPictureResource, request: Request) -> Response:
+    """``GET /Modhub/picture/{assetId}/{width}``"""
+    assert context.__parent__ is not None
+    content_types = ["image/webp"] * bool(request.accept.acceptable_offers(["image/webp"]))
+    asset_id, width = context.__parent__.id, context.__name__
+    return _file(request, catalogue_reader(request).sized_picture(asset_id, width, [*content_types, "image/jpeg"]))
 
 
 @page(context=IGameIcon, request_method="GET", permission=OPEN)

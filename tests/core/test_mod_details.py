@@ -1,0 +1,90 @@
+"""What stands beside mods, of many at once."""
+
+from typing import Any
+
+import pytest
+
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
+
+DETAILS = "/api/modhub/details"
+FEATURES = f"{TEST_ACCOUNTS} modhub_downloads modhub_tags modhub_profiles"
+
+
+def details(site: Site, *ids: int) -> Any:
+    return site.post_json(DETAILS, {"ids": ids}).json
+
+
+@pytest.mark.postgres
+def test_all_features_answer_beside_the_core(start: Start) -> None:
+    # C-READ-13
+    site = start(FEATURES)
+    mod, newer = published_mod(site), published_mod(site, title="Newer")
+    upload_asset(site, mod, "images", b"\x89PNG\r\n\x1a\n", content_type="image/png", name="a.png")
+    image = site.get(mod_address(mod, "captions")).json["captions"][0]
+    owner = site.as_account(OWNER)
+    owner.put_json(
+        mod_address(mod, "captions"), {"captions": [{"assetId": image["assetId"], "caption": "Calm"}]}, status=200
+    )
+    owner.put_json(mod_address(mod, "superseded"), {"by": newer["guid"]})
+    owner.put_json(mod_address(mod, "links"), {"license": "MIT"})
+    owner.put_json(mod_address(mod, "tags"), {"tags": ["map", "library"]})
+    site.as_account(OWNER + 1).put_json(mod_address(mod, "vote"), {"value": 1})
+    answer = details(site, newer["id"], mod["id"], mod["id"])
+    first, second = answer["details"]
+    assert (first["id"], second["id"], answer["missing"]) == (newer["id"], mod["id"], [])
+    assert second == {
+        "id": mod["id"],
+        "guid": mod["guid"],
+        "sha256": site.get(mod_address(mod, "download")).headers["ETag"].strip('"'),
+        "author": {"accountId": OWNER, "displayName": second["author"]["displayName"], "url": f"/Modhub/by/{OWNER}"},
+        "votes": {"ups": 1, "downs": 0},
+        "downloads": 0,
+        "tags": ["library", "map"],
+        "captions": [{**image, "caption": "Calm"}],
+        "links": site.get(mod_address(mod, "links")).json,
+        "supersededBy": site.get(mod_address(mod, "superseded")).json["supersededBy"],
+    }
+    assert first["supersededBy"] is None
+    assert set(first["links"].values()) == {None}
+
+
+def test_what_is_not_published_is_missing_in_the_order_asked(start: Start) -> None:
+    # C-READ-13
+    site = start()
+    draft, hidden, shown = new_mod(site), published_mod(site), published_mod(site)
+    hide_mod(site, hidden)
+    unknown = [-1, 2**80, 0, 987654]
+    answer = details(site, draft["id"], *unknown, shown["id"], hidden["id"])
+    assert [detail["id"] for detail in answer["details"]] == [shown["id"]]
+    assert answer["missing"] == [draft["id"], *unknown, hidden["id"]]
+    assert set(answer["details"][0]) == {"id", "guid", "sha256", "author", "votes", "captions", "supersededBy"}
+
+
+@pytest.mark.parametrize("ids", [None, 1, "1", [True], ["1"], [1.5], [1.0], [None], list(range(101))])
+def test_what_is_no_list_of_a_hundred_integers_is_refused(start: Start, ids: Any) -> None:
+    # C-READ-13
+    answer = start().post_json(DETAILS, {"ids": ids}, status=400).json
+    assert answer["error"] == "invalid_input"
+
+
+def test_anybody_may_ask_whatever_the_credentials(start: Start) -> None:
+    # C-READ-13
+    site = start()
+    mod = published_mod(site)
+    answer = site.post_json(DETAILS, {"ids": [mod["id"]] * 200}, headers={"Authorization": "Bearer wrong"})
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert len(answer.json["details"]) == 1
+
+
+@pytest.mark.postgres
+def test_the_number_of_statements_is_constant(start: Start) -> None:
+    # C-READ-13
+    site = start(FEATURES)
+    ids = insert_mods(site, [{}] * 100)
+    with site.counted() as few:
+        details(site, ids[0])
+    with site.counted() as many:
+        details(site, *ids)
+    assert len(few) == len(many)
