@@ -10,12 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pyotp
 import pytest
 from sqlalchemy import update
 
 from modhub_auth import container
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login
+from modhub_auth.signin import totp
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_testing import Site
 from modhub_testing.pages import form_at, new_visitor
@@ -133,6 +135,13 @@ def register(site: Site, name: str, *, confirmed: bool = True) -> Person:
         with site.databases.write_session.begin() as writing:
             writing.execute(update(Login).where(Login.account_id == session["accountId"]).values(verified=True))
     return Person(site, session["accountId"], address, session["accessToken"])
+
+
+def add_authenticator(site: Site, account_id: int = 1) -> tuple[str, list[str]]:
+    """Add an authenticator to the account; its secret and the recovery codes."""
+    secret, box = pyotp.random_base32(), site.find_service(AuthServices).secret_box
+    with site.databases.write_session.begin() as session:
+        return secret, totp.add_authenticator(session, box, account_id, secret, pyotp.TOTP(secret).now())
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from modhub.admin.program import Admin, build_admin_parser
 from modhub_auth.container import AuthServices
 from modhub_testing import TEST_SECRET, Site, Start
 from modhub_testing.service import free_port
@@ -239,9 +240,38 @@ def mail(app: Site) -> Mail:
     return Mail(app)
 
 
-def send(page: Any, status: int, **fields: str) -> Any:
+def send(page: Any, status: int, headers: dict[str, str] | None = None, **fields: str) -> Any:
     """Send the first form that posts."""
     form = next(form for form in page.forms.values() if form.method.upper() == "POST")
     for name, value in fields.items():
         form[name] = value
-    return form.submit(status=status)
+    return form.submit(status=status, headers=headers)
+
+
+def register(app: Any, person: dict[str, str]) -> Any:
+    """Register on the page, which signs in."""
+    return send(app.get("/Modhub/account/register"), 303, **person)
+
+
+def bearer(made: Any) -> dict[str, str]:
+    """The header of a program that got this session."""
+    return {"Authorization": f"Bearer {made['accessToken']}"}
+
+
+def seen(answer: Any) -> Any:
+    """An answer without the request id, which alone differs between answers that must be the same (C-OWN-12)."""
+    return answer.status, answer.body, sorted(pair for pair in answer.headerlist if pair[0] != "X-Request-Id")
+
+
+@pytest.fixture
+def run(app: Any, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    """``run("account", "list")``: the exit code of a command of the operator, and all that it printed."""
+
+    def command(*words: str) -> tuple[int, str]:
+        capsys.readouterr()
+        arguments = build_admin_parser(app.config).parse_args(["-c", "unused", *words])
+        code = arguments.run(Admin(app.config), arguments)
+        printed = capsys.readouterr()
+        return code, printed.err + printed.out
+
+    return command

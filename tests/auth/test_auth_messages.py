@@ -98,6 +98,7 @@ def test_emails_are_german(kind: str) -> None:
     for text in (written.text, written.html):
         assert "bei mods.example.org:8443" in text
         assert ("SECRET" in text) == bool(EMAIL_TEMPLATES[kind].link)
+        assert "%(" not in text
         # Whatever a mail program takes for a link leads to the site itself, the one with the secret first.
         links = re.findall(r"https://mods\.example\.org:8443[^\s\"<]*", text)
         expected = "?token=SECRET" if EMAIL_TEMPLATES[kind].link else "/forgot"

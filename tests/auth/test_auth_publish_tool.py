@@ -11,7 +11,6 @@ from modhub_client.publish import client, command
 from modhub_testing.running_server import running
 
 pytestmark = pytest.mark.process
-PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def test_a_second_run_changes_nothing(app: Any, person: Any, tmp_path: Any, monkeypatch: Any, capsys: Any) -> None:
@@ -62,37 +61,3 @@ def test_a_second_run_changes_nothing(app: Any, person: Any, tmp_path: Any, monk
         assert command.main(["--url", url, "key"]) == client.KEY_REJECTED
     shown = capsys.readouterr()
     assert key[20:] not in shown.out + shown.err
-
-
-def test_a_draft_is_published_with_the_files_of_the_release(
-    app: Any, person: Any, tmp_path: Any, monkeypatch: Any, capsys: Any
-) -> None:
-    made = app.post_json("/api/auth/register", person).json
-    owner = {"Authorization": f"Bearer {made['accessToken']}"}
-    mod = app.post_json("/api/modhub", {"title": "One"}, headers=owner).json["id"]
-    with app.databases.write_session.begin() as session:
-        assert lock_account(session, made["accountId"]) is not None
-        monkeypatch.setenv("MODHUB_API_KEY", publisher_keys.create_key(session, made["accountId"], "CI", mod, 365).key)
-    code, css = tmp_path / "mod.zip", tmp_path / "c.css"
-    images = [tmp_path / f"{number}.png" for number in range(5)]
-    code.write_bytes(b"the code")
-    words = ["mod", str(mod), str(code), "--json", "--version", "1", "--css", str(css)]
-    words += [word for file in images for word in ("--image", str(file))]
-
-    def write(fill: bytes) -> None:
-        css.write_bytes(b"p { color: #" + fill * 3 + b" }")
-        for file in images:
-            # All of them twice would be more than the images of a mod may have.
-            file.write_bytes(PNG + file.name.encode() + fill * 2_000_000)
-
-    with running(app.app) as service:
-        url = "http://{}:{}".format(*service.addresses[0])
-        for fill, publishing in ((b"f", []), (b"0", ["--publish"]), (b"0", ["--publish"])):
-            write(fill)
-            capsys.readouterr()
-            assert command.main(["--url", url, *words, *publishing]) == 0
-            told = json.loads(capsys.readouterr().out)
-        assert told["changed"] == []
-    assets = app.get(f"/api/modhub/{mod}").json["assets"]
-    assert [asset["name"] for asset in assets] == ["mod.zip", "c.css", *(file.name for file in images)]
-    assert [app.get(asset["url"]).body for asset in assets[1:]] == [file.read_bytes() for file in (css, *images)]
