@@ -19,6 +19,8 @@ from modhub_auth.signin.registration import change_address
 from modhub_testing.pages import messages_on, new_visitor
 from tests.races import at_once
 
+from .conftest import register, send
+
 pytestmark = pytest.mark.slow
 
 HOME = "/Modhub/account"
@@ -27,16 +29,9 @@ GERMAN = {"Accept-Language": "de"}
 Person = dict[str, str]
 
 
-def send(page: Any, status: int, **fields: str) -> Any:
-    form = next(form for form in page.forms.values() if "csrf_token" in form.fields)
-    for name, value in fields.items():
-        form[name] = value
-    return form.submit(status=status)
-
-
 def registered(app: Any, person: Person) -> Any:
     browser = new_visitor(app)
-    send(browser.get(f"{HOME}/register"), 303, **person)
+    register(browser, person)
     return browser
 
 

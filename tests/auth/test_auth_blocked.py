@@ -2,22 +2,22 @@
 
 from typing import Any
 
-import pyotp
 import pytest
 from sqlalchemy import select, update
 
-from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.errors import ApiError
-from modhub.base.settings import StartRefused
 from modhub_auth import blocking
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, ClientSession, Login, PageSession
 from modhub_auth.services import lock_account
-from modhub_auth.signin import page_sessions, totp
+from modhub_auth.signin import page_sessions
 from modhub_auth.signin.authentication import Credentials, authenticate
 from modhub_auth.signin.client_sessions import sign_in
 from modhub_testing.pages import messages_on
+from tests.people import add_authenticator
+
+from .conftest import bearer, send
 
 pytestmark = pytest.mark.slow
 
@@ -25,10 +25,6 @@ HOME = "/Modhub/account"
 BLOCKED = {"error": "account_blocked", "message": "The operator of this service has blocked this account."}
 ABSENT = 987654321
 Person = dict[str, str]
-
-
-def bearer(made: Any) -> dict[str, str]:
-    return {"Authorization": f"Bearer {made['accessToken']}"}
 
 
 def set_blocked(app: Any, account_id: int, *, blocked: bool = True) -> bool:
@@ -47,12 +43,6 @@ def ada(app: Any, person: Person) -> Any:
 
 def login(app: Any, person: Person, **more: str) -> Any:
     return app.post_json("/api/auth/login", {**person, **more}, status="*")
-
-
-def add_factor(app: Any, account_id: int) -> tuple[str, list[str]]:
-    secret, own = pyotp.random_base32(), app.find_service(AuthServices)
-    with own.databases.write_session.begin() as session:
-        return secret, totp.add_authenticator(session, own.secret_box, account_id, secret, pyotp.TOTP(secret).now())
 
 
 def test_sign_in_is_refused_after_the_right_password_alone(app: Any, person: Person, ada: Any) -> None:
@@ -86,7 +76,7 @@ def test_being_refused_is_no_failed_attempt(auth: Any, person: Person) -> None:
 
 def test_the_code_is_asked_for_first(app: Any, person: Person, ada: Any) -> None:
     # C-ACC-20
-    _, codes = add_factor(app, ada["accountId"])
+    _, codes = add_authenticator(app, ada["accountId"])
     set_blocked(app, ada["accountId"])
     assert login(app, person).json["twoFactorRequired"] is True
     assert login(app, person, code="wrong").json["twoFactorRequired"] is True
@@ -174,52 +164,38 @@ def test_it_costs_no_statement(app: Any, person: Person, ada: Any) -> None:
     assert len(statements) == 1, "the token's login, which the call looks up anyway"
 
 
-def browser_sign_in(app: Any, person: Person) -> Any:
-    form = app.get(f"{HOME}/login").forms[0]
-    form["email"], form["password"] = person["email"], person["password"]
-    return form.submit(expect_errors=True)
-
-
 def test_page_sessions_end_and_stay_ended(app: Any, person: Person, ada: Any) -> None:
     # C-ACC-20
-    assert browser_sign_in(app, person).status_int == 303
+    page = app.get(f"{HOME}/login")
+    send(page, 303, **person)
     app.get(HOME, status=200)
     set_blocked(app, ada["accountId"])
     assert app.get(HOME, status=303).headers["Location"].startswith(f"{HOME}/login")
-    refused = browser_sign_in(app, person)
-    assert refused.status_int == 403
+    refused = send(app.get(f"{HOME}/login"), 403, **person)
     assert BLOCKED["message"] in refused.html.select_one("#errors").text
     app.get(HOME, status=303)
     set_blocked(app, ada["accountId"], blocked=False)
     app.get(HOME, status=303)
     app.post_json("/api/auth/refresh", {"refreshToken": ada["refreshToken"]}, status=401)
-    assert browser_sign_in(app, person).status_int == 303
+    send(app.get(f"{HOME}/login"), 303, **person)
     app.get(HOME, status=200)
 
 
 def test_a_session_that_is_there_all_the_same_opens_nothing(app: Any, person: Person, ada: Any) -> None:
     """As after a block by SQL alone."""
-    browser_sign_in(app, person)
+    send(app.get(f"{HOME}/login"), 303, **person)
     with app.databases.write_session.begin() as session:
         session.execute(update(Account).values(blocked_at=Account.created_at))
     for path in (HOME, "/Modhub/mine", f"/Modhub/mine/{ABSENT}"):
         assert app.get(path, status=303).headers["Location"].startswith(f"{HOME}/login")
-    page = app.post(
-        f"{HOME}/login",
-        {**person, "csrf_token": app.get(f"{HOME}/login").forms[0]["csrf_token"].value},
-        headers={"Accept-Language": "de"},
-        status=403,
-    )
-    assert messages_on(page) == ["account_blocked"]
+    assert messages_on(send(app.get(f"{HOME}/login"), 403, **person)) == ["account_blocked"]
     app.post_json("/api/auth/refresh", {"refreshToken": ada["refreshToken"]}, status=401)
 
 
 def test_reset_works_but_opens_nothing(app: Any, person: Person, ada: Any, mail: Any) -> None:
     set_blocked(app, ada["accountId"])
     app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
-    form = app.get(mail.link()).forms[0]
-    form["password"] = "another password"
-    assert form.submit().status_int == 200
+    send(app.get(mail.link()), 200, password="another password")
     assert login(app, person).status_int == 401
     assert login(app, person, password="another password").json == BLOCKED
 
@@ -241,81 +217,51 @@ def test_an_account_blocked_after_the_check_is_rejected(app: Any, person: Person
         assert session.scalars(select(ClientSession)).all() == session.scalars(select(PageSession)).all() == []
 
 
-@pytest.fixture
-def admin(app: Any, capsys: pytest.CaptureFixture[str]) -> Any:
-    """``admin("block", "7")``: its output; the exit code is 0."""
-
-    def run(*words: str) -> str:
-        capsys.readouterr()
-        arguments = build_admin_parser(app.config).parse_args(["-c", "unused", "account", *words])
-        assert arguments.run(Admin(app.config), arguments) == 0
-        return capsys.readouterr().out
-
-    return run
-
-
-def test_the_commands_say_what_they_do(app: Any, person: Person, ada: Any, admin: Any) -> None:
+def test_the_commands_say_what_they_do(
+    app: Any, person: Person, ada: Any, run: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     # C-RUN-10
     number = str(ada["accountId"])
-    expected = f"Account {number} is blocked and signed out everywhere; its access tokens change nothing now.\n"
-    assert admin("unblock", number) == f"Account {number} is not blocked.\n"
-    assert admin("block", " ADA@example.org") == expected
-    assert login(app, person).status_int == 403
-    assert admin("list").endswith(", blocked\n")
-    first = [line for line in admin("show", number).splitlines() if "blocked since" in line]
-    assert len(first) == 1
-    assert first[0].endswith("Z")
-    output = admin("block", number, "--reason", f"spam\n{'x' * 300}")
-    assert output == f"Account {number} was blocked already; the reason was replaced.\n"
-    (since,) = (line for line in admin("show", number).splitlines() if "blocked since" in line)
-    assert since == f"{first[0]}: spam {'x' * 195}"
-    admin("block", number)
-    assert "spam" in admin("show", number), "the reason stays"
-    assert admin("unblock", person["email"]) == f"Account {number} is no longer blocked; its owner can sign in again.\n"
-    assert "blocked" not in admin("show", number) + admin("list")
-    assert login(app, person).status_int == 200
-    admin("block", number)
-    assert "spam" not in admin("show", number), "an old reason does not return"
-    with pytest.raises(StartRefused, match="there is no account"):
-        admin("remove-factor", "eve@example.org")
 
+    def account(*words: str) -> str:
+        code, output = run("account", *words)
+        assert code == 0
+        return str(output)
 
-def test_the_journal_has_a_line_each(
-    app: Any, person: Person, ada: Any, admin: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    number = ada["accountId"]
-    add_factor(app, number)
     caplog.set_level("INFO", logger="modhub.security")
-    admin("remove-factor", str(number))
-    admin("block", str(number), "--reason", "a private reason")
-    login(app, person)
-    admin("unblock", str(number))
-    admin("unblock", str(number))
-    assert [record.message for record in caplog.records if record.name == "modhub.security"] == [
-        f'{{"event": "{event}", "account": {number}}}'
-        for event in ("authenticator removed", "account blocked", "sign-in refused: blocked", "account unblocked")
-    ]
+    assert "is not blocked" in account("unblock", number)
+    assert "is blocked and signed out everywhere" in account("block", " ADA@example.org")
+    assert login(app, person).status_int == 403
+    assert account("list").endswith(", blocked\n")
+    (first,) = [line for line in account("show", number).splitlines() if "blocked since" in line]
+    assert first.endswith("Z")
+    assert "blocked already; the reason was replaced" in account("block", number, "--reason", f"spam\n{'x' * 300}")
+    (since,) = [line for line in account("show", number).splitlines() if "blocked since" in line]
+    assert since == f"{first}: spam {'x' * 195}"
+    account("block", number)
+    assert "spam" in account("show", number), "the reason stays"
+    assert "is no longer blocked" in account("unblock", person["email"])
+    assert "blocked" not in account("show", number) + account("list")
+    assert login(app, person).status_int == 200
+    account("block", number)
+    assert "spam" not in account("show", number), "an old reason does not return"
+    events = [record.message.split('"')[3] for record in caplog.records if record.name == "modhub.security"]
+    blocked = ["account blocked", "sign-in refused: blocked", "account unblocked", "signed in", "account blocked"]
+    assert events == blocked
 
 
-def test_a_lost_authenticator_is_removed_and_reported(
-    app: Any, person: Person, ada: Any, admin: Any, mail: Any
-) -> None:
+def test_a_lost_authenticator_is_removed_and_reported(app: Any, person: Person, ada: Any, run: Any, mail: Any) -> None:
     # C-RUN-10
     number = str(ada["accountId"])
-    assert admin("remove-factor", number) == f"Account {number} has no authenticator.\n"
-    admin("confirm", number)
-    _, codes = add_factor(app, ada["accountId"])
+    assert run("account", "remove-factor", number) == (0, f"Account {number} has no authenticator.\n")
+    run("account", "confirm", number)
+    _, codes = add_authenticator(app, ada["accountId"])
     assert login(app, person).status_int == 401
-    rehearsed = (
-        f"The authenticator of account {number} and its recovery codes would be removed.\nNothing was changed.\n"
-    )
-    assert admin("remove-factor", number, "--dry-run") == rehearsed
+    assert "would be removed.\nNothing was changed." in run("account", "remove-factor", number, "--dry-run")[1]
     assert login(app, person).status_int == 401
-    expected = f"The authenticator of account {number} and its recovery codes are removed.\n"
-    assert admin("remove-factor", person["email"]) == expected
+    assert "are removed" in run("account", "remove-factor", person["email"])[1]
     assert login(app, person).status_int == 200
     assert [message["Subject"] for message in mail.read()][-1] == EMAIL_TEMPLATES["factor removed"].subject
-    assert admin("remove-factor", number) == f"Account {number} has no authenticator.\n"
-    _, fresh = add_factor(app, ada["accountId"])
+    _, fresh = add_authenticator(app, ada["accountId"])
     assert login(app, person, code=codes[0]).status_int == 401, "an old recovery code does not return"
     assert login(app, person, code=fresh[0]).status_int == 200

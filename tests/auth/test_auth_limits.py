@@ -61,18 +61,13 @@ def test_ten_failures_of_one_caller_over_many_addresses(app: Any, person: Person
     assert login(app, person, "192.0.2.2").status_int == 200
 
 
-@pytest.mark.parametrize("spelling", [" ADA@example.org ", "Ada@EXAMPLE.ORG"])
-def test_an_address_counts_in_every_spelling(auth: Any, person: Person, spelling: str) -> None:
+def test_an_address_counts_in_every_spelling_also_if_it_is_none(auth: Any) -> None:
     # T-C6
     app = auth(modhub_auth__failures="2")
-    assert [login(app, WRONG, f"192.0.2.{number}").status_int for number in range(2)] == [401, 401]
-    assert login(app, {**WRONG, "email": spelling}, "192.0.2.9").status_int == 429
-
-
-def test_an_invalid_address_is_limited_like_an_unknown_one(auth: Any) -> None:
-    app = auth(modhub_auth__failures="2")
-    credentials = {**WRONG, "email": "no address"}
-    assert [login(app, credentials, f"192.0.2.{number}").status_int for number in range(3)] == [401, 401, 429]
+    for number, spellings in enumerate(((WRONG["email"], "Ada@EXAMPLE.ORG", " ADA@example.org "), ("no address",) * 3)):
+        credentials = [{**WRONG, "email": email} for email in spellings]
+        answers = [login(app, sent, f"192.0.{number}.{place}") for place, sent in enumerate(credentials)]
+        assert [answer.status_int for answer in answers] == [401, 401, 429]
 
 
 def test_a_success_neither_counts_nor_resets(auth: Any, person: Person) -> None:
@@ -85,12 +80,6 @@ def test_a_success_neither_counts_nor_resets(auth: Any, person: Person) -> None:
     assert login(app, person).status_int == 200
     assert login(app, WRONG).status_int == 401
     assert login(app, person).status_int == 429
-
-
-def test_an_unconfirmed_address_is_no_failure(auth: Any, person: Person) -> None:
-    app = auth(modhub_auth__failures="2", modhub_auth__require_verified="true")
-    app.post_json("/api/auth/register", person)
-    assert [login(app, person).status_int for _ in range(4)] == [403] * 4
 
 
 def test_the_window_slides(auth: Any, person: Person) -> None:
@@ -186,17 +175,6 @@ def test_forgot_counts_every_call(auth: Any) -> None:
     )
 
 
-def test_forwarding_headers_change_nothing(auth: Any) -> None:
-    # C-LIM-7, T-C6
-    app = auth(modhub_auth__failures="2")
-    names = ["X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Client-IP", "Via"]
-    statuses = [
-        login(app, {**WRONG, "email": f"eve{at}@example.org"}, **{name: f"203.0.113.{at}"}).status_int
-        for at, name in enumerate(names)
-    ]
-    assert statuses == [401, 401, 429, 429, 429]
-
-
 @pytest.mark.parametrize(
     ("peer", "caller"),
     [
@@ -214,14 +192,6 @@ def test_callers(peer: str, caller: str) -> None:
     assert caller_of(SimpleNamespace(environ={"REMOTE_ADDR": peer})) == caller
 
 
-def test_counters_outlive_the_process(auth: Any, person: Person) -> None:
-    # T-C6
-    app = auth(modhub_auth__failures="1")
-    login(app, WRONG)
-    again = auth(url=str(app.registry.settings["sqlalchemy.url"]), modhub_auth__failures="1")
-    assert login(again, WRONG).status_int == 429
-
-
 @pytest.mark.postgres
 def test_old_attempts_are_forgotten(app: Any) -> None:
     login(app, WRONG)
@@ -231,7 +201,7 @@ def test_old_attempts_are_forgotten(app: Any) -> None:
     assert attempts(app) == []
 
 
-@pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(days=1), timedelta(days=20_000)])
+@pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(days=20_000)])
 def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, person: Person, ahead: timedelta) -> None:
     # T-F7
     """Failures from a time that has not come yet count as of now."""
@@ -262,14 +232,14 @@ def test_a_place_from_the_future_is_abandoned_in_time(app: Any) -> None:
     held.__exit__(None, None, None)
 
 
-@pytest.mark.parametrize("path", ["register", "login", "forgot"])
-def test_every_429_says_when(auth: Any, person: Person, path: str) -> None:
+def test_every_429_says_when(auth: Any) -> None:
     # C-ERR-7, C-HTTP-2
     app = auth(modhub_auth__failures="1", modhub_auth__register_limit="1", modhub_auth__forgot_limit="1")
-    app.post_json(f"/api/auth/{path}", WRONG, expect_errors=True)
-    answer = app.post_json(f"/api/auth/{path}", WRONG, status=429)
-    assert set(answer.json) == {"error", "message", "retryAfterSeconds"}
-    assert (answer.json["error"], type(answer.json["retryAfterSeconds"])) == ("too_many_attempts", int)
-    assert answer.headers["Retry-After"] == str(answer.json["retryAfterSeconds"])
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    for path in ("login", "register", "forgot"):
+        app.post_json(f"/api/auth/{path}", WRONG, expect_errors=True)
+        answer = app.post_json(f"/api/auth/{path}", WRONG, status=429)
+        assert set(answer.json) == {"error", "message", "retryAfterSeconds"}
+        assert (answer.json["error"], type(answer.json["retryAfterSeconds"])) == ("too_many_attempts", int)
+        assert answer.headers["Retry-After"] == str(answer.json["retryAfterSeconds"])
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"

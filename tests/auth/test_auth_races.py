@@ -89,54 +89,6 @@ def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(
     assert post(app, "login", person).status_int == 401
 
 
-def test_a_full_queue_of_hashing_is_503(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    post(app, "register", person)
-    gate = app.find_service(AuthServices).passwords._gate
-    monkeypatch.setattr(gate, "_wait_seconds", 0.05)
-    with gate.turn(), gate.turn():
-        answer = post(app, "login", person)
-    assert (answer.status_int, answer.json["error"]) == (503, "busy")
-    assert int(answer.headers["Retry-After"]) >= 1
-    assert post(app, "login", person).status_int == 200
-
-
-def test_over_two_processes_one_refresh_succeeds(app: Any, person: Person, contend: Any) -> None:
-    # C-ACC-14, T-C1
-    token = post(app, "register", person).json["refreshToken"]
-    calls = [("/api/auth/refresh", {"refreshToken": token})] * CONTENDERS
-    answers, _ = contend(app, [calls, calls])
-    assert Counter(status for status, _ in answers) == {200: 1, 401: 2 * CONTENDERS - 1}
-
-
-def test_after_a_reset_no_refresh_token_lives(app: Any, person: Person, mail: Any) -> None:
-    # C-ACC-17, T-C2
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
-    password_hash = own.passwords.hash(person["password"])
-    token = post(app, "register", person).json["refreshToken"]
-    with own.databases.readonly_session() as session:
-        login = session.scalars(select(Login)).one()
-    refreshed = rounds = 0
-    # Who is first is up to the machine: until a refresh was, there are more rounds.
-    while rounds < 25 or (not refreshed and rounds < 1000):
-        rounds += 1
-        with own.databases.write_session.begin() as session:
-            secret = link_tokens.create_link(session, link_tokens.RESET_LINK, login.account_id, login_id=login.id)
-
-        def reset(secret: str = secret) -> None:
-            with own.databases.write_session.begin() as session:
-                recovery.reset_password(session, own.outbox, secret, password_hash, messages)
-
-        held = token
-        _, *answers = at_once([reset, *[lambda held=held: post(app, "refresh", {"refreshToken": held})] * 3])
-        fresh = [answer.json["refreshToken"] for answer in answers if answer.status_int == 200]
-        assert len(fresh) <= 1
-        refreshed += len(fresh)
-        for dead in [token, *fresh]:
-            assert post(app, "refresh", {"refreshToken": dead}).status_int == 401
-        token = post(app, "login", person).json["refreshToken"]
-    assert refreshed > 0
-
-
 def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None:
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     post(app, "register", person)
@@ -158,26 +110,6 @@ def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None
             return True
 
         assert sum(at_once([use] * CONTENDERS)) == 1
-
-
-def test_nobody_signs_in_with_the_old_password_after_a_reset(
-    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
-    post(app, "register", person)
-    with own.databases.readonly_session() as session:
-        login = session.scalars(select(Login)).one()
-    verify, other = own.passwords.verify, own.passwords.hash("another password")
-
-    def reset_meanwhile(known: str | None, password: str) -> bool:
-        right = bool(verify(known, password))
-        with own.databases.write_session.begin() as session:
-            secret = link_tokens.create_link(session, link_tokens.RESET_LINK, login.account_id, login_id=login.id)
-            recovery.reset_password(session, own.outbox, secret, other, messages)
-        return right
-
-    monkeypatch.setattr(own.passwords, "verify", reset_meanwhile)
-    assert post(app, "login", person).status_int == 401
 
 
 @pytest.mark.parametrize("path", ["login", "refresh"])
