@@ -6,23 +6,18 @@ from modhub.base.errors import ApiError
 from modhub_auth.email_addresses import parse_address, require_address
 
 
-@pytest.mark.parametrize(
-    ("sent", "known"),
-    [
-        ("ada@example.org", "ada@example.org"),
-        ("  Ada@Example.ORG\t", "ada@example.org"),
-        ("ADA+x@example.org", "ada+x@example.org"),
-        ("e\u0301a@example.org", "éa@example.org"),
-        ("ÉA@example.org", "éa@example.org"),
-        ("a@bücher.example.org", "a@bücher.example.org"),
-        ("a@xn--bcher-kva.example.org", "a@bücher.example.org"),
-        ("\u212aate@example.org", "kate@example.org"),
-    ],
-)
-def test_one_spelling(sent: str, known: str) -> None:
+def test_one_spelling() -> None:
     # C-ACC-4, T-C9
-    assert parse_address(sent) == known
-    assert parse_address(known) == known
+    known = {
+        "  Ada@Example.ORG\t": "ada@example.org",
+        "ADA+x@example.org": "ada+x@example.org",
+        "e\u0301a@example.org": "éa@example.org",
+        "ÉA@example.org": "éa@example.org",
+        "a@xn--bcher-kva.example.org": "a@bücher.example.org",
+        "\u212aate@example.org": "kate@example.org",
+    }
+    assert {sent: parse_address(sent) for sent in known} == known
+    assert {address: parse_address(address) for address in known.values()} == {each: each for each in known.values()}
 
 
 def test_capitals_alone_are_folded() -> None:
@@ -30,35 +25,15 @@ def test_capitals_alone_are_folded() -> None:
     assert len({parse_address(address) for address in addresses} - {None}) == len(addresses)
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        "",
-        " ",
-        "ada",
-        "ada@",
-        "@example.org",
-        "ada@localhost",
-        "ada@example",
-        "ada@192.0.2.1",
-        "ada@[192.0.2.1]",
-        "Ada <ada@example.org>",
-        "ada@example.org,eve@example.org",
-        "ada@example.org\r\nBcc: eve@example.org",
-        "ada@exa\u200bmple.org",
-        "ada\0@example.org",
-        "ada\ud800@example.org",
-        '"ada eve"@example.org',
-        "a" * 300 + "@example.org",
-        "a" * 1_000_000 + "@example.org",
-        "ada@" + "a." * 200 + "org",
-    ],
-)
-def test_no_address(sent: str) -> None:
+def test_no_address() -> None:
     # C-ACC-4, T-C9
-    assert parse_address(sent) is None
+    wrong = ["", " ", "ada", "ada@", "@example.org", "ada@localhost", "ada@example", "ada@192.0.2.1", "ada@[192.0.2.1]"]
+    wrong += ["Ada <ada@example.org>", "ada@example.org,eve@example.org", "ada@example.org\r\nBcc: eve@example.org"]
+    wrong += ["ada@exa\u200bmple.org", "ada\0@example.org", "ada\ud800@example.org", '"ada eve"@example.org']
+    wrong += ["a" * 300 + "@example.org", "a" * 1_000_000 + "@example.org", "ada@" + "a." * 200 + "org"]
+    assert [sent[:40] for sent in wrong if parse_address(sent) is not None] == []
     with pytest.raises(ApiError) as caught:
-        require_address(sent)
+        require_address("ada")
     assert (caught.value.status, "email" in caught.value.message) == (400, True)
 
 

@@ -54,7 +54,10 @@ def test_confirming_and_signing_out(app: Any, person: Person, run: Any) -> None:
     made = app.post_json("/api/auth/register", person).json
     assert run("account", "confirm", "ada@example.org")[0] == 0
     assert app.get("/api/auth/me", headers=bearer(made)).json["verified"] is True
-    assert run("account", "sign-out", "ada@example.org")[0] == 0
+    # C-RUN-48
+    code, output = run("account", "sign-out", "ada@example.org")
+    assert (code, "access tokens expire within 30 minutes" in output) == (0, True)
+    app.get("/api/auth/me", headers=bearer(made), status=200)
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     app.post_json("/api/auth/login", person, status=200)
 

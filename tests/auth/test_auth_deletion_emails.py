@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from modhub.admin.program import Admin, build_admin_parser
 from modhub_auth.container import AuthServices
 from modhub_auth.models import OutgoingEmail
 from modhub_testing import Site
@@ -15,34 +14,29 @@ pytestmark = pytest.mark.slow
 Person = dict[str, str]
 
 
-def run(app: Site, *words: str) -> None:
-    arguments = build_admin_parser(app.config).parse_args(["-c", "unused", *words])
-    assert arguments.run(Admin(app.config), arguments) == 0
-
-
 def recipients(app: Site) -> list[str]:
     with app.databases.readonly_session() as session:
         return sorted(session.scalars(select(OutgoingEmail.recipient)))
 
 
-def test_a_deleted_account_leaves_no_address_in_the_outbox(app: Any, person: Person) -> None:
+def test_a_deleted_account_leaves_no_address_in_the_outbox(app: Any, person: Person, run: Any) -> None:
     # C-ACC-18
     for name in ("spam0", "spam1", "spam2"):
         app.post_json("/api/auth/register", {**person, "email": f"{name}@example.org"})
     assert len(recipients(app)) == 3
     assert app.find_service(AuthServices).mail_sender.send_due() == 3
     app.post_json("/api/auth/forgot", {"email": "spam0@example.org"}, status=204)
-    run(app, "account", "delete", "spam0@example.org", "--yes")
+    assert run("account", "delete", "spam0@example.org", "--yes")[0] == 0
     assert recipients(app) == ["spam1@example.org", "spam2@example.org"]
 
 
-def test_the_last_email_is_sent_and_forgets_its_address(app: Any, person: Person, mail: Any) -> None:
+def test_the_last_email_is_sent_and_forgets_its_address(app: Any, person: Person, mail: Any, run: Any) -> None:
     # C-ACC-18
     app.post_json("/api/auth/register", person)
     with app.databases.write_session.begin() as session:
         outbox = app.find_service(AuthServices).outbox
         outbox.queue(session, "account deleted", person["email"], outbox.compose("en", "Gone", []))
-    run(app, "account", "delete", person["email"], "--yes")
+    assert run("account", "delete", person["email"], "--yes")[0] == 0
     assert recipients(app) == [person["email"]]
     assert [message["Subject"] for message in mail.read()] == ["Gone"]
     assert recipients(app) == [""]

@@ -1,7 +1,6 @@
 """``/Modhub/account/history``."""
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pyotp
@@ -10,6 +9,9 @@ from sqlalchemy import select, update
 
 from modhub.audit.models import AuditEntry
 from modhub_auth.pages import history
+
+from . import conftest
+from .conftest import send
 
 pytestmark = pytest.mark.slow
 
@@ -22,19 +24,8 @@ MADE = ["Signed in", "Account created"]
 
 
 def register(app: Any, person: Person) -> None:
-    fill_in(app, "register", person)
-
-
-def login(app: Any, person: Person) -> None:
-    fill_in(app, "login", person)
-
-
-def fill_in(app: Any, name: str, person: Person) -> None:
     app.extra_environ["REMOTE_ADDR"] = ADDRESS
-    form = next(form for form in app.get(f"{HOME}/{name}").forms.values() if form.method.upper() == "POST")
-    for field, value in person.items():
-        form[field] = value
-    form.submit(status=303)
+    conftest.register(app, person)
 
 
 def actions(app: Any) -> list[str]:
@@ -85,7 +76,7 @@ def test_it_is_for_its_owner_alone(app: Any, person: Person) -> None:
     register(app, OTHER)
     assert titles(app) == MADE
     app.reset()
-    login(app, person)
+    send(app.get(f"{HOME}/login"), 303, **person)
     assert titles(app) == ["Signed in", *MADE]
     assert actions(app)[0].startswith("Signed in on this site")
 
@@ -124,16 +115,3 @@ def test_it_is_as_long_as_a_page(app: Any, person: Person, monkeypatch: pytest.M
     monkeypatch.setattr(history, "SHOWN", 2)
     assert titles(app) == ["Signed in", "Signed in"]
     assert "Earlier entries are not shown." in app.get(PAGE).text
-
-
-def test_every_deed_is_recorded_by_somebody() -> None:
-    """One that is renamed where it is recorded would silently vanish from the page."""
-    package = Path(history.__file__).parents[1]
-    sources = "".join(path.read_text("utf-8") for path in package.rglob("*.py") if path.name != "history.py")
-    assert [action for action in history.ACTION_TITLES if f', "{action}", "account"' not in sources] == []
-
-
-def test_german(app: Any, person: Person) -> None:
-    register(app, person)
-    page = app.get(PAGE, headers={"Accept-Language": "de"})
-    assert page.html.select_one("#history strong").text == "Angemeldet"

@@ -1,11 +1,11 @@
 """Password rules, hashing and its queue."""
 
-import inspect
 import os
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from argon2.exceptions import HashingError, VerificationError, VerifyMismatchError
@@ -36,23 +36,14 @@ def refused(call: Callable[[], object]) -> ApiError:
     return caught.value
 
 
-@pytest.mark.parametrize("password", ["a" * 10, "a" * 1024, "  ten  ten ", "\0" * 10, "𝄞" * 10, "é" * 10])
-def test_ten_to_1024_characters_are_accepted_as_they_are(password: str) -> None:
+def test_ten_to_1024_characters_are_accepted_as_they_are_and_others_are_400() -> None:
     # C-ACC-5, T-C13
-    assert validate_password(password) == password
-
-
-@pytest.mark.parametrize(
-    "password", ["", "a" * 9, "𝄞" * 9, "e\u0301" * 9, "a" * 1025, "a" * 5000, "e\u0301" * 9 + "\ud800"]
-)
-def test_others_are_400(password: str) -> None:
-    # C-ACC-5, T-C13
-    refusal = refused(lambda: validate_password(password))
-    assert (refusal.status, "password" in refusal.message) == (400, True)
-
-
-def test_two_ways_to_write_one_password_are_one() -> None:
-    # C-ACC-5
+    for password in ("a" * 10, "a" * 1024, "  ten  ten ", "\0" * 10, "𝄞" * 10, "é" * 10):
+        assert validate_password(password) == password
+    for password in ("", "a" * 9, "𝄞" * 9, "e\u0301" * 9, "a" * 1025, "e\u0301" * 9 + "\ud800"):
+        refusal = refused(partial(validate_password, password))
+        assert (refusal.status, "password" in refusal.message) == (400, True)
+    # Two ways to write one password are one.
     assert validate_password("e\u0301" * 10) == validate_password("é" * 10)
     assert normalize_password("ﬁ") == "ﬁ"
 
@@ -194,12 +185,6 @@ def test_who_left_while_waiting_is_not_hashed(monkeypatch: pytest.MonkeyPatch) -
     crowd.end()
     assert crowd.refusals == [503] * 3
     assert not crowd.inside.acquire(blocking=False)
-
-
-def test_64_may_wait_for_15_seconds() -> None:
-    # C-LIM-6
-    parameters = inspect.signature(HashingGate).parameters
-    assert (parameters["queue_size"].default, parameters["wait_seconds"].default) == (64, 15)
 
 
 @pytest.fixture(autouse=True)

@@ -88,6 +88,8 @@ def logins(site: Any) -> list[Login]:
 
 
 def test_leaving_says_where_to_return(site: Any, provider: Provider) -> None:
+    # T-C14
+    assert "next" not in leave(site, f"{STEAM}?next=//evil.example.org")
     address = urlsplit(leave(site, f"{STEAM}?next=/Modhub/mine"))
     wish = {name: values[0] for name, values in parse_qs(address.query).items()}
     assert f"{address.scheme}://{address.netloc}{address.path}" == provider.endpoint

@@ -4,13 +4,13 @@ import json
 import logging
 from typing import Any
 
-import pyotp
 import pytest
 from sqlalchemy import text
 
 from modhub.db import Base
-from modhub_auth.container import AuthServices
-from modhub_auth.signin import totp
+from tests.people import add_authenticator
+
+from .conftest import send
 
 pytestmark = pytest.mark.slow
 
@@ -26,19 +26,13 @@ def test_events_are_written_down_and_nothing_secret_is(
     mail.app = app
     made = app.post_json("/api/auth/register", person).json
     confirm = mail.secret()
-    own = app.find_service(AuthServices)
-    secret = pyotp.random_base32()
-    with own.databases.write_session.begin() as session:
-        codes = totp.add_authenticator(session, own.secret_box, made["accountId"], secret, pyotp.TOTP(secret).now())
+    secret, codes = add_authenticator(app, made["accountId"])
     fresh = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}).json
     app.post_json("/api/auth/login", {**person, "code": codes[0]}, status=200)
     app.post_json("/api/auth/login", {**person, "code": "000000"}, status=401)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
     reset = mail.secret()
-    page = app.get(f"/Modhub/account/reset?token={reset}")
-    form = page.forms[0]
-    form["password"] = "another good password"
-    form.submit(status=200)
+    send(app.get(f"/Modhub/account/reset?token={reset}"), 200, password="another good password")
     for _ in range(2):
         app.post_json("/api/auth/login", person, status=401)
     app.post_json("/api/auth/login", person, status=429)
