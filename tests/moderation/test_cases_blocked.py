@@ -3,21 +3,16 @@
 from datetime import timedelta
 from typing import Any
 
-import pyotp
 import pytest
-from sqlalchemy import update
 
 from modhub.db import now
 from modhub.plugins.moderation import IAccountBlocking
 from modhub_auth import tokens
-from modhub_auth.container import AuthServices
-from modhub_auth.models import Authenticator
 from modhub_auth.services import delete_account, lock_account
-from modhub_auth.signin import totp
 from modhub_moderation.cases.models import DecisionKind
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on, new_visitor
-from tests.people import PASSWORD, Person, register, text_of
+from tests.people import PASSWORD, Person, add_authenticator, register, text_of
 
 from .cases_kit import FACTS, make_case, rule, ruling_of
 from .conftest import make_moderator
@@ -98,10 +93,7 @@ def test_the_link_is_of_this_browser_and_ends(
 
 def test_the_code_comes_first(site: Site, eve: Person, mo: Person) -> None:
     # C-APL-4
-    own, secret = site.find_service(AuthServices), pyotp.random_base32()
-    with own.databases.write_session.begin() as session:
-        codes = totp.add_authenticator(session, own.secret_box, eve.id, secret, pyotp.TOTP(secret).now())
-        session.execute(update(Authenticator).values(last_step=0))
+    _, codes = add_authenticator(site, eve.id)
     block(site, eve, mo)
     browser = new_visitor(site)
     asked = sign_in(browser, eve, status=401)

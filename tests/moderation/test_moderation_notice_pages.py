@@ -108,7 +108,6 @@ def test_a_form_with_mistakes_says_all_of_them_and_keeps_what_was_typed(site: Si
     assert [link["href"] for link in again.html.select("#errors a")] == ["#ground", "#name", "#email", "#goodFaith"]
     assert again.html.find(id="name-error").text == "Gib deinen Namen ein, in höchstens 120 Zeichen."
     assert notices_of(site) == []
-    assert notices_of(site) == []
     form = form_at(again, path)
     filled(form, **STRANGER).submit(status=303)
 

@@ -102,44 +102,24 @@ def test_drafts_hidden_and_absent_mods_are_one_404(site: Site, ada: Person, bob:
     assert cases_of(site) == []
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("ground", "MALWARE"),
-        ("ground", None),
-        ("text", ""),
-        ("text", " \n\0 "),
-        ("text", "x" * 2001),
-        ("text", 5),
-        ("goodFaith", False),
-        ("goodFaith", None),
-        ("goodFaith", "true"),
-        ("name", ""),
-        ("name", None),
-        ("name", "x" * 121),
-        ("email", ""),
-        ("email", "sam"),
-        ("email", "a@example.org, b@example.org"),
-        ("assetId", 1),
-        ("assetId", 2**63),
-        ("assetId", "1"),
-        ("locale", 5),
-    ],
-)
-def test_a_report_that_breaks_a_rule_is_refused_with_a_sentence(site: Site, field: str, value: Any) -> None:
+def test_a_report_that_breaks_a_rule_is_refused_with_a_sentence(site: Site, ada: Person) -> None:
     # C-NTC-3
-    mod = register(site, "Ada").publish(images=1)
-    refused = report(site, mod, status=400, **{"ground": "other", field: value}).json
-    assert refused["error"] == "invalid_input"
-    assert field in refused["message"]
+    mod = ada.publish(images=1)
+    wrong: dict[str, list[Any]] = {
+        "ground": ["MALWARE", None],
+        "text": ["", " \n\0 ", "x" * 2001, 5],
+        "goodFaith": [False, None, "true"],
+        "name": ["", None, "x" * 121],
+        "email": ["", "sam", "a@example.org, b@example.org"],
+        "assetId": [1, 2**63, "1"],
+        "locale": [5],
+    }
+    for field, values in wrong.items():
+        for value in values:
+            refused = report(site, mod, status=400, **{"ground": "other", field: value}).json
+            assert (refused["error"], field in refused["message"]) == ("invalid_input", True), (field, value)
     assert notices_of(site) == []
-
-
-def test_what_is_just_within_the_limits_is_taken(site: Site, ada: Person) -> None:
-    # C-NTC-3
-    mod = ada.publish()
     report(site, mod, text="€" * 2000, name="n" * 120)
-    assert [len(notice.text) for notice in notices_of(site)] == [2000]
 
 
 def test_a_token_that_was_sent_and_is_bad_is_refused(site: Site, ada: Person, bob: Person) -> None:

@@ -2,23 +2,19 @@
 
 import hashlib
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from PIL import Image
 from prometheus_client import REGISTRY
-from sqlalchemy import select, update
+from sqlalchemy import select
 from webtest import Upload
 
-from modhub.base.body_rules import IBodyRules
 from modhub.base.service_registry import find_service
 from modhub.blobs.models import StoredBlob
 from modhub.db import now
 from modhub.plugins.events import AccountDeleted
-from modhub_auth import container
-from modhub_auth.models import Login
 from modhub_moderation.moderators import Moderator
 from modhub_moderation.scanning.clamd import EICAR
 from modhub_moderation.scanning.inspection import MOST_AT_ONCE, Scanning
@@ -28,44 +24,11 @@ from modhub_testing.clamd import RULE, FakeClamd
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 from modhub_testing.workers import run_worker
-from tests.people import cheap_hasher
+from tests.people import Person, cheap_hashes, register
 
 FEATURES = "modhub_auth modhub_profiles modhub_builds modhub_moderation"
-PASSWORD = "correct horse battery"
 MACHINE = "a-key-of-a-build-agent"
 """Scopes: builds of the app."""
-
-
-@dataclass
-class Author:
-    """An account with a draft, as a program and as a visitor."""
-
-    site: Site
-    id: int
-    token: str
-    email: str
-
-    def call(self, method: str, path: str, *arguments: Any, **options: Any) -> Any:
-        return getattr(self.site, method)(
-            path, *arguments, headers={"Authorization": f"Bearer {self.token}"}, **options
-        )
-
-    def draft(self) -> int:
-        return int(self.call("post_json", "/api/modhub", {"title": "Tool"}, status=201).json["id"])
-
-    def upload(self, mod: int, content: bytes = b"clean", *, kind: str = "code?version=1", status: int = 201) -> Any:
-        return self.call("post", f"/api/modhub/{mod}/{kind}", content, status=status)
-
-    def publish(self, mod: int, status: int = 200) -> Any:
-        return self.call("post", f"/api/modhub/{mod}/publish", status=status).json
-
-    def visitor(self) -> Site:
-        pages = new_visitor(self.site)
-        forms = pages.get("/Modhub/account/login").forms.values()
-        form = next(form for form in forms if "email" in form.fields)
-        form["email"], form["password"] = self.email, PASSWORD
-        form.submit(status=303)
-        return pages
 
 
 @pytest.fixture(scope="module")
@@ -84,33 +47,50 @@ def clamd(listening: FakeClamd) -> Iterator[FakeClamd]:
     listening.streams.clear()
 
 
-@pytest.fixture(autouse=True)
-def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(container, "QueuedHasher", cheap_hasher)
+Begin = Callable[..., Site]
 
 
 @pytest.fixture
-def site(start: Start, clamd: FakeClamd) -> Site:
-    return started(start, clamd)
+def begin(start: Start, clamd: FakeClamd, monkeypatch: pytest.MonkeyPatch) -> Begin:
+    """``begin(scan_later="true")``: an application that scans, with these settings of moderation."""
+
+    def start_with(**settings: str) -> Site:
+        named = {f"modhub_moderation__{name}": value for name, value in settings.items()}
+        with cheap_hashes(monkeypatch):
+            return start(
+                FEATURES,
+                modhub_moderation__scanner=clamd.url,
+                modhub__mail_dir="{folder}/mail",
+                ApiPrivateKeys=f"{MACHINE} Modhub:app",
+                **named,
+            )
+
+    return start_with
 
 
 @pytest.fixture
-def later(start: Start, clamd: FakeClamd) -> Site:
+def site(begin: Begin) -> Site:
+    return begin()
+
+
+@pytest.fixture
+def later(begin: Begin) -> Site:
     """A site that scans later what it cannot scan now."""
-    return started(start, clamd, modhub_moderation__scan_later="true")
+    return begin(scan_later="true")
 
 
-def started(start: Start, clamd: FakeClamd, **settings: str) -> Site:
-    return start(FEATURES, modhub_moderation__scanner=clamd.url, ApiPrivateKeys=f"{MACHINE} Modhub:app", **settings)
+def draft(person: Person) -> int:
+    return int(person.draft()["id"])
 
 
-def author_at(site: Site, name: str = "ada") -> Author:
-    email = f"{name}@example.org"
-    sent = {"email": email, "password": PASSWORD, "displayName": name}
-    session = site.post_json("/api/auth/register", sent, status=201).json
-    with site.databases.write_session.begin() as writing:
-        writing.execute(update(Login).where(Login.account_id == session["accountId"]).values(verified=True))
-    return Author(site, session["accountId"], session["accessToken"], email)
+def upload(
+    person: Person, mod: int, content: bytes = b"clean", *, kind: str = "code?version=1", status: int = 201
+) -> Any:
+    return person.call("post", f"/api/modhub/{mod}/{kind}", params=content, status=status)
+
+
+def publish(person: Person, mod: int, status: int = 200) -> Any:
+    return person.call("post", f"/api/modhub/{mod}/publish", status=status).json
 
 
 def hits(site: Site) -> list[tuple[Any, ...]]:
@@ -127,22 +107,22 @@ def picture(color: str = "teal") -> bytes:
 
 def test_what_is_clean_is_stored_as_it_was_scanned(site: Site, clamd: FakeClamd) -> None:
     # C-SCN-1
-    ada = author_at(site)
-    mod = ada.draft()
+    ada = register(site, "Ada")
+    mod = draft(ada)
     content = bytes(range(256)) * 3000
-    ada.upload(mod, content)
+    upload(ada, mod, content)
     assert clamd.streams == [content]
-    ada.publish(mod)
+    publish(ada, mod)
     assert site.get(f"/api/modhub/{mod}/download").body == content
 
 
 @pytest.mark.parametrize("kind", ["code?version=1", "css", "images"])
 def test_what_is_found_is_refused_and_nothing_is_kept(site: Site, kind: str) -> None:
     # C-SCN-1, C-SCN-2, T-A11
-    ada = author_at(site)
-    mod = ada.draft()
+    ada = register(site, "Ada")
+    mod = draft(ada)
     for _ in range(2):
-        refused = ada.upload(mod, b"x" * 100_000 + EICAR + b"x" * 100_000, kind=kind, status=400).json
+        refused = upload(ada, mod, b"x" * 100_000 + EICAR + b"x" * 100_000, kind=kind, status=400).json
     assert refused["error"] == "rejected_by_scan"
     assert refused["message"].endswith(".")
     assert RULE not in str(refused)
@@ -153,10 +133,10 @@ def test_what_is_found_is_refused_and_nothing_is_kept(site: Site, kind: str) -> 
 
 def test_forms_are_scanned_and_say_it_beside_the_file(site: Site) -> None:
     # C-SCN-1, C-SCN-2
-    ada = author_at(site)
-    mod = ada.draft()
+    ada = register(site, "Ada")
+    mod = draft(ada)
     path = f"/Modhub/mine/{mod}/code"
-    form = form_at(ada.visitor().get(f"/Modhub/mine/{mod}?part=files"), path)
+    form = form_at(ada.pages.get(f"/Modhub/mine/{mod}?part=files"), path)
     form["version"], form["file"] = "1", Upload("mod.zip", b"x" + EICAR)
     page = form.submit(status=400)
     assert "malware scanner" in page
@@ -166,9 +146,9 @@ def test_forms_are_scanned_and_say_it_beside_the_file(site: Site) -> None:
 
 def test_pictures_of_profiles_are_scanned(site: Site, clamd: FakeClamd) -> None:
     # C-SCN-1
-    ada = author_at(site)
+    ada = register(site, "Ada")
     clamd.reply = f"stream: {RULE} FOUND"
-    form = form_at(ada.visitor().get("/Modhub/profile"), "/Modhub/profile/picture")
+    form = form_at(ada.pages.get("/Modhub/profile"), "/Modhub/profile/picture")
     form["file"] = Upload("me.png", picture())
     assert "malware scanner" in form.submit(status=400)
     assert hits(site) == [(ada.id, None, RULE, 1)]
@@ -181,140 +161,117 @@ def test_builds_of_the_app_are_not_scanned(site: Site, clamd: FakeClamd) -> None
     assert clamd.streams == []
 
 
-DOWN = {
-    "hangs up": "",
-    "refuses": "INSTREAM size limit exceeded. ERROR",
-    "says something else": "OK",
-    "names no rule": "stream:  FOUND",
-}
-
-
-@pytest.mark.parametrize("case", ["is closed", *DOWN])
-def test_a_scanner_that_gives_no_verdict_is_busy(site: Site, clamd: FakeClamd, case: str) -> None:
+def test_a_scanner_that_gives_no_verdict_is_busy(site: Site, clamd: FakeClamd) -> None:
     # C-SCN-3, T-F12
-    ada = author_at(site)
-    mod = ada.draft()
-    if case == "is closed":
-        clamd.close()
-    else:
-        clamd.reply = DOWN[case]
-    refused = ada.upload(mod, status=503)
-    assert refused.json["error"] == "busy"
-    assert int(refused.headers["Retry-After"]) >= 1
-    assert (site.count_rows(StoredBlob), site.count_rows(WaitingFile)) == (0, 0)
+    """It hangs up, refuses, says something else, names no rule, is closed."""
+    ada = register(site, "Ada")
+    mod, readable = draft(ada), ada.publish("Readable")
+    kept = site.count_rows(StoredBlob)
+    for reply in ("", "INSTREAM size limit exceeded. ERROR", "OK", "stream:  FOUND", None):
+        clamd.reply = reply
+        if reply is None:
+            clamd.close()
+        refused = upload(ada, mod, status=503)
+        assert refused.json["error"] == "busy"
+        assert int(refused.headers["Retry-After"]) >= 1
+    assert (site.count_rows(StoredBlob), site.count_rows(WaitingFile)) == (kept, 0)
+    # Readers do not need it.
+    site.get(f"/api/modhub/{readable['id']}/download", status=200)
+    site.get("/readyz", status=200)
 
 
 def test_a_scanner_that_hangs_takes_no_more_threads_than_its_share(site: Site) -> None:
     # C-SCN-3, T-F12
-    ada = author_at(site)
-    mod = ada.draft()
+    ada = register(site, "Ada")
+    mod = draft(ada)
     slots = find_service(site.registry, Scanning).slots
     for _ in range(MOST_AT_ONCE):
         assert slots.acquire(blocking=False)
     try:
-        assert ada.upload(mod, status=503).json["error"] == "busy"
+        assert upload(ada, mod, status=503).json["error"] == "busy"
     finally:
         slots.release(MOST_AT_ONCE)
     for content in (b"clean", EICAR, b"clean"):
-        ada.upload(mod, content, kind="css", status=400 if content == EICAR else 201)
+        upload(ada, mod, content, kind="css", status=400 if content == EICAR else 201)
     slots.acquire(blocking=False)
     slots.release()
     with pytest.raises(ValueError, match="released too many"):
         slots.release()
 
 
-def test_uploads_have_the_threads_of_requests_that_wait(site: Site) -> None:
-    # T-F12
-    addresses = ("/api/modhub/1/code", "/api/modhub/1/css", "/api/modhub/1/images", "/Modhub/mine/1/code")
-    rules = site.registry.getUtility(IBodyRules)
-    assert all(rules.find("POST", address).waits for address in addresses)
-    assert rules.find("PUT", "/api/modhub/1").waits is False
-
-
-def test_readers_do_not_need_the_scanner(site: Site, clamd: FakeClamd) -> None:
-    # C-SCN-3
-    ada = author_at(site)
-    mod = ada.draft()
-    ada.upload(mod)
-    ada.publish(mod)
-    clamd.close()
-    assert site.get(f"/api/modhub/{mod}/download").body == b"clean"
-    assert site.get("/readyz").status_int == 200
-
-
 def test_a_draft_waits_for_the_scanner_and_is_published_after_it(later: Site, clamd: FakeClamd) -> None:
     # C-SCN-4
-    ada = author_at(later)
-    mod = ada.draft()
+    ada = register(later, "Ada")
+    mod = draft(ada)
     clamd.close()
-    ada.upload(mod)
-    ada.upload(mod, picture(), kind="images")
-    assert ada.publish(mod, 409)["error"] == "not_scanned"
-    assert "not-scanned" in messages_on(ada.visitor().get(f"/Modhub/mine/{mod}"))
+    upload(ada, mod)
+    upload(ada, mod, picture(), kind="images")
+    assert publish(ada, mod, 409)["error"] == "not_scanned"
+    assert "not-scanned" in messages_on(ada.pages.get(f"/Modhub/mine/{mod}"))
     assert run_worker(later.registry, "later scans") is False
-    assert ada.publish(mod, 409)["error"] == "not_scanned"
+    assert publish(ada, mod, 409)["error"] == "not_scanned"
     clamd.start()
     assert run_worker(later.registry, "later scans") is True
     assert sorted(clamd.streams) == sorted([b"clean", picture()])
     assert later.count_rows(WaitingFile) == 0
-    assert ada.publish(mod)["published"] is True
+    assert publish(ada, mod)["published"] is True
 
 
 @pytest.mark.postgres
 def test_what_is_found_later_has_to_be_replaced(later: Site, clamd: FakeClamd) -> None:
     # C-SCN-5
-    ada = author_at(later)
-    mod = ada.draft()
+    ada = register(later, "Ada")
+    mod = draft(ada)
     clamd.close()
-    ada.upload(mod, EICAR)
+    upload(ada, mod, EICAR)
     clamd.start()
     for _ in range(2):
         assert run_worker(later.registry, "later scans") is True
     assert hits(later) == [(ada.id, mod, RULE, 1)]
-    assert ada.publish(mod, 409)["error"] == "rejected_by_scan"
-    page = ada.visitor().get(f"/Modhub/mine/{mod}")
+    assert publish(ada, mod, 409)["error"] == "rejected_by_scan"
+    page = ada.pages.get(f"/Modhub/mine/{mod}")
     assert "found" in messages_on(page)
     assert RULE not in page
-    ada.upload(mod, b"clean", kind="code?version=2")
-    ada.publish(mod)
+    upload(ada, mod, b"clean", kind="code?version=2")
+    publish(ada, mod)
     assert run_worker(later.registry, "later scans") is True
     assert later.count_rows(WaitingFile) == 0
 
 
 def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later: Site, clamd: FakeClamd) -> None:
     # C-SCN-6
-    ada = author_at(later)
-    mod = ada.draft()
-    ada.upload(mod)
-    ada.publish(mod)
+    ada = register(later, "Ada")
+    mod = draft(ada)
+    upload(ada, mod)
+    publish(ada, mod)
     clamd.close()
     for kind in ("code?version=2", "css", "images"):
-        assert ada.upload(mod, picture(), kind=kind, status=503).json["error"] == "busy"
+        assert upload(ada, mod, picture(), kind=kind, status=503).json["error"] == "busy"
     row = {"id": mod}
     hide_mod(later, row)
-    assert ada.upload(mod, kind="code?version=2", status=503).json["error"] == "busy"
+    assert upload(ada, mod, kind="code?version=2", status=503).json["error"] == "busy"
     assert (later.count_rows(WaitingFile), later.count_rows(StoredBlob)) == (0, 1)
     restore_mod(later, row)
     clamd.start()
-    ada.upload(mod, kind="code?version=2")
+    upload(ada, mod, kind="code?version=2")
 
 
 def test_a_draft_that_waits_can_be_hidden_and_released(later: Site, clamd: FakeClamd) -> None:
     # C-SCN-4
-    ada = author_at(later)
-    mod = ada.draft()
+    ada = register(later, "Ada")
+    mod = draft(ada)
     clamd.close()
-    ada.upload(mod)
+    upload(ada, mod)
     hide_mod(later, {"id": mod})
-    assert ada.publish(mod, 409)["error"] == "not_scanned"
+    assert publish(ada, mod, 409)["error"] == "not_scanned"
     restore_mod(later, {"id": mod})
-    assert ada.publish(mod, 409)["error"] == "not_scanned"
+    assert publish(ada, mod, 409)["error"] == "not_scanned"
 
 
 def test_pictures_of_profiles_do_not_wait(later: Site, clamd: FakeClamd) -> None:
     # C-SCN-6
-    ada = author_at(later)
-    pages = ada.visitor()
+    ada = register(later, "Ada")
+    pages = ada.pages
     form = form_at(pages.get("/Modhub/profile"), "/Modhub/profile/picture")
     form["file"] = Upload("me.png", picture())
     clamd.close()
@@ -325,11 +282,11 @@ def test_pictures_of_profiles_do_not_wait(later: Site, clamd: FakeClamd) -> None
 @pytest.mark.postgres
 def test_a_deleted_mod_and_account_leave_a_hit_without_them(later: Site, clamd: FakeClamd) -> None:
     # C-SCN-2
-    ada = author_at(later)
-    mod, other = ada.draft(), ada.draft()
-    ada.upload(mod, EICAR, status=400)
+    ada = register(later, "Ada")
+    mod, other = draft(ada), draft(ada)
+    upload(ada, mod, EICAR, status=400)
     clamd.close()
-    ada.upload(other)
+    upload(ada, other)
     ada.call("delete", f"/api/modhub/{other}", status=204)
     assert later.count_rows(WaitingFile) == 0
     assert hits(later) == [(ada.id, mod, RULE, 1)]
@@ -340,19 +297,19 @@ def test_a_deleted_mod_and_account_leave_a_hit_without_them(later: Site, clamd: 
     assert hits(later) == [(None, None, RULE, 1)]
 
 
-def test_moderators_see_the_rule_and_nobody_else(start: Start, clamd: FakeClamd) -> None:
+def test_moderators_see_the_rule_and_nobody_else(begin: Begin) -> None:
     # C-SCN-2
-    site = started(start, clamd, modhub_moderation__second_factor="false")
-    ada, eve = author_at(site), author_at(site, "eve")
-    mod = ada.draft()
-    ada.upload(mod, EICAR, status=400)
+    site = begin(second_factor="false")
+    ada, eve = register(site, "Ada"), register(site, "Eve")
+    mod = draft(ada)
+    upload(ada, mod, EICAR, status=400)
     with site.databases.write_session.begin() as session:
         session.add(Moderator(account_id=eve.id, since=now()))
-    page = eve.visitor().get("/Modhub/moderation/scans")
+    page = eve.pages.get("/Modhub/moderation/scans")
     assert RULE in page
     assert hashlib.sha256(EICAR).hexdigest() in page
-    assert "ada" in page
-    ada.visitor().get("/Modhub/moderation/scans", status=404)
+    assert "Ada" in page
+    ada.pages.get("/Modhub/moderation/scans", status=404)
     new_visitor(site).get("/Modhub/moderation/scans", status=404)
 
 
