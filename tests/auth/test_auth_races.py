@@ -44,7 +44,7 @@ def test_of_many_refreshes_one_succeeds(app: Any, person: Person) -> None:
 
 
 def test_of_many_registrations_one_succeeds(auth: Any, person: Person) -> None:
-    # T-E8
+    # C-ACC-4, T-E8
     app = auth(modhub_auth__register_limit="1000")
     for number in range(5):
         registration = {**person, "email": f"ada{number}@example.org"}

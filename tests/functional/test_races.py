@@ -1,13 +1,14 @@
-"""Races between two processes on one database."""
+"""Races between two processes on one database.
+
+What the database alone decides is raced by two applications of one process: tests/core/test_catalogue_races.py and
+tests/auth/test_auth_races.py.
+"""
 
 import hashlib
-import os
 import random
 import threading
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import pytest
 
@@ -17,8 +18,6 @@ from tests.races import patiently_at_once
 
 pytestmark = pytest.mark.postgres
 
-MB = 1024 * 1024
-
 
 @pytest.fixture(scope="module")
 def own(service) -> Caller:
@@ -27,11 +26,6 @@ def own(service) -> Caller:
 
 def statuses(answers: list[CallerResponse]) -> dict[int, int]:
     return dict(Counter(answer.status for answer in answers))
-
-
-def new_name() -> str:
-    """A name that no earlier try has registered."""
-    return os.urandom(6).hex()
 
 
 def digest(content: bytes) -> str:
@@ -60,20 +54,6 @@ def test_of_eight_uploads_of_one_version_one_is_taken(service, own):
         notes = own.need(200, "GET", f"{path}/changelog")["notes"]
         assert [note["title"] for note in notes].count(version) == 1
     assert len(notes) == 4
-
-
-def test_images_never_pass_ten_megabytes(service, own):
-    # T-E3
-    mod = own.published("Images")
-    for _ in range(4):
-        assert own.send_file(mod["id"], "images", bytes(2 * MB), "image/png").status == 201
-    before = len(service.stored())
-    sent = patiently_at_once([lambda: own.send_file(mod["id"], "images", bytes(2 * MB), "image/png")] * 8)
-    assert statuses(sent) == {201: 1, 413: 7}
-    assert len(service.stored()) == before + 1
-    assert {answer.json["limitBytes"] for answer in sent if answer.status == 413} == {10 * MB}
-    assets = own.need(200, "GET", f"/api/modhub/{mod['id']}")["assets"]
-    assert sum(asset["bytes"] for asset in assets if asset["kind"] == "image") == 10 * MB
 
 
 class VersionReader:
@@ -134,7 +114,7 @@ def test_different_versions_at_once_are_all_taken_and_belong_together(service, o
 def test_of_eight_refreshes_of_one_token_one_is_answered(service):
     # C-ACC-14, T-C1
     caller = service.caller()
-    credentials = {"email": f"{new_name()}@example.org", "password": PASSWORD}
+    credentials = {"email": "refresher@example.org", "password": PASSWORD}
     session = caller.need(201, "POST", "/api/auth/register", credentials)
     for _ in range(5):
         token = {"refreshToken": session["refreshToken"]}
@@ -143,124 +123,6 @@ def test_of_eight_refreshes_of_one_token_one_is_answered(service):
         session = next(answer.json for answer in sent if answer.status == 200)
         bearer = {"Authorization": f"Bearer {session['accessToken']}"}
         assert caller.ask("GET", "/api/auth/me", headers=bearer).status == 200
-
-
-def test_of_eight_registrations_of_one_address_one_is_made(service):
-    # C-ACC-4, T-E8
-    caller = service.caller()
-    for _ in range(3):
-        # The same address, however it is written.
-        name = new_name()
-        spellings = [f"Twin{name}@example.org", f" twin{name}@EXAMPLE.org "] * 4
-        registrations = [{"email": spelling, "password": PASSWORD} for spelling in spellings]
-        sent = patiently_at_once(
-            [partial(caller.ask, "POST", "/api/auth/register", fields) for fields in registrations]
-        )
-        assert statuses(sent) == {201: 1, 409: 7}
-        assert caller.ask("POST", "/api/auth/login", registrations[1]).status == 200
-
-
-@pytest.mark.long  # in one process: tests/core/test_catalogue_races.py
-def test_whatever_meets_a_deletion_is_done_before_it_or_refused(service, own):
-    # T-E4
-    for turn in range(6):
-        mod = own.published(f"Doomed {turn}") if turn % 2 else own.new_mod(f"Doomed {turn}")
-        path, mod_id = f"/api/modhub/{mod['id']}", mod["id"]
-        if not turn % 2:
-            assert own.send_file(mod_id, "code", b"x", version="1").status == 201
-        sent = patiently_at_once(
-            [
-                lambda m=mod_id: own.send_file(m, "code", bytes(50_000), version="2"),
-                lambda m=mod_id: own.send_file(m, "images", bytes(50_000), "image/png"),
-                lambda p=path: own.ask("POST", f"{p}/publish"),
-                lambda p=path: own.ask("PUT", p, {"title": "Edited"}),
-                lambda p=path: own.ask("DELETE", p),
-                lambda p=path: own.ask("DELETE", p),
-            ]
-        )
-        assert {answer.status for answer in sent} <= {200, 201, 204, 401}
-        assert [answer.status for answer in sent[4:]].count(204) == 1
-        for gone in (path, f"{path}/download", f"{path}/changelog", *[asset["url"] for asset in mod["assets"]]):
-            assert own.ask("GET", gone).status == 404
-        assert own.ask("PUT", path, {"title": "Edited"}).status == 401
-    titles = {mod["title"] for mod in own.need(200, "GET", "/api/modhub/mine")["mods"]}
-    assert not {title for title in titles if title.startswith(("Doomed", "Edited"))}
-
-
-def test_two_edits_that_contradict_each_other_never_both_pass(service, own):
-    # T-E6
-    """Each by itself is right, both together are the same GUID in both lists (write skew)."""
-    other = own.new_mod("Other")["guid"]
-    for turn in range(8):
-        path = f"/api/modhub/{own.new_mod(f'Skew {turn}')['id']}"
-        sent = patiently_at_once(
-            [
-                lambda p=path: own.ask("PUT", p, {"requires": [other]}),
-                lambda p=path: own.ask("PUT", p, {"conflictsWith": [other]}),
-            ]
-        )
-        assert statuses(sent) == {200: 1, 400: 1}
-
-
-class Register:
-    """The history of a title that many write and read: Jepsen's register test (T-E9)."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.done = threading.Event()
-        self.started: dict[str, float] = {}
-        self.acknowledged: list[tuple[float, str, str]] = []
-        self.reads: list[tuple[float, float, str, str]] = []
-
-    def write(self, own: Caller, writer: int) -> None:
-        for number in range(12):
-            title = f"w{writer} n{number}"
-            self.started[title] = time.monotonic()
-            answer = own.need(200, "PUT", self.path, {"title": title})
-            assert answer["title"] == title
-            self.acknowledged.append((time.monotonic(), answer["updatedAt"], title))
-
-    def read(self, caller: Caller, address: str) -> None:
-        while not self.done.is_set():
-            began = time.monotonic()
-            seen = caller.need(200, "GET", address)
-            seen = seen["mods"][0] if "mods" in seen else seen
-            self.reads.append((began, time.monotonic(), seen["updatedAt"], seen["title"]))
-
-    def check(self) -> None:
-        """No read shows what nobody wrote, or is older than what was acknowledged before it began."""
-        assert len({when for _, when, _ in self.acknowledged}) == 96
-        written = {title: when for _, when, title in self.acknowledged}
-        for began, ended, when, title in self.reads:
-            if title == "Register":
-                assert not any(acknowledged < began for acknowledged, _, _ in self.acknowledged)
-                continue
-            assert (written[title], self.started[title] < ended) == (when, True)
-            newest = max((stamp for ack, stamp, _ in self.acknowledged if ack < began), default="")
-            assert when >= newest, f"read {title} of {when}, but {newest} had been acknowledged"
-
-
-@pytest.mark.long  # one writer and both processes: test_reads_after_commits.py
-def test_a_read_is_never_older_than_what_was_acknowledged_before_it(service, own):
-    # T-E9
-    """Eight writers put titles of their own; readers of both processes look at the mod and at the list."""
-    mod = own.published("Register")
-    register = Register(f"/api/modhub/{mod['id']}")
-    callers = [Caller([process.port]) for process in service.processes]
-    ways = [(caller, address) for caller in callers for address in (register.path, "/api/modhub?size=1")]
-    readers = [threading.Thread(target=register.read, args=way) for way in ways]
-    for reader in readers:
-        reader.start()
-    try:
-        patiently_at_once([partial(register.write, own, writer) for writer in range(8)])
-    finally:
-        register.done.set()
-        for reader in readers:
-            reader.join()
-    assert len(register.reads) > 20
-    register.check()
-    last = max(register.acknowledged, key=lambda entry: entry[1])
-    assert own.need(200, "GET", register.path)["title"] == last[2]
 
 
 def test_nothing_is_left_over_when_all_is_over(service, own):

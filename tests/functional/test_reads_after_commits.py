@@ -94,7 +94,7 @@ def others(ports: list[int], mod_id: int) -> Iterator[None]:
 
 
 def test_every_read_after_an_acknowledged_write_shows_it(ports: list[int]) -> None:
-    # C-READ-1
+    # C-READ-1, T-E9
     own = sign_in(ports[0], "writer")
     word = os.urandom(4).hex()  # a second try finds only its own
     mod = own.published(f"{word} 0")

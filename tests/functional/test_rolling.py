@@ -41,7 +41,7 @@ def write_code(folder: Path, revisions: int) -> str:
 
 
 def test_a_process_that_runs_goes_on_when_the_schema_changes(services: Any, kind: str, tmp_path: Path) -> None:
-    # C-RUN-3
+    # C-RUN-3, T-F11
     service = services(kind, 0, includes="modhub_auth rolling_feature")
     old, new = write_code(tmp_path, 1), write_code(tmp_path, 2)
     service.environ["PYTHONPATH"] = old

@@ -1,21 +1,15 @@
-"""What of moderation is in a backup, survives a restore and goes with an account: the table of the README."""
+"""What of moderation goes with an account, by a row in each table."""
 
-import re
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Table, func, insert, select
-from sqlalchemy.orm import Session
 
 from modhub.db import Base, now
-from modhub.plugins.events import AccountDeleted, DatabaseRestored, ModsDeleted
+from modhub.plugins.events import AccountDeleted, ModsDeleted
 from modhub_testing import Site, Start
 
-README = Path(__file__).parents[2] / "modhub_moderation" / "README.md"
-ROW = re.compile(r"^\| `(moderation_\w+)` \| (\w+) \| (.+) \|$", re.MULTILINE)
-LIFETIMES = {name: (restored, deleted) for name, restored, deleted in ROW.findall(README.read_text("utf-8"))}
 FEATURES = "modhub_auth modhub_profiles modhub_moderation"
 PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
 REFERENCES = {"case_id": 1, "decision_id": 1, "replaces_id": None, "blob_id": None}
@@ -73,26 +67,6 @@ def filled(start: Start) -> tuple[Site, int, int]:
     return site, account, mod
 
 
-def counts(session: Session) -> dict[str, int]:
-    return {table.name: session.scalar(select(func.count()).select_from(table)) or 0 for table in tables()}
-
-
-def test_every_table_has_its_row_and_is_in_a_backup(start: Start) -> None:
-    start(FEATURES)
-    assert {table.name for table in tables()} == LIFETIMES.keys()
-    assert [table.name for table in tables() if not table.info.get("in_backup", True)] == []
-
-
-@pytest.mark.postgres
-def test_what_a_restore_ends(filled: tuple[Site, int, int]) -> None:
-    site, _, _ = filled
-    with site.databases.write_session.begin() as session:
-        site.registry.notify(DatabaseRestored(session, site.registry, "https://before.example"))
-    with site.databases.readonly_session() as session:
-        left = {name for name, count in counts(session).items() if count}
-    assert left == {name for name, (restored, _) in LIFETIMES.items() if restored == "stays"}
-
-
 @pytest.mark.postgres
 def test_what_goes_with_an_account(filled: tuple[Site, int, int]) -> None:
     site, account, mod = filled
@@ -100,7 +74,6 @@ def test_what_goes_with_an_account(filled: tuple[Site, int, int]) -> None:
         site.registry.notify(ModsDeleted(mod_ids=(mod,), session=session, registry=site.registry))
         site.registry.notify(AccountDeleted(account_id=account, session=session, registry=site.registry))
     with site.databases.readonly_session() as session:
-        left = {name for name, count in counts(session).items() if count}
         named = {
             table.name: [column.name for column in table.columns if column.name == "account_id"]
             for table in tables()
@@ -111,6 +84,5 @@ def test_what_goes_with_an_account(filled: tuple[Site, int, int]) -> None:
             (name, column): session.scalar(select(Base.metadata.tables[f"moderation_{name}"].columns[column]))
             for name, column in (("case", "title"), ("appeal", "text"), ("decision", "appeal_hash"))
         }
-    assert left == {name for name, (_, deleted) in LIFETIMES.items() if deleted.startswith("stays")}
     assert named == {}
     assert not any(emptied.values()), emptied

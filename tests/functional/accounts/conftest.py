@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from modhub_auth.tokens import SecretBox
 from modhub_testing.form_browser import Browser
-from modhub_testing.service import SERVICE_SECRET, Installation
+from modhub_testing.service import Installation
 
 
 @pytest.fixture(scope="session")
@@ -50,15 +49,6 @@ class Rows:
             f"VALUES ({self.account}, {self.login}, '', '{_hash(token)}', {now}, {now}, {now + 600_000_000})"
         )
         return token
-
-    def authenticator(self, secret: str) -> None:
-        """Insert an authenticator whose codes are unused."""
-        sealed = SecretBox([SERVICE_SECRET], "authenticator secret").encrypt(secret, str(self.account))
-        self.write(
-            f"DELETE FROM auth_authenticator WHERE account_id = {self.account}",
-            "INSERT INTO auth_authenticator (account_id, sealed, last_step, created_at) VALUES "
-            f"({self.account}, '{sealed}', 0, 0)",
-        )
 
 
 @pytest.fixture(scope="session")

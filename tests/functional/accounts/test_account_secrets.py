@@ -5,12 +5,11 @@ Afterwards no secret is in clear in its log, in its database (rows and raw files
 
 import html
 import re
+import runpy
 import secrets
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -25,44 +24,26 @@ pytestmark = pytest.mark.long
 
 HOME = "/Modhub/account"
 MACHINE_KEY, ADDRESS_KEY, MAIL_PASSWORD = (secrets.token_hex(32) for _ in range(3))
-SIGNED = "op_endpoint,return_to,response_nonce,assoc_handle,claimed_id,identity"
+PROVIDER = runpy.run_path(str(Path(__file__).parents[2] / "auth" / "openid_provider.py"))
 _LINK = re.compile(r"^\S+/Modhub/account/(confirm|reset)\?token=([0-9a-f]{64})$", re.MULTILINE)
 _RECOVERY = re.compile(rb"\b[0-9a-f]{7}(?:-[0-9a-f]{7}){3}\b")
 _AUTHENTICATOR = re.compile(rb'id="authenticator-secret"[^>]*>([A-Z2-7]{32})<')
 _WAY = re.compile(rb'href="([^"]*openid\.return_to[^"]*)"')
 
 
-class Provider(BaseHTTPRequestHandler):
-    """A game platform that confirms whatever it is asked (OpenID 2.0, 11.4.2)."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        body = b"ns:http://specs.openid.net/auth/2.0\nis_valid:true\n"
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_given: Any) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
-def provider() -> Iterator[str]:
-    """The address of a platform's provider."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Provider) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/openid/login"
-        server.shutdown()
-        thread.join()
+def provider() -> Iterator[Any]:
+    """A game platform."""
+    made = PROVIDER["Provider"]()
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="module")
 def service(services, kind, provider):
     settings = {
         "modhub_auth.steam": "true",
-        "modhub_auth.steam_provider": provider,
+        "modhub_auth.steam_provider": provider.endpoint,
         "ApiPrivateKeys": MACHINE_KEY,
         "modhub.storage_address_key": ADDRESS_KEY,
         "mail.password": MAIL_PASSWORD,
@@ -82,7 +63,7 @@ def service(services, kind, provider):
 class Journey:
     """Somebody who does everything that can be done with an account; keeps every secret on the way."""
 
-    def __init__(self, service: Any, browser: Any, provider: str) -> None:
+    def __init__(self, service: Any, browser: Any, provider: Any) -> None:
         self.service, self.browser, self.provider = service, browser, provider
         self.caller = service.caller()
         self.hidden: dict[str, str] = {
@@ -197,23 +178,11 @@ class Journey:
         self.keep_cookie()
 
     def come_back(self, way: str) -> CallerResponse:
-        request = parse_qs(urlsplit(way).query)
-        target = urlsplit(request["openid.return_to"][0])
+        fields = self.provider.assertion(way)
+        self.hide("assertion", fields["openid.sig"])
+        target = urlsplit(fields["openid.return_to"])
         self.hide("state", parse_qs(target.query)["state"][0])
-        claimed = "https://steamcommunity.com/openid/id/76561198000000001"
-        fields = {
-            "ns": request["openid.ns"][0],
-            "mode": "id_res",
-            "op_endpoint": self.provider,
-            "claimed_id": claimed,
-            "identity": claimed,
-            "return_to": request["openid.return_to"][0],
-            "response_nonce": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) + secrets.token_hex(8),
-            "assoc_handle": "1",
-            "signed": SIGNED,
-            "sig": self.hide("assertion", secrets.token_hex(20)),
-        }
-        query = urlencode({f"openid.{name}": value for name, value in fields.items()})
+        query = urlencode(fields)
         answer = self.browser.get(f"{target.path}?{target.query}&{query}")
         assert answer.status in (200, 303), answer
         self.keep_cookie()

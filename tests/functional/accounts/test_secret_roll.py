@@ -135,17 +135,6 @@ def test_at_each_step_of_the_documented_change_the_processes_understand_each_oth
     assert " is dead" not in service.log()
 
 
-def test_the_new_secret_must_not_come_first_while_a_process_does_not_have_it(service: Installation) -> None:
-    """Why there are two steps: if this passes on with 200, the document may become shorter."""
-    old, new = start(service, OLD_ONLY), start(service, NEW_FIRST)
-    caller = Caller([new.port])
-    credentials = {"email": "ada@example.org", "password": PASSWORD}
-    session = caller.need(201, "POST", "/api/auth/register", credentials)
-    bearer = {"Authorization": f"Bearer {session['accessToken']}"}
-    assert caller.ask("GET", "/api/auth/me", headers=bearer, port=new.port).status == 200
-    assert caller.ask("GET", "/api/auth/me", headers=bearer, port=old.port).status == 401
-
-
 def test_without_the_old_secret_sessions_go_on_and_authenticators_do_not(service: Installation, browse: Any) -> None:
     """What docs/operations.md says of a secret that leaked."""
     old = start(service, OLD_FIRST)
