@@ -1,6 +1,7 @@
 """``modhub-publish mod mod.toml`` against the real server: a file is what the mod becomes, and once is enough."""
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -69,6 +70,7 @@ class Release:
         arguments = ["--url", self.url, "mod", str(self.folder / "mod.toml"), *map(str, words)]
         assert command.main(arguments) == code, self.capsys.readouterr().err
         shown = self.capsys.readouterr()
+        assert os.environ["MODHUB_API_KEY"][20:] not in shown.out + shown.err
         self.complaints = shown.err
         return str(shown.out)
 
@@ -126,7 +128,9 @@ def key_for(release: Release, mod: int | None = None) -> str:
 
 
 def test_a_file_is_what_the_mod_becomes(release: Release, monkeypatch: Any) -> None:
-    # C-OWN-42, C-OWN-43
+    # C-OWN-42, C-OWN-43, C-TOK-5, C-TOK-6
+    assert command.main(["--url", release.url, "key"]) == client.DONE
+    assert "The key is valid: it publishes mods of" in release.capsys.readouterr().out
     told = release.create()
     first = ["created", "code 1.0", "css hud.css", "image two.png", "image one.png", "captions"]
     assert told["changed"] == [*first, "games", "conflictsWith", "description", "changelog"]

@@ -1,4 +1,4 @@
-"""A mistake that ends ``pserve``, one that is logged, and settings from the environment.
+"""Settings from the environment, and a mistake that ends ``pserve``.
 
 The sentences of all mistakes: tests/core/test_start_sentences.py. Schemas: test_rolling.py; features: test_subsets.py.
 """
@@ -19,22 +19,6 @@ def refused(service: Installation, *words: str, **environ: str) -> None:
     (line,) = [line for line in ended.stderr.splitlines() if not line.startswith("Starting server")]
     assert line.startswith("modhub does not start: ")
     assert [word for word in words if word not in line] == []
-
-
-@pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
-def test_an_untrusted_proxy_is_logged_once(services, kind):
-    # T-F11
-    """Otherwise ten wrong passwords lock out everybody behind the proxy, and the log does not say why."""
-    service = services(kind)
-    caller = service.caller()
-    assert caller.ask("GET", "/api/modhub").status == 200
-    assert "trusted_proxy" not in service.log()
-    for _ in range(3):
-        assert caller.ask("GET", "/api/modhub", None, {"X-Forwarded-For": "192.0.2.1"}).status == 200
-    (line,) = [line for line in service.log().splitlines() if "trusted_proxy" in line]
-    assert " WARNING " in line
-    assert "trusted_proxy = 127.0.0.1" in line
-    service.stop()
 
 
 @pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
