@@ -424,6 +424,15 @@ def test_an_account_that_is_gone_is_no_ones(app: Any, person: Person, mail: Any)
         app.get(path, status=410)
 
 
+def test_a_session_that_ended_meanwhile_confirms_nothing(app: Any) -> None:
+    # C-MAIL-5
+    ada = make_unconfirmed(app, 0)
+    with app.databases.write_session.begin() as session:
+        secret = link_tokens.create_link(session, link_tokens.CONFIRM_LINK, ada.account_id, login_id=ada.login_id)
+    with pytest.raises(ApiError), app.databases.write_session.begin() as session:
+        recovery.confirm_address(session, secret, session_id=ada.session_id + 1)
+
+
 @pytest.mark.postgres
 @pytest.mark.usefixtures("patience")
 def test_a_confirmation_beside_a_reset_keeps_no_session(app: Any) -> None:

@@ -160,6 +160,7 @@ def test_resetting_a_password(app: Any, person: Person, mail: Any) -> None:
     send(page, 400, password="short")
     done = send(page, 200, password="another password")
     assert messages_on(done) == ["password_set"]
+    assert app.count_rows(Link) == 0, "of the address, too"
     # Its navigation is that of a visitor: this session has ended too.
     assert done.html.select(f"header nav a[href='{HOME}/login']")
     assert not signed_in(app)

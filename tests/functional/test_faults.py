@@ -37,7 +37,7 @@ def test_a_store_that_is_nearly_full_is_seen_before_and_when_uploads_fail(servic
         assert own.ask("GET", f"{path}/download").status == 200
         own.need(200, "PUT", path, {"title": "Still here"})
         own.need(200, "POST", "/api/auth/login", {"email": "nearly@example.org", "password": PASSWORD})
-        assert "ALARM: a request body could not be written to disk: No space left on device" in service.log()
+        assert "ALARM: writing to the file store failed: No space left on device" in service.log()
         assert "modhub_alarms_total 2" in own.ask("GET", "/metrics").body.decode()
         (service.files / "something else").unlink()
         assert own.send_file(mod["id"], "code", bytes(300 * 1024), version="2").status == 201
