@@ -26,7 +26,7 @@ from modhub.base.repeated_lines import log_alarm
 _ONCE: Final = frozenset({b"content-length", b"content-type", b"host", b"transfer-encoding"})
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
-_REQUEST_LINE: Final = re.compile(rb"([^ a-z]+) (?:(?i:https?)://([^/?# ]*)(?=[/?#]|[ ])|(?=/))([^ ]*) HTTP/(1\.[01])")
+_REQUEST_LINE: Final = re.compile(rb"([^ a-z]+) (?:(?i:https?)://([^/?# ]+)(?=[/?#]|[ ])|(?=/))([^ ]*) HTTP/(1\.[01])")
 _HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::[0-9]{0,5})?")
 _SLICE: Final = 4096
 _FREE_FRAMING: Final = 65536

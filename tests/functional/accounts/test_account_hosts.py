@@ -61,7 +61,7 @@ ABSOLUTE = {
     f"https://{EVIL}:443": 204,
     f"http://a@{EVIL}": 400,
     f"//{EVIL}": 404,
-    "http://": 204,
+    "http://": 400,
 }
 
 
