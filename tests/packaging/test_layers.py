@@ -4,8 +4,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 LAYERS = (
     ("content",),
@@ -55,17 +53,3 @@ def test_every_part_has_a_layer() -> None:
         path.stem for path in (ROOT / "modhub").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
     assert parts - HEIGHTS.keys() == {"__init__"}
-
-
-@pytest.mark.parametrize(
-    ("part", "source", "upwards"),
-    [
-        ("db", "from modhub.web import request", {"web"}),
-        ("db", "def late():\n    import modhub.admin.migrate", {"admin"}),
-        ("ui", "from modhub.admin.health import probe", {"admin"}),
-        ("admin", "from modhub import configure", {"modhub"}),
-        ("admin", "from modhub.web.request import Request\nfrom modhub.db import Base", set()),
-    ],
-)
-def test_an_import_that_points_up_would_be_found(part: str, source: str, upwards: set[str]) -> None:
-    assert upward(part, source) == upwards

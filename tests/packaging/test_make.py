@@ -2,21 +2,13 @@
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TARGETS = {
-    "to use": "help install run",
-    "to change": "test test-quick lint messages lock",
-    "before a release": "test-all test-api test-browser test-deploy test-machines test-debian mutants bench "
-    "judge-pages pictures audit release",
-}
 
 
 def make(folder: Path, *arguments: str, path: str | None = None) -> "subprocess.CompletedProcess[str]":
@@ -47,13 +39,6 @@ def python(folder: Path, body: str) -> Path:
     return path
 
 
-def test_help_is_the_default_and_lists_every_target() -> None:
-    ended = make(ROOT)
-    assert ended.returncode == 0
-    groups = re.findall(r"^(\S.*):\n((?: .+\n)+)", ended.stdout, re.MULTILINE)
-    assert {name: " ".join(re.findall(r"(?m)^ +make (\S+) +\S", lines)) for name, lines in groups} == TARGETS
-
-
 def test_an_older_python_is_refused_in_one_sentence(checkout: Path) -> None:
     ended = make(checkout, "install", f"PYTHON={python(checkout, 'exit 1')}")
     assert ended.returncode != 0
@@ -72,17 +57,6 @@ def test_python_without_venv_names_what_to_install(checkout: Path) -> None:
     assert ended.returncode != 0
     assert "install the package python3.11-venv first" in ended.stderr
     assert not (checkout / ".venv").exists()
-
-
-def test_ci_runs_what_the_document_says() -> None:
-    script = (ROOT / ".ci" / "run").read_text("utf-8")
-    assert os.access(ROOT / ".ci" / "run", os.X_OK)
-    words = " ".join(re.findall(r"\bmake (.+)", script)).split()
-    targets = [word for word in words if word.startswith(("lint", "test"))]
-    listed = " ".join(targets)
-    assert len(targets) == 8
-    document = (ROOT / "docs" / "testing.md").read_text("utf-8")
-    assert f"`.ci/run` runs `make {listed}`, browser and Debian at once" in document
 
 
 STUB = """#!/bin/sh
@@ -118,29 +92,3 @@ def test_run_installs_migrates_and_serves_in_this_order(checkout: Path) -> None:
     assert again == done[2:], "a second run installs nothing"
     settings = re.findall(r"(?m)^(?:listen|modhub.base_url) = (.*)$", (checkout / "development.ini").read_text())
     assert settings == ["http://127.0.0.1:6543", "127.0.0.1:6543"]
-
-
-def test_the_quick_tests_start_no_programs() -> None:
-    # Collecting is enough: pytest exits with 5 if nothing is selected.
-    quick = re.search(r"^QUICK := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-    assert quick is not None
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *shlex.split(quick[1])]
-    done = subprocess.run([*command, "tests/functional/test_rolling.py"], cwd=ROOT, capture_output=True, check=False)
-    assert done.returncode == 5, done.stdout
-
-
-def test_a_bare_debian_without_root_is_refused_in_one_sentence(checkout: Path) -> None:
-    programs = checkout / "programs"
-    programs.mkdir()
-    (programs / "id").write_text("#!/bin/sh\necho 1000\n")
-    (programs / "id").chmod(0o755)
-    ended = make(checkout, "debian", path=f"{programs}:{os.environ['PATH']}")
-    assert ended.returncode != 0
-    assert '"make test-debian" needs root' in ended.stderr
-
-
-def test_a_language_is_added_by_the_command_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    # gettext reads a variable of this name, as a desktop sets it.
-    monkeypatch.setenv("LANGUAGE", "en_GB:en")
-    assert "en_GB" not in make(ROOT, "-n", "messages").stdout
-    assert "--locale 'pl'" in make(ROOT, "-n", "messages", "LANGUAGE=pl").stdout

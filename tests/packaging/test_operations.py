@@ -1,54 +1,17 @@
-"""docs/operations.md names every command; a broken ini is told in a sentence; the systemd unit is complete."""
+"""docs/operations.md names every command; the systemd units are the documented ones."""
 
 import argparse
 import re
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
-
 import modhub
-from modhub import admin_main
 from modhub.admin.program import build_admin_parser
 from modhub.base.service_registry import find_service
-from modhub.catalogue.pictures import decoder
-from modhub.content.limits import MB
 from modhub.db import Databases
-from modhub.server.settings import Settings
-from modhub.ui import fragment_cache
-from modhub.web import public_reads
-from modhub_auth.signin.passwords import HASHES_AT_ONCE, MEMORY_KIB
 from modhub_testing import TEST_SECRET
 
 ROOT = Path(__file__).parents[2]
-APP = "[app:main]\nuse = egg:modhub\nsqlalchemy.url = sqlite:////x.sqlite\nmodhub.secret = x\n"
-LOGGING = """[loggers]
-keys = root
-[handlers]
-keys = console
-[formatters]
-keys =
-[logger_root]
-level = LOUD
-handlers = console
-[handler_console]
-class = StreamHandler
-args = (sys.stderr,)
-"""
-BROKEN = {
-    "the configuration file is not UTF-8": b"[app:main]\nx = \xe4\n",
-    "line 1: a section such as [app:main] must come first": f"x = 1\n{APP}".encode(),
-    "there is no section [app:main]": b"[server:main]\nuse = egg:modhub#server\n",
-    "line 5: there is a second section [app:main]": f"{APP}[app:main]\n".encode(),
-    "line 5: [app:main] has modhub.secret twice": f"{APP}modhub.secret = y\n".encode(),
-    "line 5: neither a section nor a key with a value": f"{APP}no key\n".encode(),
-    "[app:main] mail.password holds a % that is not part of a %(name)s: write %% for a percent sign, or give the value "
-    "as the environment variable MAIL_PASSWORD": f"{APP}mail.password = 1%2\n".encode(),
-    "it uses the egg modhubb, which is not installed": b"[app:main]\nuse = egg:modhubb\n",
-    "[app:main] has no line such as use = egg:modhub": b"[app:main]\nx = 1\n",
-    "its logging sections cannot be used (ValueError: Unknown level: 'LOUD')": f"{APP}{LOGGING}".encode(),
-}
-"""What is wrong with an ini, by what is said of it."""
 
 
 def words(parser: argparse.ArgumentParser, name: str) -> list[str]:
@@ -95,23 +58,6 @@ def test_the_documents_name_only_options_that_commands_have(tmp_path: Path) -> N
     assert seen > 20
 
 
-def test_a_broken_ini_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # C-RUN-22
-    ini = tmp_path / "broken.ini"
-
-    def sentence() -> str:
-        assert admin_main(["-c", str(ini), "check"]) == 2
-        return capsys.readouterr().err.removeprefix(f"modhub-admin: {ini}: ").removesuffix(".\n")
-
-    assert sentence() == "there is no such configuration file"
-    for expected, content in BROKEN.items():
-        ini.write_bytes(content)
-        assert sentence() == expected
-    ini.unlink()
-    ini.mkdir()
-    assert sentence() == "the configuration file cannot be read: Is a directory"
-
-
 def test_every_timer_is_enabled_and_described() -> None:
     document = (ROOT / "docs" / "operations.md").read_text()
     timers = sorted(path.stem for path in (ROOT / "deploy").glob("*.timer"))
@@ -139,27 +85,3 @@ def test_the_unit_checks_the_ini_before_a_start_and_a_reload() -> None:
         ("ExecReload", check),
         ("ExecReload", "/bin/kill -HUP $MAINPID"),
     ]
-
-
-def test_the_units_allow_as_much_memory_as_the_arithmetic_says() -> None:
-    capacity = (ROOT / "docs" / "operations.md").read_text("utf-8").partition("## Capacity\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| (.+) \| ([\d,]+) \|$", capacity, re.MULTILINE)
-    needs = {what: int(megabytes.replace(",", "")) for what, megabytes in rows}
-    parts, sums = [], []
-    for what, megabytes in rows:
-        if what == "together":
-            sums.append(int(megabytes.replace(",", "")))
-            assert sum(parts) == sums[-1]
-        else:
-            parts.append(needs[what])
-    unit = (ROOT / "deploy" / "modhub@.service").read_text("utf-8")
-    limits = [int(re.findall(rf"^{name}=(\d+)M$", unit, re.MULTILINE)[0]) for name in ("MemoryHigh", "MemoryMax")]
-    assert all(0 < limit - together < 50 for limit, together in zip(limits, sums, strict=True))
-    # What the program itself limits.
-    kept = (public_reads.RESPONSE_BYTES + fragment_cache.BUDGET) // MB
-    assert kept == next(size for what, size in needs.items() if what.startswith("what it keeps"))
-    unread = Settings.connection_limit * Settings.outbuf_overflow // MB
-    assert unread == next(size for what, size in needs.items() if "slow connections" in what)
-    assert next(size for what, size in needs.items() if "passwords" in what) == HASHES_AT_ONCE * MEMORY_KIB // 1024
-    assert next(size for what, size in needs.items() if "decodes" in what) == decoder.ADDRESS_SPACE // MB
-    assert ("with eight `write_threads`" in capacity) is (Settings.write_threads == 8)

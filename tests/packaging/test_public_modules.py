@@ -73,22 +73,6 @@ def test_a_feature_imports_public_modules_alone(feature: str) -> None:
     assert private == set()
 
 
-@pytest.mark.parametrize(
-    ("source", "private"),
-    [
-        ("from modhub.web.tweens import gateway_tween_factory", "modhub.web.tweens"),
-        ("from modhub.web import tweens", "modhub.web.tweens"),
-        ("import modhub.admin.program", "modhub.admin.program"),
-        ("from modhub import server", "modhub.server"),
-        ("from modhub.db import _begin", "modhub.db._begin"),
-        ("def view():\n    from modhub.blobs.local import LocalStore", "modhub.blobs.local"),
-    ],
-)
-def test_a_private_import_would_be_found(source: str, private: str) -> None:
-    assert set(imported(source)) - public()[0] == {private}
-    assert used_templates('{% include "modhub.catalogue:templates/card.jinja2" %}') - public()[1] != set()
-
-
 def named_features(source: str) -> set[str]:
     """The packages, addresses and scopes of features that a text names."""
     return set(re.findall(rf"\b(?:{'|'.join(PACKAGES)})\b|{ADDRESSES}|{SCOPES}", source))
@@ -100,8 +84,3 @@ def test_the_core_names_no_feature() -> None:
     assert len(files) > 150
     named = {f"{path.relative_to(ROOT)}: {name}" for path in files for name in named_features(path.read_text("utf-8"))}
     assert named == set()
-
-
-@pytest.mark.parametrize("text", ["Disallow: /Modhub/account", '["Modhub:app"]', "POST /api/auth/login", "modhub_wiki"])
-def test_a_named_feature_would_be_found(text: str) -> None:
-    assert named_features(text) != set()

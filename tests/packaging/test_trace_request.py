@@ -36,9 +36,3 @@ def test_a_request_is_shown_with_its_context_view_and_statements(installation: I
     assert "view     modhub.catalogue.reading.views.list_mods_view (" in ended.stdout
     assert "sql      SELECT count(*)" in ended.stdout
     assert "function calls" in ended.stdout
-
-
-def test_a_refusal_shows_the_view_that_answered_and_fails(installation: Installation):
-    ended = trace(installation, "/api/modhub/12")
-    assert ended.returncode == 1
-    assert "view     modhub.web.error_views.api_error_view (" in ended.stdout
