@@ -42,16 +42,18 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         (APP + "[server:main]\nuse = egg:modhub#hunter\n", "the egg modhub has nothing of the name hunter"),
         ("[app:main]\nuse = egg:modhubb\n" + SERVER, "it uses the egg modhubb, which is not installed"),
         (APP + SERVER + LOGGING, "its logging sections cannot be used (ValueError: Unknown level: 'LOUD')"),
+        ("[app:main]\npaste.app_factory = nope:make\n" + SERVER, "No module named 'nope'"),
+        ("[app:main]\nx = \xe4\n".encode("latin-1"), "the configuration file is not UTF-8"),
         (None, "there is no such configuration file"),
     ],
 )
 def test_an_ini_that_cannot_be_used(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], served: list[Any], content: str | None, sentence: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], served: list[Any], content: str | bytes | None, sentence: str
 ) -> None:
     # C-RUN-22
     ini = tmp_path / "x.ini"
     if content is not None:
-        ini.write_text(content, "utf-8")
+        ini.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert pserve_main(["pserve", str(ini), "port=1"]) == 1
     output = capsys.readouterr().err
     assert output.startswith(f"modhub does not start: {ini}: {sentence}")
@@ -60,15 +62,12 @@ def test_an_ini_that_cannot_be_used(
 
 
 def test_all_else_is_left_to_pyramid(tmp_path: Path, served: list[Any]) -> None:
-    ini = tmp_path / "x.ini"
+    ini, other = tmp_path / "x.ini", tmp_path / "other.ini"
     ini.write_text(APP + SERVER, "utf-8")
-    for words in ([str(ini), "port=0"], [], ["--server-name=main", str(ini), "port=0"]):
-        assert pserve_main(["pserve", *words]) == 0
-    assert served == [
-        ["pserve", str(ini), "port=0"],
-        ["pserve"],
-        ["pserve", "--server-name=main", str(ini), "port=0"],
-    ]
+    other.write_text(APP.replace("main", "other") + SERVER, "utf-8")
+    lines = [["pserve", str(ini), "port=0"], ["pserve"], ["pserve", "-n", "other", str(other), "port=0"]]
+    assert [pserve_main(line) for line in lines] == [0, 0, 0]
+    assert served == lines
 
 
 def test_pyramids_greeting_is_not_among_the_lines_of_the_log(

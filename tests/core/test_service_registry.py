@@ -5,7 +5,6 @@ from pyramid.config import Configurator
 from pyramid.exceptions import ConfigurationConflictError
 
 from modhub.base.service_registry import add_service, find_optional_service, find_service
-from modhub.plugins.services import IProfiles
 
 
 class Clock:
@@ -57,10 +56,3 @@ def test_an_including_package_overrides_what_it_includes(config):
     config.include(includeme)
     config.commit()
     assert find_service(config.registry, Clock) is outer
-
-
-def test_two_applications_do_not_see_each_others_services(start):
-    first, second = start(), start("")
-    assert first.find_service(IProfiles) is not None
-    assert find_optional_service(second.registry, IProfiles) is None
-    assert first.databases is not second.databases
