@@ -1,20 +1,15 @@
-"""File responses: headers, body, errors; in process, and through waitress with its file wrapper."""
+"""File responses: headers, body, errors."""
 
 import base64
-import contextlib
 import hashlib
-import http.client
 import io
-import logging
 import os
-import threading
-from collections.abc import Iterator
+import socket
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-import waitress
 from pyramid.request import Request
 from webtest import TestApp
 
@@ -23,6 +18,7 @@ from modhub.blobs import LocalStore
 from modhub.web.downloads import StoredFile, file_response
 from modhub.web.headers import EXPOSED
 from modhub_testing import count_open_files
+from modhub_testing.running_server import RawClient, running
 
 CONTENT = bytes(range(256)) * 40
 MODIFIED = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -112,11 +108,8 @@ def test_not_modified(app, files):
         assert not absent.intersection(answer.headers)
         for name in ("ETag", "Cache-Control", "Vary", "Content-Security-Policy", "Access-Control-Allow-Origin"):
             assert answer.headers[name] == whole[name]
-
-
-def test_not_modified_needs_no_file(app, files):
-    files.store.delete(files.file.key)
-    app.get("/", headers={"If-None-Match": f'"{files.file.sha256}"'}, status=304)
+    files.store.delete(files.file.key)  # it is not looked at
+    app.get("/", headers={"If-None-Match": whole["ETag"]}, status=304)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
@@ -141,33 +134,19 @@ def test_a_precondition_that_fails(app):
     assert app.get("/", headers={"If-Match": '"other"'}, status=412).text == "precondition_failed"
 
 
-SITES = {"same-origin": True, "same-site": True, "cross-site": False, "none": False, "": False}
-DESTINATIONS = {
-    "script": True,
-    "style": True,
-    "worker": True,
-    "sharedworker": True,
-    "serviceworker": True,
-    "audioworklet": True,
-    "paintworklet": True,
-    "xslt": True,
-    "image": False,
-    "document": False,
-    "empty": False,
-    "": False,
-}
+EXECUTING = ["script", "style", "worker", "sharedworker", "serviceworker", "audioworklet", "paintworklet", "xslt"]
 
 
-@pytest.mark.parametrize("site", SITES)
-@pytest.mark.parametrize("destination", DESTINATIONS)
-def test_our_own_pages_cannot_run_it(app, site, destination):
+@pytest.mark.parametrize("destination", [*EXECUTING, "image", "document", "empty", ""])
+def test_our_own_pages_cannot_run_it(app, destination):
     # C-FILE-6, T-A2
-    for method in (app.get, app.head):
-        refused = SITES[site] and DESTINATIONS[destination]
+    for site in ("same-origin", "same-site", "cross-site", "none", ""):
+        refused = site.startswith("same-") and destination in EXECUTING
         headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Dest": destination, "If-None-Match": '"x"'}
-        answer = method("/", headers=headers, status=403 if refused else 200)
+        answer = app.get("/", headers=headers, status=403 if refused else 200)
         assert answer.headers["Vary"] == "Sec-Fetch-Dest, Sec-Fetch-Site"
-        assert not refused or method == app.head or answer.text == "not_for_embedding"
+        assert not refused or answer.text == "not_for_embedding"
+        app.head("/", headers=headers, status=answer.status_int)
 
 
 def test_no_service_worker_whatever_else_is_said(app):
@@ -176,27 +155,17 @@ def test_no_service_worker_whatever_else_is_said(app):
     app.get("/", headers={"Service-Worker": "script", "If-None-Match": "*"}, status=403)
 
 
-@pytest.mark.parametrize(
-    "stored", ["text/html", "image/svg+xml", "application/json", "text/css;charset=latin1", "x/y; a=b"]
-)
+@pytest.mark.parametrize("stored", ["text/html", "text/css;charset=latin1"])
 def test_the_stored_type_is_sent_as_it_is(app, files, stored):
     files.file = replace(files.file, content_type=stored)
     (sent,) = [value for name, value in app.get("/").headerlist if name == "Content-Type"]
     assert sent == stored
 
 
-@pytest.mark.parametrize("stored", ["", " ", "text/plain\r\nX: y", "text/pläin", "a\x00b"])
+@pytest.mark.parametrize("stored", ["", "text/plain\r\nX: y", "text/pläin"])
 def test_a_type_that_no_header_can_carry(app, files, stored):
     files.file = replace(files.file, content_type=stored)
     assert app.get("/").headers["Content-Type"] == "application/octet-stream"
-
-
-def test_images_are_shown(app, files):
-    files.file = replace(files.file, name="a.png", content_type="image/png", inline=True, cache_control="max-age=1")
-    answer = app.get("/")
-    assert answer.headers["Content-Disposition"] == 'inline; filename="a.png"'
-    assert answer.headers["Content-Security-Policy"] == POLICY
-    assert answer.headers["Cache-Control"] == "max-age=1"
 
 
 def test_an_empty_file(app, files):
@@ -217,19 +186,13 @@ def test_a_time_without_a_zone_is_a_mistake(files):
         replace(files.file, modified=datetime(2026, 1, 1))  # noqa: DTZ001 - that is the mistake
 
 
-@pytest.mark.parametrize("headers", [{}, {"Range": "bytes=1-2"}, {"Range": "bytes=99999-"}, {"If-None-Match": "*"}])
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_no_file_stays_open(app, headers, method, tmp_path):
+def test_no_file_stays_open(app, files, tmp_path):
     before = count_open_files(tmp_path)
-    app.request("/", method=method, headers=headers, status="*")
-    assert count_open_files(tmp_path) == before
-
-
-def test_a_head_answer_holds_no_file(files, tmp_path):
-    """Not even until the server asks for its body."""
-    before = count_open_files(tmp_path)
-    file_response(Request.blank("/", method="HEAD"), files.store, files.file)
-    assert count_open_files(tmp_path) == before
+    for headers in ({}, {"Range": "bytes=1-2"}, {"Range": "bytes=99999-"}, {"If-None-Match": "*"}):
+        app.get("/", headers=headers, status="*")
+        # That of HEAD is closed before the server asks for its body.
+        file_response(Request.blank("/", method="HEAD", headers=headers), files.store, files.file)
+        assert count_open_files(tmp_path) == before
 
 
 def test_the_servers_wrapper_is_used_and_a_failing_one_leaves_no_file_open(files, tmp_path):
@@ -246,70 +209,23 @@ def test_the_servers_wrapper_is_used_and_a_failing_one_leaves_no_file_open(files
     assert count_open_files(tmp_path) == before
 
 
-@contextlib.contextmanager
-def served(application) -> Iterator[http.client.HTTPConnection]:
-    """A connection to waitress on this machine, with one worker thread."""
-    server = waitress.create_server(
-        application, host="127.0.0.1", port=0, threads=1, clear_untrusted_proxy_headers=True
-    )
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    connection = http.client.HTTPConnection("127.0.0.1", server.effective_port, timeout=100)
-    try:
-        yield connection
-    finally:
-        connection.close()
-        server.task_dispatcher.shutdown()
-        server.trigger.pull_trigger(server.close)
-        thread.join(60)
-
-
 BIG = os.urandom(1024) * (24 * 1024)
-
-
-def test_through_waitress(tmp_path, caplog):
-    files = Files(tmp_path / "files", BIG)
-    tail = len(BIG) - 5
-    with caplog.at_level(logging.WARNING), served(files) as connection:
-        for method, headers, status, body in [
-            ("GET", {}, 200, BIG),
-            ("GET", {"Range": "bytes=5-300004"}, 206, BIG[5:300_005]),
-            ("GET", {"Range": "bytes=-5"}, 206, BIG[tail:]),
-            ("GET", {"Range": "bytes=0-0"}, 206, BIG[:1]),
-            ("HEAD", {}, 200, b""),
-            ("GET", {"If-None-Match": f'"{files.file.sha256}"'}, 304, b""),
-            ("GET", {"Range": "bytes=1-2", "If-Range": '"old"'}, 200, BIG),
-        ]:
-            connection.request(method, "/", headers=headers)
-            answer = connection.getresponse()
-            received = answer.read()
-            assert answer.status == status
-            assert received == body
-            if method == "HEAD":
-                assert answer.getheader("Content-Length") == str(len(BIG))
-    # A request that waits for a worker is no complaint.
-    complaints = [record for record in caplog.records if record.name != "waitress.queue"]
-    assert not complaints, "waitress complains when the length is not the one announced"
 
 
 def test_a_reader_gets_the_old_bytes_whole(tmp_path):
     # C-FILE-8, T-E5
-    """Replaced and deleted while the body is under way; others are answered meanwhile."""
-    files = Files(tmp_path / "files", BIG)
+    """Replaced and deleted while the body is under way."""
+    files, get = Files(tmp_path / "files", BIG), b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
     old = files.file
-    with served(files) as slow:
-        slow.request("GET", "/")
-        answer = slow.getresponse()
-        received = answer.read(1000)
+    with running(files) as service, RawClient(service, buffer=65536) as slow, RawClient(service) as other:
+        slow.send(get)
+        assert slow.socket.recv(1, socket.MSG_PEEK) == b"H"
         files.file = files.add(b"new")
         files.store.delete(old.key)
-        other = http.client.HTTPConnection("127.0.0.1", slow.port, timeout=100)
-        other.request("GET", "/")
-        assert other.getresponse().read() == b"new"
-        other.close()
-        received += answer.read()
-    assert received == BIG
-    assert answer.getheader("ETag") == f'"{old.sha256}"'
+        assert other.ask(get).body == b"new"
+        answer = slow.answer()
+    assert answer.body == BIG
+    assert answer.fields["etag"] == f'"{old.sha256}"'
 
 
 def test_only_a_whole_public_file_is_left_to_the_proxy(tmp_path: Path) -> None:

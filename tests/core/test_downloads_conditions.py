@@ -33,19 +33,14 @@ def status(headers: dict[str, str], method: str = "GET") -> int:
         (200, {}),
         # 1: If-Match, strong
         (200, {"If-Match": "*"}),
-        (200, {"If-Match": " * "}),
         (200, {"If-Match": ETAG}),
         (200, {"If-Match": f"{OTHER}, {ETAG}"}),
         (200, {"If-Match": f'"x,y" ,, W/"a",\t{ETAG}'}),
         (412, {"If-Match": OTHER}),
         (412, {"If-Match": f"W/{ETAG}"}),
-        (412, {"If-Match": ETAG.strip('"')}),
         (412, {"If-Match": ETAG.upper()}),
-        (412, {"If-Match": ""}),
-        (412, {"If-Match": f"nonsense {ETAG}"}),
         # 2: If-Unmodified-Since, only without If-Match
         (200, {"If-Unmodified-Since": SAME}),
-        (200, {"If-Unmodified-Since": AFTER}),
         (412, {"If-Unmodified-Since": BEFORE}),
         (200, {"If-Unmodified-Since": "yesterday"}),
         (200, {"If-Match": ETAG, "If-Unmodified-Since": BEFORE}),
@@ -54,38 +49,25 @@ def status(headers: dict[str, str], method: str = "GET") -> int:
         (304, {"If-None-Match": "*"}),
         (304, {"If-None-Match": ETAG}),
         (304, {"If-None-Match": f"W/{ETAG}"}),
-        (304, {"If-None-Match": f"{OTHER} , {ETAG},"}),
         (304, {"If-None-Match": f'"é", {ETAG}'}),
         (200, {"If-None-Match": OTHER}),
         (200, {"If-None-Match": ETAG.strip('"')}),
-        (200, {"If-None-Match": f"w/{ETAG}"}),
-        (200, {"If-None-Match": f'"{ETAG}'}),
         (200, {"If-None-Match": f"{ETAG} {ETAG}"}),
-        (200, {"If-None-Match": f"*, {ETAG}"}),
-        (200, {"If-None-Match": '"'}),
         (200, {"If-None-Match": f'{ETAG}, "'}),
-        (200, {"If-None-Match": ""}),
         # 4: If-Modified-Since, only without If-None-Match
         (304, {"If-Modified-Since": SAME}),
-        (304, {"If-Modified-Since": AFTER}),
         (304, {"If-Modified-Since": "Saturday, 21-Nov-26 08:15:30 GMT"}),
         (304, {"If-Modified-Since": "Sat Nov 21 08:15:30 2026"}),
-        (200, {"If-Modified-Since": "Sun Nov  1 08:15:30 2026"}),
         (200, {"If-Modified-Since": BEFORE}),
         (200, {"If-Modified-Since": "Sunday, 06-Nov-94 08:49:37 GMT"}),
-        (200, {"If-Modified-Since": "2026-11-21T08:15:30Z"}),
         (200, {"If-Modified-Since": "Sat, 21 Nov 2026 09:15:30 CET"}),
-        (200, {"If-Modified-Since": "Sat, 32 Nov 2026 08:15:30 GMT"}),
         (200, {"If-Modified-Since": "Sat, 21 Nov 2026 24:00:60 GMT"}),
-        (200, {"If-Modified-Since": ""}),
         (200, {"If-None-Match": OTHER, "If-Modified-Since": SAME}),
         (304, {"If-None-Match": ETAG, "If-Modified-Since": BEFORE}),
         # the order
         (412, {"If-Match": OTHER, "If-None-Match": ETAG}),
-        (412, {"If-Unmodified-Since": BEFORE, "If-None-Match": ETAG}),
         (304, {"If-Match": ETAG, "If-None-Match": ETAG, "Range": "bytes=0-1"}),
         (304, {"If-Modified-Since": SAME, "Range": "bytes=9999-"}),
-        (412, {"If-Match": OTHER, "Range": "bytes=0-1"}),
     ],
 )
 def test_conditions(method, expected, headers):
@@ -117,56 +99,34 @@ NONE = (416, 0, 0)
     ("value", "expected"),
     [
         ("bytes=0-0", (206, 0, 1)),
-        ("bytes=0-4", (206, 0, 5)),
-        ("bytes=5-5", (206, 5, 6)),
-        ("bytes=0-", (206, 0, SIZE)),
-        ("bytes=999-", (206, 999, SIZE)),
-        ("bytes=0-999", (206, 0, SIZE)),
         ("bytes=0-1000", (206, 0, SIZE)),
         ("bytes=990-5000", (206, 990, SIZE)),
         ("bytes=0007-0009", (206, 7, 10)),
         (" bytes=0-4 ", (206, 0, 5)),
         ("BYTES=0-4", (206, 0, 5)),
-        ("bytes=-5", (206, 995, SIZE)),
-        ("bytes=-1000", (206, 0, SIZE)),
         ("bytes=-5000", (206, 0, SIZE)),
-        (f"bytes=-{10**30}", (206, 0, SIZE)),
-        (f"bytes=0-{2**64 + 1}", (206, 0, SIZE)),
         ("bytes=0-" + "9" * 10_000, (206, 0, SIZE)),
         ("bytes=" + "0" * 10_000 + "-4", (206, 0, 5)),
         ("bytes=-" + "9" * 10_000, (206, 0, SIZE)),
         # nothing of it is there
         ("bytes=1000-", NONE),
-        ("bytes=1000-1001", NONE),
         ("bytes=-0", NONE),
-        ("bytes=-000", NONE),
-        (f"bytes={2**64}-", NONE),
         ("bytes=" + "9" * 10_000 + "-", NONE),
         # not a range that we understand: as if it were not there
         ("bytes=5-4", WHOLE),
         (f"bytes={10**30}-5", WHOLE),
         ("bytes=-", WHOLE),
-        ("bytes=", WHOLE),
         ("bytes", WHOLE),
         ("", WHOLE),
-        ("bytes=a-b", WHOLE),
-        ("bytes=0x1-0x2", WHOLE),
         ("bytes=1_0-2_0", WHOLE),
         ("bytes=+1-2", WHOLE),
-        ("bytes=--5", WHOLE),
         ("bytes=0 - 4", WHOLE),
-        ("bytes =0-4", WHOLE),
         ("bytes:0-4", WHOLE),
         ("bytes=0-4\n", (206, 0, 5)),
-        ("bytes=0-4;", WHOLE),
-        ("bytes=²-3", WHOLE),
         ("bytes=٣-٤", WHOLE),
         ("seconds=0-4", WHOLE),
-        ("none", WHOLE),
         # several ranges
         ("bytes=0-1,3-4", WHOLE),
-        ("bytes=0-1, -1", WHOLE),
-        ("bytes=0-,0-,0-", WHOLE),
         ("bytes=" + ",".join(f"{n}-{n}" for n in range(10_000)), WHOLE),
     ],
 )
@@ -177,9 +137,7 @@ def test_ranges(value, expected):
     assert judge({"Range": value}, "HEAD") == judge({}), "only GET has ranges (14.2)"
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [("bytes=0-", 416), ("bytes=0-0", 416), ("bytes=-0", 416), ("bytes=-5", 200)]
-)
+@pytest.mark.parametrize(("value", "expected"), [("bytes=0-", 416), ("bytes=-0", 416), ("bytes=-5", 200)])
 def test_ranges_of_an_empty_file(value, expected):
     outcome = judge({"Range": value}, size=0)
     assert (int(outcome.status), outcome.start, outcome.stop) == (expected, 0, 0)
@@ -189,16 +147,11 @@ def test_ranges_of_an_empty_file(value, expected):
     ("condition", "expected"),
     [
         (ETAG, 206),
-        (f" {ETAG} ", 206),
         (OTHER, 200),
         (f"W/{ETAG}", 200),
-        (ETAG.strip('"'), 200),
         (f"{ETAG}, {OTHER}", 200),
         ("*", 200),
-        ("", 200),
         (SAME, 200),
-        (BEFORE, 200),
-        (AFTER, 200),
     ],
 )
 def test_if_range(condition, expected):

