@@ -131,7 +131,7 @@ def test_a_wake_up_is_never_lost():
 
         def many():
             with RawClient(service, timeout=15) as client:
-                for _ in range(700):
+                for _ in range(300):
                     client.ask(get("/"))
                 done.append(True)
 
@@ -171,7 +171,7 @@ def test_when_the_system_has_no_descriptor_left_the_server_waits_and_goes_on(ser
     assert [(record.name, record.exc_info) for record in errors(caplog)] == [("modhub.server", None)]
 
 
-@pytest.mark.parametrize("taken", [0, 1, 100_000])
+@pytest.mark.parametrize("taken", [0, 100_000])
 def test_what_the_socket_does_not_take_follows_in_order(service, monkeypatch, taken):
     real = wasyncore.dispatcher.send
     first = [taken]
@@ -187,15 +187,14 @@ def test_what_the_socket_does_not_take_follows_in_order(service, monkeypatch, ta
         assert client.ask(get("/")).body == b"page"
 
 
-@pytest.mark.parametrize("path", ["/large", "/stream"])
-def test_a_full_temporary_folder_cuts_no_answer_and_keeps_no_processor_busy(service, monkeypatch, caplog, path):
+def test_a_full_temporary_folder_cuts_no_answer_and_keeps_no_processor_busy(service, monkeypatch, caplog):
     # C-RUN-46
     def full(*_args, **_kwargs):
         raise OSError(errno.ENOSPC, "No space left on device", "/secret/path")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with RawClient(service, buffer=4096) as client:
-        for _ in range(2 if path == "/large" else 1):  # a response without a length is the last one
+        for path in ("/large", "/large", "/stream"):
             client.send(get(path))
             deadline = time.monotonic() + 20
             while sum(channel.total_outbufs_len for channel in service.channels) < 200_000:

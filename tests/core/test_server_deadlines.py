@@ -9,6 +9,7 @@ from modhub.server import channel
 from modhub.server.channel import Channel
 from modhub.server.loop import TcpListener
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
+from tests.bodies import BodyApp, seen, sized
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -132,6 +133,26 @@ def test_a_body_must_come_at_the_least_rate_once_the_grace_is_over(clock, monkey
         assert slow.ended()
 
 
+def test_the_time_for_a_body_begins_when_it_is_asked_for(clock, monkeypatch):
+    wants_bodies, head = BodyApp(), sized(3, "/owner/1", "Authorization: x", "Expect: 100-continue")
+
+    def slow(environ, start_response):
+        if environ.get("modhub.body") == "expected":
+            clock.forward(1000)
+        return wants_bodies(environ, start_response)
+
+    slow.registry = wants_bodies.registry
+    monkeypatch.setattr(channel, "GRACE_SECONDS", 500)
+    with running(slow, header_seconds=500, **OFTEN) as service, RawClient(service) as client:
+        assert client.ask(head).status == 100
+        clock.forward(200)
+        wait_until_checked(service)
+        assert seen(client.ask(b"abc"))["size"] == 3
+        assert client.ask(head).status == 100
+        clock.forward(600)
+        assert client.answer().status == 408
+
+
 @pytest.mark.parametrize("later", [0, 100])
 def test_a_lump_at_the_beginning_buys_no_silence_and_no_trickle(clock, later):
     # T-D13
@@ -176,27 +197,6 @@ def drain(client):
         received += len(piece)
     if received < 30_000_000:
         raise ConnectionError
-
-
-def test_half_open_and_idle_connections_by_the_hundred_leave_others_undisturbed():
-    # T-D2
-    with running(app, threads=4, header_seconds=250, channel_timeout=250, connections_per_peer=1500) as service:
-        half = [RawClient(service) for _ in range(300)]
-        for client in half:
-            client.send(b"GET / HTTP/1.1\r\nHost:")
-        idle = [RawClient(service) for _ in range(1000)]
-        for client in idle:
-            assert client.ask(GET).status == 200
-        began = monotonic()
-        for _ in range(50):
-            with RawClient(service) as client:
-                assert client.ask(GET).status == 200
-        assert monotonic() - began < 60
-        half[0].send(b" a\r\n\r\n")
-        assert half[0].answer().status == 200
-        assert idle[0].ask(GET).status == 200
-        for client in half + idle:
-            client.__exit__()
 
 
 def test_at_the_limit_of_connections_the_longest_waiting_make_room():

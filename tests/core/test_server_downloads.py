@@ -107,28 +107,6 @@ def taken(client):
     return size
 
 
-def test_slow_readers_of_a_file_hold_no_thread_even_when_they_ask_for_more(path):
-    with running(App(path), threads=2) as service:
-        readers = [RawClient(service, buffer=4096) for _ in range(20)]
-        for reader in readers:
-            reader.send(get(f"/file?0,{SIZE}") * 3)
-        began = monotonic()
-        for _ in range(30):
-            with RawClient(service) as client:
-                assert client.ask(get("/")).body == b"page"
-        assert monotonic() - began < 60
-        for reader in readers:
-            reader.__exit__()
-
-
-def test_pipelined_downloads_arrive_whole_one_after_the_other(path, content):
-    with running(App(path), threads=1) as service, RawClient(service) as client:
-        client.send(get(f"/file?0,{SIZE}") + get("/") + get("/file?5,9"))
-        assert client.answer().body == content
-        assert client.answer().body == b"page"
-        assert client.answer().body == content[5:14]
-
-
 def test_a_reader_that_goes_away_leaves_nothing_open(path):
     with running(App(path)) as service:
         for _ in range(20):

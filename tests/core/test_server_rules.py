@@ -1,6 +1,6 @@
 import pytest
 
-from modhub.base.body_rules import BodyRules, IBodyRules
+from modhub.base.body_rules import BodyRules
 
 CODE = 64 * 1024 * 1024
 
@@ -20,19 +20,15 @@ def rules():
     ("method", "path", "limit"),
     [
         ("POST", "/api/modhub/12/code", CODE),
-        ("POST", "/api/modhub/12/code/", CODE),
         ("POST", "//api//modhub/12//code", CODE),
         ("POST", "/api/modhub/x/../code", None),
         ("POST", "/api/modhub/../code", CODE),
         ("POST", "/api/modhub/12/css", 3),
-        ("POST", "/api/modhub/app/linux", CODE),
         ("POST", "/api/modhub/app/code", CODE),
-        ("PUT", "/Modhub/api/wiki/a/b/c", 5),
         ("PUT", "/Modhub/api/wiki", 5),
         ("DELETE", "/x", 7),
         ("D", "/x", None),
         ("GET", "/api/modhub/12/code", None),
-        ("POST", "/API/modhub/12/code", None),
         ("POST", "/api/modhub/12/code/more", None),
         ("POST", "/api/modhub", None),
     ],
@@ -51,7 +47,3 @@ def test_the_first_added_of_two_equals_wins_and_names_its_credential():
 def test_a_rule_that_makes_no_sense_is_refused(pattern, limit):
     with pytest.raises(ValueError, match="body rule"):
         BodyRules().add(["POST"], pattern, limit)
-
-
-def test_it_is_the_utility():
-    assert IBodyRules.providedBy(BodyRules())

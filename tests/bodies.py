@@ -1,0 +1,83 @@
+"""An application that tells about the bodies that it is sent, and requests with bodies."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from modhub.base.body_rules import ASKED_ABOVE_BYTES, BodyRules, IBodyRules
+from modhub_testing.running_server import RawResponse
+
+LIMIT = 1000
+MB = 1024 * 1024
+
+
+class BodyApp:
+    """Wants every body but one with ``Authorization: bad``, and tells what the server noted and what came.
+
+    ``asked`` are the paths of bodies that it was asked about. `/done` needs no body.
+    """
+
+    def __init__(self) -> None:
+        rules = BodyRules()
+        rules.add(["POST"], "/owner/{id}", LIMIT, "Authorization")
+        rules.add(["POST"], "/key/{id}", LIMIT, "X-Api-Key")
+        rules.add(["POST"], "/roomy", 64 * MB, "Authorization")
+        rules.add(["POST"], "/asked", ASKED_ABOVE_BYTES, "Authorization")
+        rules.add(["POST"], "/large", 64 * MB)
+        rules.add(["POST"], "/raises", 64 * MB)
+        self.registry = SimpleNamespace(queryUtility=lambda kind: rules if kind is IBodyRules else None)
+        self.asked: list[str] = []
+        self.done = 0
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        path, stream, sent = environ["PATH_INFO"], environ["wsgi.input"], environ.get("HTTP_AUTHORIZATION")
+        notes = {key: value for key, value in environ.items() if key.startswith("modhub.body")}
+        if notes == {"modhub.body": "expected"}:
+            self.asked.append(path)
+            if sent != "bad" and path != "/done":
+                start_response("100 Continue", [("X-Of", "no interest")])
+                return []
+        if path == "/raises":
+            raise OSError("a fault of the application")
+        self.done += path == "/done"
+        size = sum(len(piece) for piece in iter(lambda: stream.read(65536), b""))
+        stream.seek(0)
+        statuses = {"modhub.body_limit_exceeded": "413 Too Large", "modhub.body_busy": "503 Service Unavailable"}
+        status = next((statuses[note] for note in notes if note in statuses), "200 OK")
+        if sent == "bad" or notes.get("modhub.body") == "unread":
+            status = "401 Unauthorized"
+        length, is_seekable = environ.get("CONTENT_LENGTH"), environ["webob.is_body_seekable"]
+        body = json.dumps({"size": size, "notes": notes, "length": length, "seekable": is_seekable}).encode()
+        start_response(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+        return [body]
+
+
+def post(path: str, *lines: str, body: bytes = b"", version: str = "1.1") -> bytes:
+    return "\r\n".join([f"POST {path} HTTP/{version}", "Host: a", *lines, "", ""]).encode() + body
+
+
+def sized(size: int, path: str = "/large", *lines: str) -> bytes:
+    """The head of a body of this size."""
+    return post(path, f"Content-Length: {size}", *lines)
+
+
+def chunk(size: int) -> bytes:
+    return b"%x\r\n%s\r\n" % (size, b"x" * size)
+
+
+def chunks(size: int, piece: int = 65536) -> bytes:
+    """A body without its end."""
+    return b"".join(chunk(min(piece, size - at)) for at in range(0, size, piece))
+
+
+END = b"0\r\n\r\n"
+
+
+def seen(answer: RawResponse) -> Any:
+    return json.loads(answer.body)
+
+
+def resident() -> int:
+    """The bytes of memory that this process uses."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
