@@ -9,7 +9,7 @@ from webob import Request, Response
 from modhub.web.compression import accepts_gzip, is_for_everybody
 from modhub.web.headers import HAS_TOKEN
 from modhub_testing import Site
-from modhub_testing.mods import OWNER, new_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
 
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}
@@ -18,16 +18,12 @@ GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 @pytest.mark.parametrize(
     ("header", "accepted"),
     [
-        ("gzip", True),
         ("GZIP;q=0.1", True),
         ("br, x-gzip", True),
         ("*", True),
         ("gzip;q=0, *", False),
         ("gzip; q=0.000", False),
-        ("gzip;q=", False),
-        ("br;q=1, identity", False),
         ("", False),
-        ("gzip," * 4000, True),
         (";;=,q=0", False),
     ],
 )
@@ -155,11 +151,3 @@ def test_static_files_are_compressed(site: Site) -> None:
     assert small.headers["Cache-Control"] == whole.headers["Cache-Control"]
     icon = site.get("/favicon.ico", headers=GZIP)
     assert "Content-Encoding" not in icon.headers
-
-
-def test_errors_are_the_same_for_everything_that_is_not_there(site: Site) -> None:
-    # C-PAGE-13
-    draft = new_mod(site)
-    answers = [read(site, f"/Modhub/{number}", 404, **GZIP) for number in (draft["id"], 999_999)]
-    assert answers[0].body == answers[1].body
-    assert "ETag" not in answers[0].headers

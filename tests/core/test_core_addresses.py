@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from modhub_testing import TEST_ACCOUNTS, Site, Start
-from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
-from modhub_testing.service import Installation
+from modhub_testing.mods import OWNER, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
 
@@ -81,41 +80,3 @@ def test_pages_elsewhere_may_read_feeds_and_files_and_nothing_else_of_the_site(s
     for path in [*closed, "/Modhub/feedxjson", "/Modhub/account/feed", "/Modhub/file", "/Modhub/app", "/sitemap.xml"]:
         assert kind(raw(site, path)[1])[:2] == (None, "same-origin"), path
         assert "Access-Control-Allow-Origin" not in raw(site, path, "OPTIONS", **PREFLIGHT)[1]
-
-
-def test_a_number_has_one_spelling(site: Site) -> None:
-    # C-TXT-6
-    mod = published_mod(site)
-    upload_asset(site, mod, "images", content=b"x", content_type="image/png")
-    note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
-    number, own = mod["id"], site.as_account(OWNER)
-    assert own.get(f"/Modhub/mine/{number}", headers={"Cookie": f"account={OWNER}"}).status_int == 200
-    for path in ("", "/changelog", "/download", "/vote"):
-        site.get(f"/api/modhub/{number}{path}", status=200)
-        site.get(f"/api/modhub/0{number}{path}", status=404)
-    for path in (f"/Modhub/0{number}", f"/Modhub/0{number}/feed", f"/Modhub/mine/0{number}"):
-        site.get(path, headers={"Cookie": f"account={OWNER}"}, status=404)
-    for asset in site.get(f"/api/modhub/{number}").json["assets"]:
-        site.get(asset["url"], status=200)
-        site.get(asset["url"].replace("/file/", "/file/0"), status=404)
-    for path in (f"0{number}", f"0{number}/changelog/{note}", f"{number}/changelog/0{note}"):
-        own.put_json(f"/api/modhub/{path}", {}, status=401)
-    image = site.get(f"/api/modhub/{number}").json["assets"][-1]["url"].rpartition("/")[2]
-    own.delete(f"/api/modhub/{number}/images/0{image}", status=401)
-    own.delete(f"/api/modhub/{number}/images/{image}", status=204)
-
-
-def test_an_encoded_slash_does_not_give_a_page_the_headers_of_a_file(new_database: Any, tmp_path: Any) -> None:
-    includes = "modhub_auth modhub_builds"
-    service = Installation(tmp_path / "service", new_database(includes), includes)
-    service.start()
-    try:
-        for path in ("/Modhub/file/..%2Faccount/login", "/Modhub/file/..%2Fmine", "/Modhub/app/%2e%2e/account/login"):
-            answer = service.caller().ask("GET", path)
-            assert answer.status == 404
-            assert answer.headers["Set-Cookie"] is None
-        page = service.caller().ask("GET", "/Modhub/account/login")
-        assert page.headers["Access-Control-Allow-Origin"] is None
-        assert page.headers["Cross-Origin-Resource-Policy"] == "same-origin"
-    finally:
-        service.stop()

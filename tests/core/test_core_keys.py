@@ -120,21 +120,3 @@ def test_the_scopes_of_a_key_without_one_are_the_features_to_say(start: Start) -
     assert scopes("") == set()
     assert scopes("modhub_wiki") == set()
     assert scopes("modhub_wiki modhub_builds") == {"scope:Modhub:app"}
-
-
-@pytest.mark.parametrize("configured", ["", "\n  \n\t\n"])
-def test_without_configured_keys_every_key_is_unknown(keyed: Any, configured: str) -> None:
-    # C-KEY-2
-    site = keyed(ApiPrivateKeys=configured)
-    for url, method in (("/api/modhub/key", "GET"), ("/api/keyed/app", "POST"), ("/api/keyed/report", "POST")):
-        for key in ("", " ", "first-key", "Modhub:app"):
-            assert ask(site, url, key, method) == refused("unknown_api_key")
-        assert ask(site, url, None, method) == refused("no_api_key")
-
-
-def test_a_key_is_no_account(keyed: Any) -> None:
-    site = keyed(ApiPrivateKeys=KEYS)
-    for key in ("first-key", "both-key"):
-        answer = site.get("/api/modhub/mine", headers={"X-Api-Key": key}, status=401)
-        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
-        assert answer.json["error"] == "unauthorized"
