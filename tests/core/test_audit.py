@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
-from transaction.interfaces import TransientError
 
 from modhub.admin.program import run_command
 from modhub.audit import record
@@ -129,26 +128,6 @@ def test_only_what_is_committed_is_logged(site: Site, caplog: pytest.LogCaptureF
         {"event": "committed", "mod": 3},
         {"event": "committed", "mod": 5},
     ]
-
-
-def test_an_attempt_that_is_repeated_is_logged_once(
-    site: Site, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # C-AUD-1
-    mod = published_mod(site)
-    caplog.set_level("INFO", "modhub.security")
-    attempts = []
-
-    def conflict(*_arguments: object) -> None:
-        attempts.append(1)
-        if len(attempts) == 1:
-            raise TransientError
-
-    monkeypatch.setattr("modhub.catalogue.copies.rewrite_copies", conflict)
-    site.as_account(7).put_json(mod_address(mod), {"title": "Another title"})
-    assert len(attempts) == 2
-    lines = [line.message for line in caplog.records if line.name == "modhub.security"]
-    assert [json.loads(line)["event"] for line in lines] == ["mod edited"]
 
 
 def test_deeds_of_keys_and_operators_are_recorded(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +267,7 @@ def test_lines_have_no_control_characters(site: Site, command: Command) -> None:
     assert output.rstrip("\n").isprintable()
 
 
-@pytest.mark.parametrize("arguments", [("list", "--limit", "0"), ("list", "--since", "soon"), ("verify",), ()])
+@pytest.mark.parametrize("arguments", [("list", "--limit", "0"), ("list", "--since", "soon")])
 def test_a_wrong_call_is_refused(command: Command, arguments: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as refused:
         command("audit", *arguments)

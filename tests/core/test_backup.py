@@ -146,36 +146,32 @@ def test_no_row_is_in_it_that_no_backup_may_hold(start: Start, dialect: str, tmp
         assert "modhub_downloads" in read_manifest(tmp_path / str(number)).revisions
 
 
-@pytest.mark.parametrize(
-    "damage", ["dump", "file", "missing dump", "missing file", "path", "text", "deep", "unfinished"]
-)
-def test_a_damaged_or_unfinished_backup_is_refused_in_one_sentence(
-    site: Site, place: Any, tmp_path: Path, damage: str
-) -> None:
+def test_a_damaged_or_unfinished_backup_is_refused_in_one_sentence(site: Site, place: Any, tmp_path: Path) -> None:
     # C-RUN-17
     published_mod(site)
-    folder = tmp_path / "made"
-    assert run(site, "backup", folder) == 0
-    (file,), manifest = files_of(folder), folder / "manifest.json"
-    manifest.chmod(0o600)
-    damages: dict[str, Callable[[], Any]] = {
-        "dump": lambda: spoil(folder / DUMP),
-        "file": lambda: spoil(file),
-        "missing dump": (folder / DUMP).unlink,
-        "missing file": file.unlink,
-        "path": lambda: manifest.write_text(
-            manifest.read_text("utf-8").replace(f"{file.parent.name}{file.name}", "../../../etc/passwd"), "utf-8"
-        ),
-        "text": lambda: manifest.write_text("{}", "utf-8"),
-        "deep": lambda: manifest.write_text("[" * 100_000, "utf-8"),
-        "unfinished": manifest.unlink,
+    whole, other = tmp_path / "made", place()
+    assert run(site, "backup", whole) == 0
+    (file,) = files_of(whole)
+    elsewhere = (
+        (whole / "manifest.json").read_text("utf-8").replace(f"{file.parent.name}{file.name}", "../../../passwd")
+    )
+    damages: dict[str, Callable[[Path], Any]] = {
+        "dump": lambda folder: spoil(folder / DUMP),
+        "file": lambda folder: spoil(files_of(folder)[0]),
+        "missing file": lambda folder: files_of(folder)[0].unlink(),
+        "path": lambda folder: (folder / "manifest.json").write_text(elsewhere, "utf-8"),
+        "deep": lambda folder: (folder / "manifest.json").write_text("[" * 100_000, "utf-8"),
+        "unfinished": lambda folder: (folder / "manifest.json").unlink(),
     }
-    damages[damage]()
-    other = place()
-    sentence = "no finished backup" if damage == "unfinished" else "the backup is damaged"
-    for words in (("backup", "--verify"), ("restore",)):
-        with pytest.raises(StartRefused, match=sentence):
-            run(other, *words, folder)
+    for damage, spoil_copy in damages.items():
+        folder = tmp_path / damage
+        shutil.copytree(whole, folder)
+        (folder / "manifest.json").chmod(0o600)
+        spoil_copy(folder)
+        sentence = "no finished backup" if damage == "unfinished" else "the backup is damaged"
+        for words in (("backup", "--verify"), ("restore",)):
+            with pytest.raises(StartRefused, match=sentence):
+                run(other, *words, folder)
     assert not stored_files(other)
 
 
@@ -337,31 +333,23 @@ def test_each_night_adds_only_its_new_files_and_no_damage_spreads(site: Site, tm
 
 
 def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(site: Site, tmp_path: Path, capsys: Any) -> None:
-    # C-RUN-16
+    # C-RUN-16, C-RUN-45
     for _ in range(2):
         published_mod(site)
-    lost = stored_files(site)[0]
+    lost, spoilt = stored_files(site)
+    keys = [path.parent.name + path.name for path in (lost, spoilt)]
     lost.unlink()
-    assert run(site, "backup", tmp_path / "made") == 1
-    key = lost.parent.name + lost.name
-    assert f"does not have it whole: file {key}" in capsys.readouterr().out
-    assert not blob_file(tmp_path / "made", key).exists()
-    assert run(site, "backup", "--verify", tmp_path / "made") == 1
-    assert f"File {key}: it was damaged already" in capsys.readouterr().out
-
-
-def test_a_file_that_the_store_lost_since_the_last_backup_is_named_and_saved(
-    site: Site, tmp_path: Path, capsys: Any
-) -> None:
-    # C-RUN-16, C-RUN-45
-    published_mod(site)
-    assert run(site, "backup", tmp_path / "first") == 0
-    lost = stored_files(site)[0]
-    spoil(lost)
+    assert run(site, "backup", tmp_path / "first") == 1
+    assert f"does not have it whole: file {keys[0]}" in capsys.readouterr().out
+    spoil(spoilt)
+    # What was whole in the backup before is taken from it.
     assert run(site, "backup", tmp_path / "second") == 1
-    key = lost.parent.name + lost.name
-    assert f"does not have it whole: file {key}" in capsys.readouterr().out
-    assert run(site, "backup", "--verify", tmp_path / "second") == 0
+    assert f"does not have it whole: file {keys[1]}" in capsys.readouterr().out
+    assert [blob_file(tmp_path / "second", key).exists() for key in keys] == [False, True]
+    assert run(site, "backup", "--verify", tmp_path / "second") == 1
+    said = capsys.readouterr().out
+    assert f"File {keys[0]}: it was damaged already" in said
+    assert keys[1] not in said
 
 
 def test_nothing_is_made_ready_while_the_ini_lacks_a_feature(

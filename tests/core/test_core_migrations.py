@@ -58,16 +58,6 @@ def test_models_and_migrations_agree(configured: Configured) -> None:
     assert migrate.upgrade(configured.databases, configured.migrations) == []
 
 
-def test_a_difference_is_found(configured: Configured) -> None:
-    migrate.upgrade(configured.databases, configured.migrations)
-    with configured.databases.write_engine.begin() as connection:
-        connection.execute(text("ALTER TABLE core_mod ADD COLUMN surplus INTEGER"))
-        connection.execute(text("DROP TABLE core_vote"))
-    differences = str(migrate.schema_differences(configured.databases, configured.migrations[0]))
-    assert "surplus" in differences
-    assert "core_vote" in differences
-
-
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_table_that_is_copied_keeps_what_refers_to_it(configured: Configured) -> None:
     databases = configured.databases
@@ -101,14 +91,6 @@ def test_a_failing_migration_leaves_nothing_half_done(configured: Configured, mo
     assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
 
 
-def test_a_service_whose_database_is_behind_says_so_and_ends(empty: str) -> None:
-    # C-RUN-3
-    with pytest.raises(SystemExit) as end:
-        modhub.main({}, **{"sqlalchemy.url": empty, "modhub.secret": TEST_SECRET})
-    line = str(end.value.code)
-    assert line == "modhub does not start: the database is behind (modhub); run: modhub-admin -c YOUR.ini migrate."
-
-
 @pytest.fixture
 def command_line(
     empty: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -133,19 +115,13 @@ def test_the_command_migrates_and_says_so(command_line: Callable[..., tuple[int,
         assert command_line("migrate") == (0, output)
 
 
-@pytest.mark.parametrize(
-    "older", [False, pytest.param(True, marks=pytest.mark.long)], ids=["alone", "beside one that is known"]
-)
 def test_a_newer_schema_is_called_newer(
-    command_line: Callable[..., tuple[int, str]], configured: Configured, empty: str, older: bool
+    command_line: Callable[..., tuple[int, str]], configured: Configured, empty: str
 ) -> None:
     # C-RUN-3, T-F11
     migrate.upgrade(configured.databases, configured.migrations)
-    change = "INSERT INTO modhub_alembic_version VALUES ('core_9999')"
-    if not older:
-        change = "UPDATE modhub_alembic_version SET version_num = 'core_9999'"
     with configured.databases.write_engine.begin() as connection:
-        connection.execute(text(change))
+        connection.execute(text("UPDATE modhub_alembic_version SET version_num = 'core_9999'"))
         tables = set(inspect(connection).get_table_names())
     sentence = "the database is newer than this code (modhub); install the newer version of modhub.\n"
     for words in (["migrate"], ["verify"], ["game", "list"], ["game", "add", "Portal"], ["sweep"], ["rebuild"]):
@@ -170,19 +146,6 @@ def test_a_migration_that_fails_says_why_and_not_to_migrate(
     assert "run: modhub-admin" not in output
     assert output.count("\n") == 1
     assert "core_blob" not in inspect(configured.databases.readonly_engine).get_table_names()
-
-
-def test_a_migration_that_raises_is_one_line_too(
-    command_line: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise KeyError("no such column\nand more")
-
-    monkeypatch.setattr(command, "upgrade", fail)
-    code, output = command_line("migrate")
-    assert code == 1
-    assert output.startswith("modhub-admin: migrating failed and changed nothing: KeyError: 'no such column")
-    assert output.count("\n") == 1
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
