@@ -71,8 +71,16 @@ def test_two_stores_on_one_folder_share_the_files(store, root):
         assert file.read() == CONTENT
 
 
-@pytest.mark.parametrize("call", ["open", "write", "fsync", "close"])
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EMFILE, errno.EACCES, errno.EROFS])
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        ("open", errno.EMFILE),
+        ("open", errno.EROFS),
+        ("write", errno.ENOSPC),
+        ("fsync", errno.EIO),
+        ("close", errno.EIO),
+    ],
+)
 def test_a_disk_that_refuses_an_upload(store, monkeypatch, caplog, call, code):
     # T-F2
     before = count_open_files(store._root)
@@ -193,7 +201,7 @@ def test_removing_what_cannot_be_removed(store, monkeypatch, caplog):
     assert "secret" not in caplog.text
 
 
-@pytest.mark.parametrize("code", [errno.EMFILE, errno.EACCES, errno.EIO])
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.EACCES])
 def test_a_file_that_cannot_be_opened(store, monkeypatch, caplog, code):
     blob = published(store)
     with monkeypatch.context() as patch:

@@ -36,7 +36,6 @@ def open_store(url: str, **changed: str) -> Any:
     [
         ("s3://bucket", {}, "https://s3.us-east-1.amazonaws.com"),
         ("S3://bucket/pre/fix/", {"region": "eu-west-3"}, "https://s3.eu-west-3.amazonaws.com"),
-        ("s3://bucket/prefix", {"endpoint": "http://127.0.0.1:8333"}, "http://127.0.0.1:8333"),
         ("s3://bucket/prefix", {"endpoint": "https://S3.example.org:443/"}, "https://s3.example.org"),
     ],
 )
@@ -51,17 +50,13 @@ def test_an_address_of_a_bucket_opens_without_asking_it(url: str, settings: dict
     ("url", "settings", "sentence"),
     [
         ("s3://", {}, "the name of the bucket is missing or wrong"),
-        ("s3:///prefix", {}, "the name of the bucket is missing or wrong"),
-        ("s3://Bucket", {}, "the name of the bucket is missing or wrong"),
         ("s3://user:hunter2@bucket", {}, "the name of the bucket is missing or wrong"),
         ("s3://bucket/a//b", {}, "the prefix has"),
-        ("s3://bucket/../b", {}, "the prefix has"),
         ("s3://bucket/a?b", {}, "the prefix has"),
         ("s3://bucket", {"access_key": ""}, "needs modhub.storage.access_key and .secret_key"),
         ("s3://bucket", {"secret_key": ""}, "needs modhub.storage.access_key and .secret_key"),
         ("s3://bucket", {"endpoint": "s3.example.org"}, "modhub.storage.endpoint must be an origin"),
         ("s3://bucket", {"endpoint": "https://user:hunter2@s3.example.org"}, "modhub.storage.endpoint must be"),
-        ("s3://bucket", {"endpoint": "https://s3.example.org/bucket"}, "modhub.storage.endpoint must be an origin"),
     ],
 )
 def test_what_is_refused_with_a_sentence(url: str, settings: dict[str, str], sentence: str) -> None:

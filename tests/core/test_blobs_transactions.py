@@ -2,9 +2,6 @@
 
 import io
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,17 +9,10 @@ import transaction
 from pyramid.config import Configurator
 from pyramid.response import Response
 from pyramid_retry import RetryableException
-from sqlalchemy import create_engine, event, text
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
-from transaction.interfaces import IDataManagerSavepoint, ISavepointDataManager
 from webtest import TestApp
-from zope.interface.verify import verifyObject
-from zope.sqlalchemy import mark_changed
 
 from modhub.base.errors import ApiError
 from modhub.blobs import LocalStore, stage
-from modhub.blobs.data_manager import StagedBlob
 
 
 @pytest.fixture
@@ -63,21 +53,6 @@ class Other:
 
     def sortKey(self):  # noqa: N802 - the name is the transaction package's
         return self.key
-
-
-def test_the_interfaces_of_transaction(tm, store):
-    manager = StagedBlob(tm, store, "0" * 32)
-    assert verifyObject(ISavepointDataManager, manager)
-    assert verifyObject(IDataManagerSavepoint, manager.savepoint())
-
-
-def test_commit_publishes(tm, store):
-    with tm:
-        first, second = put(tm, store), put(tm, store)
-        assert not readable(store, first)
-    assert readable(store, first)
-    assert readable(store, second)
-    assert kept(store) == {first.key, second.key}
 
 
 def test_abort_leaves_nothing(tm, store):
@@ -164,65 +139,10 @@ def test_a_savepoint_takes_back_what_was_staged_after_it(tm, store):
     assert readable(store, again)
 
 
-def test_nested_savepoints(tm, store):
-    with tm:
-        outer = tm.savepoint()
-        blob = put(tm, store)
-        inner = tm.savepoint()
-        put(tm, store)
-        inner.rollback()
-        assert kept(store) == {blob.key}
-        outer.rollback()
-        assert kept(store) == set()
-
-
 def test_without_a_transaction_nothing_is_staged(tm, store):
     with pytest.raises(transaction.interfaces.NoTransaction):
         put(tm, store)
     assert kept(store) == set()
-
-
-def test_a_transaction_that_takes_nobody_in_any_more(tm, store):
-    def on_step(name):
-        if name == "tpc_vote":
-            raise RuntimeError
-
-    tm.begin()
-    Other(tm, on_step)
-    with pytest.raises(RuntimeError):
-        tm.commit()
-    with pytest.raises(transaction.interfaces.TransactionFailedError):
-        put(tm, store)
-    assert kept(store) == set()
-    tm.abort()
-
-
-def test_with_a_real_database(tm, store, tmp_path):
-    # T-F8
-    """zope.sqlalchemy commits when it votes: the row and the file stand or fall together."""
-    engine = create_engine(f"sqlite:///{tmp_path}/rows.db")
-    # A COMMIT that fails leaves SQLite's transaction open, and SQLAlchemy takes it for ended: roll back by ourselves.
-    event.listen(engine, "reset", lambda connection, _record, _state: connection.rollback())
-    with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE mods (id INTEGER PRIMARY KEY)"))
-        reference = "REFERENCES mods DEFERRABLE INITIALLY DEFERRED"
-        connection.execute(text(f"CREATE TABLE files (key TEXT, mod INTEGER {reference})"))
-        connection.execute(text("INSERT INTO mods VALUES (1)"))
-
-    def save(mod):
-        with Session(engine) as session, tm:
-            mark_changed(session, tm)
-            session.execute(text("PRAGMA foreign_keys = ON"))
-            session.execute(text("INSERT INTO files VALUES (:key, :mod)"), {"key": put(tm, store).key, "mod": mod})
-
-    save(1)
-    with pytest.raises(IntegrityError, match="FOREIGN KEY"):
-        save(2)  # SQLite says so when it commits, which is after our vote
-    with engine.connect() as connection:
-        rows = set(connection.execute(text("SELECT key FROM files")).scalars())
-    assert len(rows) == 1
-    assert kept(store) > rows, "never a row without a file; the file of the refused commit is left for the sweep"
-    engine.dispose()
 
 
 def test_each_retry_stages_again_and_only_the_last_one_stays(store):
@@ -249,33 +169,3 @@ def test_each_retry_stages_again_and_only_the_last_one_stays(store):
     assert all(present == {blob.key} for blob, present in attempts), "the attempt before took its file away"
     assert kept(store) == {blob.key}
     assert readable(store, blob)
-
-
-KILLED = """
-import io, os, signal, sys, transaction
-from pathlib import Path
-from modhub.blobs import LocalStore, stage
-from modhub.blobs.data_manager import StagedBlob
-
-def die(*_):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-tm = transaction.TransactionManager()
-store = LocalStore(Path(sys.argv[1]))
-setattr(StagedBlob, sys.argv[2], die)
-with tm:
-    stage(tm, store, io.BytesIO(b"content"), 1000)
-"""
-
-
-@pytest.mark.parametrize(("step", "left"), [("tpc_begin", "staging"), ("tpc_vote", "staging"), ("tpc_finish", None)])
-def test_a_kill_leaves_one_orphan_that_the_sweep_can_see(store, tmp_path, step, left):
-    root = tmp_path / "files"
-    done = subprocess.run(
-        [sys.executable, "-P", "-W", "ignore", "-c", KILLED, str(root), step], check=False, timeout=200
-    )
-    assert done.returncode == -signal.SIGKILL
-    (key,) = kept(store)
-    assert (root / "staging" / key).exists() == (left == "staging")
-    store.delete(key)
-    assert kept(store) == set()

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, text, update
 
-from modhub.admin.program import Admin
-from modhub.admin.restored import make_ready
-from modhub.catalogue import commands, copies
+from modhub.catalogue import copies
 from modhub.catalogue.models import Mod
 from modhub.db import changes, now
 from modhub.db.changes import MOD, ChangeEntry, ChangeReader, Generation, PublicChange, What
@@ -107,20 +105,6 @@ def test_a_change_is_not_earlier_than_its_mod_where_the_clock_was_set_back(site:
     assert entries(site)[-1].at == ahead + timedelta(microseconds=1)
 
 
-def test_curated_games_are_a_kind_of_their_own(site: Site) -> None:
-    admin = Admin(site.config)
-    for act, what in (
-        (lambda: commands.add_game(admin, "Portal", None, None), "published"),
-        (lambda: commands.add_game(admin, "Portal", "Portal (2007)", None), "edited"),
-        (lambda: commands.remove_game(admin, "Portal"), "deleted"),
-    ):
-        act()
-        assert [(entry.kind, entry.what) for entry in entries(site)] == [("game", what)]
-    before = serial(site)
-    commands.remove_game(admin, "Portal")
-    assert serial(site) == before
-
-
 def test_a_feature_declares_its_kind(site: Site) -> None:
     with site.databases.write_session.begin() as session:
         changes.mark_changed(session, "weather", What.EDITED)
@@ -130,18 +114,6 @@ def test_a_feature_declares_its_kind(site: Site) -> None:
     site.config.commit()
     reader = ChangeReader(site.databases.raw_queries, site.declarations.change_kinds)
     assert [(entry.kind, entry.what) for entry in reader.page(0, 5).changes] == [("weather", "edited")]
-
-
-def test_a_rolled_back_change_leaves_no_trace(site: Site) -> None:
-    mod = published_mod(site)
-    before = serial(site), entries(site)
-    with site.databases.write_session() as session:
-        session.scalars(select(Mod).where(Mod.id == mod["id"])).one().title = "never"
-        session.flush()
-        with session.begin_nested():
-            changes.mark_changed(session, "game", What.EDITED)
-        session.rollback()
-    assert (serial(site), entries(site)) == before
 
 
 @pytest.mark.slow
@@ -176,20 +148,6 @@ def test_whoever_reads_a_serial_sees_all_before_it(site: Site) -> None:
         writer.join()
     assert seen == {entry.key: entry.serial for entry in entries(site)}
     assert serial(site) == len(mods) * 13
-
-
-def test_a_new_feed_has_a_new_id_and_the_same_serial(site: Site) -> None:
-    published_mod(site)
-    reader = site.find_service(ChangeReader)
-    before = reader.generation()
-    with site.databases.write_session.begin() as session:
-        feed = changes.start_new_feed(session)
-    assert reader.generation() == (before[0], feed)
-    assert feed != before[1]
-    with site.databases.write_session.begin() as session:
-        make_ready(session, site.registry, "")
-    assert reader.generation()[0] == before[0]
-    assert reader.generation()[1] not in {feed, before[1]}
 
 
 BREAKS: list[tuple[Any, str]] = [

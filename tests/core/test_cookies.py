@@ -11,16 +11,11 @@ from modhub_testing.mods import OWNER
 PAGES = ["/Modhub", "/Modhub/1", "/Modhub/file/1", "/Modhub/mine", "/"]
 FOREIGN = [
     'x="\\377"',
-    'x="\\303"; y=1',
     "x=\xff",
-    "\xff=x",
     'a="\\0"',
-    'x="\\377;y=1"',
     "x",
     "=",
-    ";;;",
     "",
-    '"',
     '="',
 ]
 
@@ -37,10 +32,8 @@ def test_a_malformed_cookie_breaks_no_page_and_hides_no_cookie(site: Site, cooki
 @pytest.mark.parametrize(
     ("sent", "cookies"),
     [
-        ("modhub=abc; y=2", {"modhub": "abc", "y": "2"}),
         ("modhub=abc;y=2 ;\tz=3", {"modhub": "abc", "y": "2", "z": "3"}),
         ("a==b=", {"a": "=b="}),
-        ("a=", {"a": ""}),
         ('a="quoted"; b="; c="', {"a": "quoted", "b": '"', "c": '"'}),
         ('a="x\\"y"', {"a": 'x\\"y'}),
         ("a=1; a=2", {"a": "2"}),
@@ -56,7 +49,7 @@ def test_cookies_are_read_as_browsers_write_them(sent: str, cookies: dict[str, s
     assert parse_cookies(sent) == cookies
 
 
-@pytest.mark.parametrize("piece", ["a", "a ", '"', '\\"', "a=", ";", " ", "\xff", 'a="'])
+@pytest.mark.parametrize("piece", ["a ", '\\"', ";", "\xff", 'a="'])
 def test_a_long_header_is_read_at_once(piece: str) -> None:
     began = time.process_time()
     parse_cookies(piece * (64_000 // len(piece)) + ";a=1")

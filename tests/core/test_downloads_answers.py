@@ -83,21 +83,6 @@ def test_the_whole_file(app, files):
     assert len(answer.headerlist) == len(answer.headers)
 
 
-def test_a_part(app):
-    # C-FILE-2
-    whole = dict(app.get("/").headers)
-    answer = app.get("/", headers={"Range": "bytes=100-199"})
-    assert answer.status == "206 Partial Content"
-    assert answer.body == CONTENT[100:200]
-    assert dict(answer.headers) == whole | {"Content-Length": "100", "Content-Range": f"bytes 100-199/{len(CONTENT)}"}
-
-
-def test_head_is_the_headers_of_get(app):
-    whole = dict(app.get("/").headers)
-    answer = app.head("/", headers={"Range": "bytes=100-199"})
-    assert (answer.status, answer.body, dict(answer.headers)) == ("200 OK", b"", whole)
-
-
 def test_not_modified(app, files):
     whole = app.get("/").headers
     for method in (app.get, app.head):
@@ -120,18 +105,6 @@ def test_a_file_that_is_gone_or_damaged_is_503(app, files, tmp_path, method):
         answer = app.request("/", method=method, status=503)
         assert answer.headers["Retry-After"] == "5"
         assert method == "HEAD" or answer.text == "storage_unreachable"
-
-
-def test_a_range_beyond_the_end(app):
-    answer = app.get("/", headers={"Range": "bytes=99999-"}, status=416)
-    assert answer.text == "range_not_satisfiable"
-    assert answer.headers["Content-Range"] == f"bytes */{len(CONTENT)}"
-    assert answer.headers["Access-Control-Allow-Origin"] == "*"
-
-
-def test_a_precondition_that_fails(app):
-    # C-FILE-9
-    assert app.get("/", headers={"If-Match": '"other"'}, status=412).text == "precondition_failed"
 
 
 EXECUTING = ["script", "style", "worker", "sharedworker", "serviceworker", "audioworklet", "paintworklet", "xslt"]

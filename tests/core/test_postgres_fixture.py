@@ -1,4 +1,4 @@
-"""The PostgreSQL server for tests, of this machine and of the wheel that a bare machine uses: databases are apart."""
+"""The PostgreSQL server for tests of the wheel that a bare machine uses: databases are apart."""
 
 import tempfile
 from pathlib import Path
@@ -22,12 +22,10 @@ def run(url: str, *statements: str) -> list[tuple[object, ...]]:
         engine.dispose()
 
 
-@pytest.mark.parametrize("kind", ["found", "wheel"])
-def test_databases_are_fresh_and_apart(kind: str) -> None:
+def test_databases_are_fresh_and_apart() -> None:
     with tempfile.TemporaryDirectory(prefix="mhpg-test-") as folder:
         Path(folder).chmod(0o755)
-        binaries = copy_wheel_binaries(Path(folder)) if kind == "wheel" else None
-        with postgres_server(binaries) as server:
+        with postgres_server(copy_wheel_binaries(Path(folder))) as server:
             first, second = server.new_database(), server.new_database()
             run(first, "create table thing (name text)", "insert into thing values ('ünï')")
             assert run(first, "select name from thing") == [("ünï",)]

