@@ -34,7 +34,6 @@ KIT = "modhub_testing"
 RUN = [part for part in PARTS if part != KIT]
 SUITE = "the suite"
 SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.2 has no filters yet
-LEFT_OUT = {"__pycache__", "build", "dist", "var"}
 COMMITTED = 1_750_000_000
 """When the commit was made that wheels are built from, in seconds since 1970."""
 build_wheel: Callable[[Path, Path, int], Path] = runpy.run_path(str(ROOT / "tools" / "build_release.py"))["build_wheel"]
@@ -63,18 +62,10 @@ class Built:
 
 
 def tracked() -> list[str]:
-    """Return the repository's files: git's and those about to be added; in an unpacked archive all there are."""
-    if git := shutil.which("git"):
-        command = [git, "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        listing = subprocess.run(command, capture_output=True, text=True, check=False)
-        if listing.returncode == 0:
-            return [name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
-    paths = [path.relative_to(ROOT) for top in ROOT.iterdir() if top.name[0] != "." for path in [top, *top.rglob("*")]]
-    return [
-        path.as_posix()
-        for path in paths
-        if (ROOT / path).is_file() and not LEFT_OUT & set(path.parts) and ".egg-info" not in path.as_posix()
-    ]
+    """Git's files, and those about to be added."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
 def disturb(folder: Path) -> None:
