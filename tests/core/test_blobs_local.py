@@ -65,12 +65,6 @@ def test_nobody_else_may_look_in(store, root):
     assert (root / "staging" / staged.key).stat().st_mode & 0o777 == 0o600
 
 
-def test_two_stores_on_one_folder_share_the_files(store, root):
-    blob = published(store)
-    with LocalStore(root).open(blob.key, blob.size, blob.sha256) as file:
-        assert file.read() == CONTENT
-
-
 @pytest.mark.parametrize(
     ("call", "code"),
     [
@@ -247,16 +241,6 @@ def test_a_store_that_is_away_is_one_line_for_all_files(store, root, caplog):
             store.open(blob.key, blob.size, blob.sha256)
         assert caught.value.code == "storage_unreachable"
     assert caplog.messages == ["ALARM: the file store is not available: No such file or directory"]
-
-
-def test_uploads_that_cannot_be_undone_are_one_line(store, monkeypatch, caplog):
-    staged = [store.stage(io.BytesIO(CONTENT), 1000) for _ in range(3)]
-    monkeypatch.setattr(os, "unlink", failing(errno.EROFS))
-    for blob in staged:
-        store.discard(blob.key)
-    (line,) = caplog.messages
-    assert line.startswith("an undone upload could not be removed (")
-    assert line.endswith("); a sweep takes it")
 
 
 def later(monkeypatch, seconds: float = 3.0) -> None:

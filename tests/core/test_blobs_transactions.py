@@ -145,6 +145,21 @@ def test_without_a_transaction_nothing_is_staged(tm, store):
     assert kept(store) == set()
 
 
+def test_a_transaction_that_takes_nobody_in_any_more(tm, store):
+    def on_step(name):
+        if name == "tpc_vote":
+            raise RuntimeError
+
+    tm.begin()
+    Other(tm, on_step)
+    with pytest.raises(RuntimeError):
+        tm.commit()
+    with pytest.raises(transaction.interfaces.TransactionFailedError):
+        put(tm, store)
+    assert kept(store) == set()
+    tm.abort()
+
+
 def test_each_retry_stages_again_and_only_the_last_one_stays(store):
     attempts = []
 

@@ -92,6 +92,7 @@ def test_pages_are_compressed_and_revalidated(site: Site) -> None:
             assert "Content-Security-Policy" not in kept.headers
             assert kept.headers["ETag"] == whole.headers["ETag"]
             assert set(kept.headers["Vary"].split(", ")) == set(whole.headers["Vary"].split(", "))
+    assert "ETag" not in read(site, "/Modhub/999999", 404).headers
     german = read(site, "/Modhub", Accept_Language="de")
     assert german.headers["ETag"] != read(site, "/Modhub").headers["ETag"]
     read(site, "/Modhub", 200, Accept_Language="de", If_None_Match=read(site, "/Modhub").headers["ETag"])

@@ -5,7 +5,6 @@ from typing import Any
 from modhub.base.identity import CredentialKind, Permission
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, published_mod
-from modhub_testing.pages import messages_on
 
 
 def test_a_blocked_account_may_do_nothing_with_mods(site: Site) -> None:
@@ -24,14 +23,6 @@ def test_a_blocked_account_may_do_nothing_with_mods(site: Site) -> None:
     assert len({answer.body for answer in answers}) == 1
     assert blocked.get(mod_address(mod), status=200).json["title"] == mod["title"]
     site.as_account(OWNER).put_json(mod_address(mod), {"title": "Changed"}, status=200)
-
-
-def test_its_pages_say_so(site: Site) -> None:
-    mod = published_mod(site)
-    site.set_cookie("account", f"{OWNER}-blocked")
-    for path in ("/Modhub/mine", f"/Modhub/mine/{mod['id']}", "/Modhub/mine/987654"):
-        assert messages_on(site.get(path, status=403)) == ["account_blocked"]
-    site.get(f"/Modhub/{mod['id']}", status=200)
 
 
 def test_only_reading_oneself_is_for_the_blocked(start: Any) -> None:

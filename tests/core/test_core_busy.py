@@ -22,7 +22,7 @@ CEILING = 60.0
 def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
-    # C-ERR-9, C-ERR-16, T-F4
+    # C-ERR-9, C-ERR-16, C-RUN-15, T-F4
     site = start(modhub__lock_seconds="1")
     mod, draft = published_mod(site), new_mod(site)
     upload_asset(site, draft, "code", version="1")
@@ -42,7 +42,7 @@ def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(
         assert own.get("/api/modhub/mine").json["count"] == 2
         began = time.monotonic()
         refused = own.post(mod_address(mod, "code?version=2"), b"x", status=503)
-        assert time.monotonic() - began < CEILING
+        assert 1 <= time.monotonic() - began < CEILING
         assert refused.json["error"] == "busy"
         assert refused.headers["Retry-After"].isdigit()
         assert own.post(mod_address(draft, "publish"), status=503).json["error"] == "busy"
@@ -57,6 +57,7 @@ def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(
 
 
 def test_a_pool_recovers_from_connections_that_died(start: Start, dialect: str) -> None:
+    # T-F5
     site = start()
     mod = published_mod(site)
     for _ in range(3):

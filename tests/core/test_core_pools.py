@@ -3,7 +3,6 @@
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from time import monotonic
 
 import pytest
 from sqlalchemy import text
@@ -12,7 +11,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from modhub.db import DatabaseLimits, Databases, failover, is_transient
 from modhub_testing import Site, Start
-from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, published_mod
 
 pytestmark = pytest.mark.postgres
@@ -75,19 +73,6 @@ def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(
         with pytest.raises(PoolTimeout) as refusal:
             site.databases.readonly_engine.connect()
         assert is_transient(refusal.value)
-
-
-def test_a_lock_is_waited_for_as_long_as_the_ini_says(start: Start) -> None:
-    # C-RUN-15
-    site = start(modhub__lock_seconds="1")
-    own = site.as_account(OWNER)
-    mod = published_mod(site)
-    with locked_database(str(site.registry.settings["sqlalchemy.url"])):
-        began = monotonic()
-        refused = own.put_json(f"/api/modhub/{mod['id']}", {"title": "x"}, status=503)
-        assert monotonic() - began >= 1
-    assert refused.json["error"] == "busy"
-    own.put_json(f"/api/modhub/{mod['id']}", {"title": "x"}, status=200)
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])

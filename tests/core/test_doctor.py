@@ -263,20 +263,28 @@ class Proxy(BaseHTTPRequestHandler):
         """Nothing."""
 
 
+@pytest.fixture(scope="module")
+def front() -> Iterator[ThreadingHTTPServer]:
+    """A server for one proxy after another: its port is in the settings, so the tests share an application."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield server
+        server.shutdown()
+
+
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_metrics_that_everybody_reads(start: Start, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_that_everybody_reads(
+    start: Start, examine: Any, front: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # C-RUN-11, C-RUN-19
-    handler = type("Handler", (Proxy,), {"metrics": 200})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as front:
-        front.daemon_threads = True
-        threading.Thread(target=front.serve_forever, args=(0.02,), daemon=True).start()
-        site = start(modhub__base_url=f"http://127.0.0.1:{front.server_port}")
-        assert examine(site)[1]["proxy"] == ["ok"], "only this machine has that address"
-        monkeypatch.setattr(doctor, "is_loopback", lambda _: False)
-        assert "everybody can read" in examine(site)[1]["proxy"][0]
-        monkeypatch.setattr(handler, "metrics", 404)
-        assert examine(site)[1]["proxy"] == ["ok"]
-        front.shutdown()
+    front.RequestHandlerClass = type("Handler", (Proxy,), {"metrics": 200})
+    site = start(modhub__base_url=f"http://127.0.0.1:{front.server_port}")
+    assert examine(site)[1]["proxy"] == ["ok"], "only this machine has that address"
+    monkeypatch.setattr(doctor, "is_loopback", lambda _: False)
+    assert "everybody can read" in examine(site)[1]["proxy"][0]
+    front.RequestHandlerClass = Proxy
+    assert examine(site)[1]["proxy"] == ["ok"]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -299,16 +307,6 @@ def test_a_certificate_that_ends_soon(
         monkeypatch.delenv("SSL_CERT_FILE")
         assert "is not accepted (CERTIFICATE_VERIFY_FAILED): renew it" in str(examine(site)[1]["proxy"])
         front.shutdown()
-
-
-@pytest.fixture(scope="module")
-def front() -> Iterator[ThreadingHTTPServer]:
-    """A server for one proxy after another: its port is in the settings, so the tests share an application."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 @pytest.mark.parametrize(

@@ -455,10 +455,3 @@ def test_every_tag_of_the_list_stays(tag: str) -> None:
     value = around.format("text")
     assert f"<{tag}" in value
     assert check(value) == value
-
-
-def test_the_list_is_the_contracts() -> None:
-    # C-TXT-9, C-TXT-10
-    attributes = {tag: set(names) for tag, names in markup.OWNERS.attributes.items()}
-    assert markup.OWNERS.tags == TAGS
-    assert attributes == {tag: names - {"rel"} for tag, names in ATTRIBUTES.items()}

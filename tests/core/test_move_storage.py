@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 import modhub
-from modhub.admin import program as admin
 from modhub.blobs import BlobStore, maintenance, moving
 from modhub.blobs.local import LocalStore
 from modhub_testing import Site, stored_files
-from modhub_testing.databases import TEST_SECRET
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
@@ -20,20 +18,9 @@ Run = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(run_with_ini: Run) -> Run:
     """``run("file:///from", "file:///to")``: (exit code, output)."""
-    monkeypatch.setattr(admin, "set_up_logging", lambda _ini: None)
-    ini, settings = tmp_path / "site.ini", site.registry.settings
-    lines = ["[app:main]", "use = egg:modhub", f"modhub.secret = {TEST_SECRET}"]
-    lines += [f"{name} = {settings[name]!s}" for name in ("sqlalchemy.url", "modhub.storage")]
-    ini.write_text("\n".join(lines) + "\n", "utf-8")
-
-    def command(*words: str) -> tuple[int, str]:
-        code = modhub.admin_main(["-c", str(ini), "move-storage", *words])
-        printed = capsys.readouterr()
-        return code, printed.out + printed.err
-
-    return command
+    return lambda *words: run_with_ini("move-storage", *words)
 
 
 def storage(site: Site) -> str:

@@ -1,0 +1,41 @@
+"""``modhub-admin`` in this process, with an ini of its own."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import modhub
+from modhub.admin import program
+from modhub_testing import TEST_SECRET, Site
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str, str], Run]:
+    """``run_at(url, storage)("sweep")`` over this database and store: (exit code, what it said)."""
+    monkeypatch.setattr(program, "set_up_logging", lambda _ini: None)
+    ini = tmp_path / "site.ini"
+
+    def command(*words: str) -> tuple[int, str]:
+        code = modhub.admin_main(["-c", str(ini), *words])
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    def begin(url: str, storage: str) -> Run:
+        lines = ["[app:main]", "use = egg:modhub", f"modhub.secret = {TEST_SECRET}"]
+        lines += [f"sqlalchemy.url = {url}", f"modhub.storage = {storage}"]
+        ini.write_text("\n".join(lines) + "\n", "utf-8")
+        return command
+
+    return begin
+
+
+@pytest.fixture
+def run_with_ini(site: Site, run_at: Callable[[str, str], Run]) -> Run:
+    """``run_with_ini("sweep")`` over the site's database and files."""
+    settings = site.registry.settings
+    return run_at(settings["sqlalchemy.url"], settings["modhub.storage"])
