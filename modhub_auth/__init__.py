@@ -25,7 +25,7 @@ from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.models import HELD, ClientSession, OutgoingEmail, PageSession, ResetRequest
 from modhub_auth.personal_data import collect_account
 from modhub_auth.profiles import AccountProfiles, Accounts
-from modhub_auth.resources import Auth
+from modhub_auth.resources import Auth, Device, IAuth
 from modhub_auth.schemas import MAX_ACCOUNT_BODY
 from modhub_auth.settings import ACCOUNT_SETTINGS, MAIL_SETTINGS
 from modhub_auth.signin.authentication import BearerCredential
@@ -98,6 +98,7 @@ def includeme(config: Configurator) -> None:
     config.add_feature("modhub_auth", N_("Accounts"), settings=(*ACCOUNT_SETTINGS, *MAIL_SETTINGS), migrations="auth_")
     config.add_service(AuthServices, create_auth_services(config.registry))
     config.add_child(IApi, "auth", Auth)
+    config.add_child(IAuth, "device", Device)
     config.add_credential(CredentialKind.ACCOUNT, IApi, BearerCredential())
     config.add_service(IProfiles, AccountProfiles(find_service(config.registry, Databases).raw_queries))
     config.add_service(IAccounts, Accounts())

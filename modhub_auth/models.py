@@ -116,6 +116,27 @@ class ClientSession(Base):
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
 
+class DeviceCode(Base):
+    """The sign-in that a program began and a person allows elsewhere, with the hashes of its two codes."""
+
+    __tablename__ = "auth_device_code"
+    __table_args__ = {"sqlite_autoincrement": True, "info": {"in_backup": False}}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    device_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    user_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    label: Mapped[str] = mapped_column(String(MAX_CLIENT_LABEL))
+    address: Mapped[str] = mapped_column(String(64))
+    """The program's address, for the person who decides."""
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("auth_account.id", ondelete="CASCADE"), index=True)
+    """Who allowed it; None while it is pending, and when it was denied."""
+    login_id: Mapped[int | None] = mapped_column(ForeignKey("auth_login.id", ondelete="CASCADE"), index=True)
+    denied: Mapped[bool] = mapped_column(default=False)
+    polled_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    """The last poll that was not too early."""
+    expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+
+
 class Attempt(Base):
     """An attempt in one counter of :mod:`modhub_auth.rate_limits`. ``place`` names the `Slot` of the attempt."""
 

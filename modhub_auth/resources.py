@@ -32,6 +32,10 @@ class IAuth(IResource):
     """``/api/auth``"""
 
 
+class IDevice(IResource):
+    """``/api/auth/device``"""
+
+
 class AccountPermission(Permission):
     """What an account may do with itself."""
 
@@ -64,3 +68,8 @@ class Auth(Resource):
     """``/api/auth``"""
 
     __acl__ = [(Allow, Authenticated, AccountPermission.READ)]
+
+
+@implementer(IDevice)
+class Device(Resource):
+    """``/api/auth/device``"""

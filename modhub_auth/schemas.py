@@ -13,6 +13,7 @@ from modhub.web.request import Request
 from modhub_auth.models import MAX_CLIENT_LABEL, MAX_DISPLAY_NAME
 from modhub_auth.read_service import AccountReader, LoginRecord
 from modhub_auth.signin.client_sessions import SignedIn
+from modhub_auth.signin.device_codes import CODE_SECONDS, INTERVAL_SECONDS
 from modhub_auth.signin.passwords import MAX_PASSWORD, MIN_PASSWORD
 from modhub_auth.tokens import ACCESS_SECONDS, REFRESH_LIFE, AccessTokens
 
@@ -98,6 +99,16 @@ class Refresh(Labelled, rename="camel", kw_only=True):
     refresh_token: Annotated[str, about("Stops working once it has been accepted", "5f2c0c1e9d…")]
 
 
+class DeviceSignIn(Labelled, rename="camel", kw_only=True):
+    """``POST /api/auth/device``"""
+
+
+class DevicePoll(Struct, rename="camel"):
+    """``POST /api/auth/device/token``"""
+
+    device_code: Annotated[str, about("The code that began the sign-in", "5f2c0c1e9d…")]
+
+
 class SignOut(Struct, rename="camel"):
     """``POST /api/auth/logout``"""
 
@@ -124,6 +135,16 @@ class SessionDocument(Struct, rename="camel"):
     refresh_token: Annotated[str, about(f"For the next session, once; {REFRESH_LIFE.days} days", "5f2c0c1e9d…")]
     account_id: Annotated[int, about("Who this is; an account may have several sign-in methods", 7)]
     display_name: Annotated[str, about("What people see", "Modder 7")]
+
+
+class DeviceCodesDocument(Struct, rename="camel"):
+    """``POST /api/auth/device``: a sign-in that a person allows elsewhere."""
+
+    device_code: Annotated[str, about("For this program alone; show it to nobody", "5f2c0c1e9d…")]
+    user_code: Annotated[str, about("What the person types at `verificationUrl`", "BCDF-GHJK")]
+    verification_url: Annotated[str, about("Where", "https://mods.example.org/Modhub/account/device")]
+    expires_in_seconds: Annotated[int, about("From now; then begin again", CODE_SECONDS)]
+    interval_seconds: Annotated[int, about("How long to wait before each poll", INTERVAL_SECONDS)]
 
 
 class KeySessionDocument(Struct, rename="camel"):

@@ -22,6 +22,7 @@ from modhub_auth.mail.sender import FAREWELL
 from modhub_auth.models import (
     Account,
     ClientSession,
+    DeviceCode,
     Link,
     Login,
     LoginKind,
@@ -177,7 +178,7 @@ def delete_account(session: Session, registry: Any, account: Account) -> None:
     registry.notify(AccountDeleted(account_id, session, registry))
     remove_factor(session, account_id)
     _forget_emails(session, account_id)
-    for model in (ClientSession, PageSession, Link, Login):
+    for model in (ClientSession, PageSession, DeviceCode, Link, Login):
         session.execute(delete(model).where(model.account_id == account_id))
     session.delete(account)
     session.flush()

@@ -17,10 +17,13 @@ from modhub_auth import email_addresses, publisher_keys
 from modhub_auth.container import auth_services
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.read_service import LoginRecord
-from modhub_auth.resources import AccountPermission, IAuth
+from modhub_auth.resources import AccountPermission, IAuth, IDevice
 from modhub_auth.schemas import (
     MAX_ACCOUNT_BODY,
     AccountDocument,
+    DeviceCodesDocument,
+    DevicePoll,
+    DeviceSignIn,
     Exchange,
     Forgot,
     KeySessionDocument,
@@ -34,7 +37,7 @@ from modhub_auth.schemas import (
     read_account_body,
     session_document,
 )
-from modhub_auth.signin import client_sessions, recovery, registration
+from modhub_auth.signin import client_sessions, device_codes, recovery, registration
 from modhub_auth.signin.authentication import Credentials, authenticate
 from modhub_auth.signin.client_sessions import SignedIn
 
@@ -129,6 +132,34 @@ REFRESH_SESSION: Final = Operation(
     ),
     clauses=("C-ACC-1", "C-ACC-14", "C-ACC-15", "C-TOK-1", "C-TOK-3"),
 )
+BEGIN_DEVICE_SIGN_IN: Final = Operation(
+    id="begin_device_sign_in",
+    about="Begin a sign-in that a person allows on the website, by whatever way they sign in there.",
+    takes=DeviceSignIn,
+    returns=DeviceCodesDocument,
+    refusals=(Refusal(400, "invalid_input", "`client` is not a string."), TOO_LARGE, TOO_MANY),
+    clauses=("C-ACC-27", "C-LIM-10"),
+)
+FINISH_DEVICE_SIGN_IN: Final = Operation(
+    id="finish_device_sign_in",
+    about="The session, once the person has allowed the sign-in; until then ask again after each interval.",
+    takes=DevicePoll,
+    returns=SessionDocument,
+    refusals=(
+        Refusal(400, "invalid_input", "No `deviceCode`."),
+        Refusal(400, "expired_token", "Unknown, used, old, or ended with the account's sessions: begin again."),
+        Refusal(429, "slow_down", "Asked too early. The code stays good; wait for `retryAfterSeconds`."),
+        Refusal(400, "authorization_pending", "Nobody has decided yet."),
+        Refusal(400, "access_denied", "Denied."),
+        Refusal(
+            403,
+            "email_not_confirmed",
+            "Allowed, but this service wants the address confirmed first. The code stays good.",
+        ),
+        TOO_LARGE,
+    ),
+    clauses=("C-ACC-1", "C-ACC-28", "C-ACC-29", "C-ACC-31"),
+)
 LOGOUT: Final = Operation(
     id="logout",
     about="End a session. Always succeeds.",
@@ -208,6 +239,36 @@ def refresh_view(_context: Any, request: Request) -> SessionDocument:
     return _session(
         request, client_sessions.refresh_session(request.dbsession, body.refresh_token, body.clean_client())
     )
+
+
+@api(context=IDevice, request_method="POST", permission=OPEN, operation=BEGIN_DEVICE_SIGN_IN)
+def begin_device_view(_context: Any, request: Request) -> DeviceCodesDocument:
+    """``POST /api/auth/device``"""
+    settings = request.registry.settings
+    limit = settings["modhub_auth.register_limit"]
+    auth_services(request).rate_limiter.count([rate_counter("device", caller_of(request), limit)])
+    label = read_account_body(request, DeviceSignIn).clean_client()
+    codes = device_codes.begin(request.dbsession, settings, label, request.environ.get("REMOTE_ADDR") or "")
+    return DeviceCodesDocument(
+        device_code=codes.device_code,
+        user_code=codes.user_code,
+        verification_url=f"{settings['modhub.base_url']}/Modhub/account/device",
+        expires_in_seconds=device_codes.CODE_SECONDS,
+        interval_seconds=device_codes.INTERVAL_SECONDS,
+    )
+
+
+@api(context=IDevice, name="token", request_method="POST", permission=OPEN, operation=FINISH_DEVICE_SIGN_IN)
+def finish_device_view(_context: Any, request: Request) -> SessionDocument:
+    """``POST /api/auth/device/token``"""
+    device_code = read_account_body(request, DevicePoll).device_code
+    poll = device_codes.poll(auth_services(request).databases, device_code)
+    if poll.denied:
+        raise device_codes.access_denied()
+    if poll.account_id is None:
+        raise device_codes.authorization_pending()
+    settings = request.registry.settings
+    return _session(request, device_codes.redeem(request.dbsession, settings, device_code, poll.account_id))
 
 
 @api(context=IAuth, name="logout", request_method="POST", permission=OPEN, operation=LOGOUT)

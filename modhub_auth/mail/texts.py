@@ -125,6 +125,10 @@ EMAIL_TEMPLATES: Final = {
         N_("A publisher key was created"),
         N_("A key that can upload and publish mods has just been created for your account at %(site)s."),
     ),
+    "program allowed": security_email(
+        N_("A program was allowed to sign in"),
+        N_("A program has just been allowed to act as your account at %(site)s."),
+    ),
     "account deleted": security_email(
         N_("Your account was deleted"),
         N_("Your account at %(site)s has just been deleted, with its mods and votes."),

@@ -25,7 +25,7 @@ HASHING = (
         "unlink",
         "delete",
     ),
-    "publisher-key",
+    *("publisher-key", "device"),
     *("platform/{provider}", "platform/{provider}/link"),
 )
 """Forms whose response may wait in the hashing queue."""

@@ -40,6 +40,7 @@ SENTENCES: Final = {
     "code_missing": ("code", N_("Your account has an authenticator. Enter its code.")),
     "code_alone": ("code", N_("Enter a code from your authenticator.")),
     "code_refused": ("code", N_("This code is wrong or has already been used. Each code works only once.")),
+    "unknown_code": ("userCode", "This code is wrong or has expired. Check it, or start again in the program."),
     "authenticator_present": ("", N_("Your account already has an authenticator.")),
     "email_not_confirmed": (
         "",

@@ -63,11 +63,18 @@ def rotate_session(request: Request, response: Any) -> Any:
     )
 
 
-def send_security_email(request: Request, kind: str) -> None:
-    """Queue the notice of ``kind`` to the owner of the visitor's account."""
+def send_security_email(request: Request, kind: str, client: str = "") -> None:
+    """Queue the notice of ``kind`` to the owner of the visitor's account; ``client`` is the browser unless told."""
     outbox, account_id = auth_services(request).outbox, current_login(request).account_id
-    messages, client = translations_for(request), browser_name(request)
+    messages, client = translations_for(request), client or browser_name(request)
     recovery.queue_security_email(request.dbsession, outbox, account_id, kind, messages, client=client)
+
+
+def ask_for_proof(request: Request, form: FormPage) -> Proof:
+    """Add what the form needs for the proof, and return which it is."""
+    required = authentication.required_proof(auth_services(request), current_login(request))
+    _add_proof_field(request, form, required)
+    return required
 
 
 def _add_proof_field(request: Request, form: FormPage, required: Proof) -> None:
@@ -107,8 +114,7 @@ def fresh_proof_deriver(view: ProvenView, info: Any) -> ProvenView:
 
     def proven_view(context: Any, request: Request) -> Any:
         form = make_form(context, request)
-        required = authentication.required_proof(auth_services(request), current_login(request))
-        _add_proof_field(request, form, required)
+        required = ask_for_proof(request, form)
         if request.is_safe:
             return form.show(request)
         errors = form.input_errors(request)

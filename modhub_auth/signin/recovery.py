@@ -14,7 +14,7 @@ from modhub.db import Databases, bulk, now
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import Outbox
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
-from modhub_auth.models import Account, ClientSession, Link, Login, LoginKind, PageSession, ResetRequest
+from modhub_auth.models import Account, ClientSession, DeviceCode, Link, Login, LoginKind, PageSession, ResetRequest
 from modhub_auth.rate_limits import RateLimiter, rate_counter
 from modhub_auth.services import lock_account
 from modhub_auth.signin import page_sessions, totp
@@ -113,7 +113,8 @@ def queue_security_email(
 
 def end_sessions(session: Session, account_id: int, keep: int | None = None) -> None:
     """Sign the account out of all programs and pages, except the page session ``keep``."""
-    session.execute(delete(ClientSession).where(ClientSession.account_id == account_id))
+    for model in (ClientSession, DeviceCode):
+        session.execute(delete(model).where(model.account_id == account_id))
     others = PageSession.id != keep if keep is not None else PageSession.id.is_not(None)
     session.execute(delete(PageSession).where(PageSession.account_id == account_id, others))
 
@@ -121,14 +122,15 @@ def end_sessions(session: Session, account_id: int, keep: int | None = None) -> 
 def end_all_sessions(session: Session, account_ids: Iterable[int]) -> None:
     """Sign accounts out of all programs and pages, in a few statements per batch."""
     for batch in bulk.batches(account_ids):
-        for model in (ClientSession, PageSession):
+        for model in (ClientSession, PageSession, DeviceCode):
             bulk.execute_bulk(session, delete(model).where(model.account_id.in_(batch)))
 
 
 def set_password(session: Session, login: Login, password_hash: str) -> None:
-    """Change the password of a login and delete its reset links."""
+    """Change the password of a login, and delete its reset links and the device codes that its account has allowed."""
     login.password_hash = password_hash
     session.execute(delete(Link).where(Link.account_id == login.account_id, Link.purpose == link_tokens.RESET_LINK))
+    session.execute(delete(DeviceCode).where(DeviceCode.account_id == login.account_id))
     session.flush()
 
 

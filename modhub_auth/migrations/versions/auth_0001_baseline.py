@@ -137,6 +137,32 @@ def upgrade() -> None:
     op.create_index("ix_auth_client_expires_at", "auth_client", ["expires_at"])
     op.create_index("ix_auth_client_login_id", "auth_client", ["login_id"])
     op.create_table(
+        "auth_device_code",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("device_hash", sa.String(64), nullable=False),
+        sa.Column("user_hash", sa.String(64), nullable=False),
+        sa.Column("label", sa.String(80), nullable=False),
+        sa.Column("address", sa.String(64), nullable=False),
+        sa.Column("account_id", ID),
+        sa.Column("login_id", ID),
+        sa.Column("denied", sa.Boolean(), nullable=False),
+        sa.Column("polled_at", sa.BigInteger()),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["account_id"], ["auth_account.id"], name="fk_auth_device_code_account_id_auth_account", ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["login_id"], ["auth_login.id"], name="fk_auth_device_code_login_id_auth_login", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name="pk_auth_device_code"),
+        sa.UniqueConstraint("device_hash", name="uq_auth_device_code_device_hash"),
+        sa.UniqueConstraint("user_hash", name="uq_auth_device_code_user_hash"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_auth_device_code_account_id", "auth_device_code", ["account_id"])
+    op.create_index("ix_auth_device_code_expires_at", "auth_device_code", ["expires_at"])
+    op.create_index("ix_auth_device_code_login_id", "auth_device_code", ["login_id"])
+    op.create_table(
         "auth_link",
         sa.Column("id", ID, nullable=False),
         sa.Column("purpose", sa.String(8), nullable=False),
