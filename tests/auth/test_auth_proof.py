@@ -22,8 +22,10 @@ pytestmark = pytest.mark.slow
 
 HOME = "/Modhub/account"
 PASSWORD = "correct horse battery"
-FREE = {"name", "letter", "sign-out", "revoke-key"}
-"""What changes nothing about who may enter: the name shown, an email, the end of sessions."""
+FREE = {"name", "letter", "sign-out", "revoke-key", "device"}
+"""What changes nothing about who may enter: the name shown, an email, the end of sessions, a code that is typed."""
+ALLOWS_A_PROGRAM = "device"
+"""Asks too, in its second form: test_auth_device.py."""
 KINDS = ("password", "password and authenticator", "platform", "platform and authenticator")
 ACTIONS = (
     "password",
@@ -218,5 +220,5 @@ def test_every_action_of_an_account_says_whether_it_asks(app: Any) -> None:
         ]
         if AccountPermission.CHANGE in related and "POST" in view["request_methods"]:
             (free if view.get("fresh_proof") is None else asking).add(view["name"])
-    assert asking == {action.rpartition("/")[2] for action in ACTIONS}
+    assert asking == {action.rpartition("/")[2] for action in ACTIONS} | {ALLOWS_A_PROGRAM}
     assert free == FREE

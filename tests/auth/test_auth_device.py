@@ -1,0 +1,727 @@
+"""Sign-in by another device: a program shows a code, and somebody who is signed in types it."""
+
+import logging
+import re
+import runpy
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pyotp
+import pytest
+from sqlalchemy import select, update
+
+from modhub.audit.models import AuditEntry
+from modhub.base.errors import ApiError
+from modhub.db import now
+from modhub.ui.i18n import Catalogs
+from modhub_auth import services
+from modhub_auth.blocking import block_accounts
+from modhub_auth.container import AuthServices
+from modhub_auth.mail import link_tokens
+from modhub_auth.models import Account, Attempt, ClientSession, DeviceCode, Login, PageSession
+from modhub_auth.services import lock_account
+from modhub_auth.signin import device_codes, page_sessions, recovery, totp
+from modhub_testing import Start
+from modhub_testing.databases import TEST_SECRET
+from modhub_testing.pages import messages_on, new_visitor
+from modhub_testing.service import free_port
+from tests.people import text_of
+from tests.races import at_once
+
+pytestmark = pytest.mark.slow
+
+HOME = "/Modhub/account"
+DEVICE = f"{HOME}/device"
+STEAM = f"{HOME}/platform/steam"
+PASSWORD = "correct horse battery"
+LABEL = "Overlay of Ada"
+PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))
+CONTENDERS = 8
+Person = dict[str, str]
+
+
+def post(app: Any, path: str, body: Any, **environ: str) -> Any:
+    answer = app.post_json(f"/api/auth/{path}", body, extra_environ=environ, expect_errors=True)
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    return answer
+
+
+def begin(app: Any, **body: Any) -> Any:
+    answer = post(app, "device", {"client": LABEL, **body}, REMOTE_ADDR="192.0.2.7")
+    assert answer.status_int == 200, answer
+    return answer.json
+
+
+def poll(app: Any, codes: Any) -> Any:
+    return post(app, "device/token", {"deviceCode": codes["deviceCode"]})
+
+
+def refusal(answer: Any) -> tuple[int, str]:
+    return answer.status_int, answer.json["error"]
+
+
+def polled(app: Any, codes: Any) -> Any:
+    """A poll after the interval: the status and error, or the session."""
+    set_codes(app, polled_at=None)
+    answer = poll(app, codes)
+    return answer.json if answer.status_int == 200 else refusal(answer)
+
+
+def set_codes(app: Any, **values: Any) -> None:
+    with app.databases.write_session.begin() as session:
+        session.execute(update(DeviceCode).values(values))
+
+
+def rows(app: Any) -> list[DeviceCode]:
+    with app.databases.readonly_session() as session:
+        return list(session.scalars(select(DeviceCode).order_by(DeviceCode.id)).all())
+
+
+def sign_in(app: Any, address: str = "ada@example.org") -> Any:
+    """A visitor who has signed up on pages, with a confirmed address."""
+    visitor = new_visitor(app)
+    form = visitor.get(f"{HOME}/register").forms[0]
+    form["email"], form["password"] = address, PASSWORD
+    form.submit(status=303)
+    with app.databases.write_session.begin() as session:
+        session.execute(update(Login).values(verified=True))
+    return visitor
+
+
+def form_of(page: Any) -> Any:
+    return next(form for form in page.forms.values() if "userCode" in form.fields)
+
+
+def type_code(visitor: Any, code: str, status: int = 200, **environ: str) -> Any:
+    form = form_of(visitor.get(DEVICE))
+    form["userCode"] = code
+    return form.submit(status=status, extra_environ=environ)
+
+
+def allow(visitor: Any, user_code: str, status: int = 200, **fields: str) -> Any:
+    form = form_of(type_code(visitor, user_code))
+    for name, value in (fields or {"currentPassword": PASSWORD}).items():
+        form[name] = value
+    return form.submit("allow", status=status)
+
+
+@pytest.fixture
+def ada(app: Any) -> Any:
+    return sign_in(app)
+
+
+@pytest.fixture(scope="module")
+def provider_port() -> int:
+    """The same for all tests, so that they share an application."""
+    return free_port()
+
+
+@pytest.fixture
+def provider(provider_port: int) -> Iterator[Any]:
+    made = PROVIDER["Provider"](provider_port)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def steam(auth: Any, provider: Any) -> Any:
+    return auth(modhub_auth__steam="true", modhub_auth__steam_provider=provider.endpoint)
+
+
+def come_back(site: Any, provider: Any, way: str) -> Any:
+    """Leave for the platform, sign in there, and come back."""
+    fields = provider.assertion(site.get(way, status=303).headers["Location"])
+    target = urlsplit(fields["openid.return_to"])
+    return site.get(f"{target.path}?{target.query}&{urlencode(fields)}", status=303)
+
+
+def test_the_codes(app: Any) -> None:
+    # C-ACC-27
+    codes = begin(app)
+    assert set(codes) == {"deviceCode", "userCode", "verificationUrl", "expiresInSeconds", "intervalSeconds"}
+    assert re.fullmatch(r"[0-9a-f]{64}", codes["deviceCode"])
+    assert re.fullmatch(r"[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}", codes["userCode"])
+    assert codes["verificationUrl"] == f"http://127.0.0.1:6543{DEVICE}"
+    assert (codes["expiresInSeconds"], codes["intervalSeconds"]) == (600, 5)
+    begin(app, client="x" * 100)
+    assert post(app, "device", {}).status_int == 200
+    assert [row.label for row in rows(app)] == [LABEL, "x" * 80, ""]
+    assert refusal(post(app, "device", {"client": 7})) == (400, "invalid_input")
+
+
+def test_a_platform_account_signs_in(steam: Any, provider: Any) -> None:
+    # C-ACC-29, C-ACC-30, C-ACC-31, C-PAGE-7
+    codes = begin(steam)
+    assert polled(steam, codes) == (400, "authorization_pending")
+    login = steam.get(DEVICE, status=303).follow()
+    way = login.html.select_one(f'a[href^="{STEAM}"]')["href"]
+    assert come_back(steam, provider, way).headers["Location"] == DEVICE
+    page = type_code(steam, codes["userCode"])
+    assert LABEL in page.text
+    assert "192.0.2.7" in page.text
+    # The platform has just proved who it is.
+    assert messages_on(form_of(page).submit("allow", status=200)) == ["device_allowed"]
+    session = polled(steam, codes)
+    assert set(session) == {"accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName"}
+    own = steam.get("/api/auth/me", headers={"Authorization": f"Bearer {session['accessToken']}"}).json
+    assert (own["kind"], own["subject"]) == ("Platform", PROVIDER["SUBJECT"])
+    assert post(steam, "refresh", {"refreshToken": session["refreshToken"]}).status_int == 200
+    assert polled(steam, codes) == (400, "expired_token")
+
+
+def test_who_proves_by_a_platform_does_so_before_the_code(steam: Any, provider: Any) -> None:
+    # C-ACC-30, C-MAIL-9
+    come_back(steam, provider, STEAM)
+    codes = begin(steam)
+    page = type_code(steam, codes["userCode"])
+    with steam.databases.write_session.begin() as session:
+        session.execute(update(PageSession).values(proved_at=now() - timedelta(minutes=11)))
+    refused = form_of(page).submit("allow", status=403)
+    assert "prove=1" in refused.html.select_one(".actions a")["href"]
+    assert polled(steam, codes) == (400, "authorization_pending")
+    first = steam.get(DEVICE)
+    assert first.html.select("main form input[name=userCode]") == []
+    way = first.html.select_one(".ways a.button")["href"]
+    assert parse_qs(urlsplit(way).query)["next"] == [DEVICE]
+    assert come_back(steam, provider, way).headers["Location"] == DEVICE
+    page = type_code(steam, codes["userCode"])
+    assert form_of(page).submit("allow").status_int == 200
+    assert "accessToken" in polled(steam, codes)
+
+
+def test_an_account_with_a_second_factor_signs_in(app: Any, ada: Any, mail: Any) -> None:
+    # C-ACC-29, C-ACC-30, C-ACC-31
+    own, secret = app.find_service(AuthServices), pyotp.random_base32()
+    with app.databases.write_session.begin() as session:
+        code = pyotp.TOTP(secret).generate_otp(int(now().timestamp()) // 30 - 1)
+        [recovery_code, *_] = totp.add_authenticator(session, own.secret_box, 1, secret, code)
+    ada.get(f"{HOME}/logout").forms[0].submit()
+    form = ada.get(f"{HOME}/login?next={DEVICE}").forms[0]
+    form["email"], form["password"], form["code"] = "ada@example.org", PASSWORD, recovery_code
+    assert form.submit(status=303).headers["Location"] == DEVICE
+    codes = begin(app)
+    assert allow(ada, codes["userCode"], 403, currentPassword="wrong horse battery").status_int == 403
+    assert polled(app, codes) == (400, "authorization_pending")
+    secret_before = ada.cookies["modhub"]
+    allow(ada, codes["userCode"])
+    assert ada.cookies["modhub"] != secret_before
+    session = polled(app, codes)
+    assert session["displayName"] == "Modder 1"
+    with app.databases.readonly_session() as database:
+        client = database.scalars(select(ClientSession)).one()
+        entry = database.scalars(select(AuditEntry).order_by(AuditEntry.id.desc())).first()
+    assert (client.label, client.login_id) == (LABEL, 1)
+    assert (entry.action, entry.actor_id, entry.details) == ("signed in", "1", '{"login": 1, "via": "program"}')
+    email = mail.read()[-1]
+    assert email["Subject"] == "A program was allowed to sign in"
+    assert f"Browser or program: {LABEL}" in text_of(email)
+    # It is listed and revoked like others.
+    end = next(form for form in ada.get(HOME).forms.values() if "clientId" in form.fields)
+    assert LABEL in ada.get(HOME).html.select_one("#signed-in").text
+    end.submit(status=303)
+    assert post(app, "refresh", {"refreshToken": session["refreshToken"]}).status_int == 401
+
+
+def test_an_authenticator_is_the_proof_of_an_account_without_a_password(app: Any, ada: Any) -> None:
+    # C-ACC-30, C-MAIL-9
+    own, secret = app.find_service(AuthServices), pyotp.random_base32()
+    with app.databases.write_session.begin() as session:
+        code = pyotp.TOTP(secret).generate_otp(int(now().timestamp()) // 30 - 1)
+        [recovery_code, *_] = totp.add_authenticator(session, own.secret_box, 1, secret, code)
+        session.execute(update(Login).values(kind="Platform", platform="steam", password_hash=None))
+    codes = begin(app)
+    allow(ada, codes["userCode"], 401, code="000000")
+    assert polled(app, codes) == (400, "authorization_pending")
+    allow(ada, codes["userCode"], code=recovery_code)
+    assert "accessToken" in polled(app, codes)
+
+
+def test_refusals_in_their_order(app: Any, ada: Any) -> None:
+    # C-ACC-28
+    for body in ({}, {"deviceCode": None}, {"deviceCode": 7}, [], "x"):
+        assert refusal(post(app, "device/token", body)) == (400, "invalid_input")
+    codes = begin(app)
+    assert refusal(poll(app, {"deviceCode": "x"})) == (400, "expired_token")
+    assert refusal(poll(app, codes)) == (400, "authorization_pending")
+    early = poll(app, codes)
+    assert refusal(early) == (429, "slow_down")
+    assert early.headers["Retry-After"] == str(early.json["retryAfterSeconds"])
+    assert early.json["retryAfterSeconds"] in {3, 4}
+    # The interval is judged before the state, and what is dead before the interval.
+    assert messages_on(form_of(type_code(ada, codes["userCode"])).submit("deny")) == ["device_denied"]
+    assert refusal(poll(app, codes)) == (429, "slow_down")
+    assert polled(app, codes) == polled(app, codes) == (400, "access_denied")
+    set_codes(app, expires_at=now())
+    assert refusal(poll(app, codes)) == (400, "expired_token")
+
+
+def test_an_early_poll_does_not_count(app: Any) -> None:
+    # C-ACC-28
+    codes = begin(app)
+    poll(app, codes)
+    set_codes(app, polled_at=now() - timedelta(seconds=3.5))
+    early = poll(app, codes)
+    assert (refusal(early), early.json["retryAfterSeconds"]) == ((429, "slow_down"), 1)
+    assert now() - rows(app)[0].polled_at >= timedelta(seconds=3.5)
+    set_codes(app, polled_at=now() - timedelta(seconds=4))
+    assert refusal(poll(app, codes)) == (400, "authorization_pending")
+    assert now() - rows(app)[0].polled_at < timedelta(seconds=3)
+    # A clock that was set back keeps nobody waiting.
+    set_codes(app, polled_at=now() + timedelta(hours=1))
+    assert refusal(poll(app, codes)) == (400, "authorization_pending")
+
+
+def test_dead_codes_are_one_answer(app: Any, ada: Any) -> None:
+    # C-ACC-28
+    used, killed, old = begin(app), begin(app), begin(app)
+    allow(ada, used["userCode"])
+    polled(app, used)
+    allow(ada, killed["userCode"])
+    sign_out_everywhere(app, ada)
+    set_codes(app, expires_at=now() - timedelta(seconds=1))
+    answers = [poll(app, codes) for codes in (used, killed, old, {"deviceCode": "unknown"})]
+    assert len({(answer.status, answer.body) for answer in answers}) == 1
+    names = [sorted(name for name, _ in answer.headerlist) for answer in answers]
+    assert names == [names[0]] * 4
+    assert refusal(answers[0]) == (400, "expired_token")
+
+
+def test_a_code_is_typed_in_any_spelling(app: Any, ada: Any) -> None:
+    # C-ACC-30
+    code = begin(app)["userCode"]
+    for spelling in (code, code.lower(), f"  {code.replace('-', ' ')} ", "-".join(code.replace("-", ""))):
+        assert type_code(ada, spelling).status_int == 200
+    assert form_of(ada.get(f"{DEVICE}?userCode={code}"))["userCode"].value == ""
+    for wrong in ("", code[:-1], f"{code}B", "\0", "ß" * 8):
+        assert messages_on(type_code(ada, wrong, 400)) == ["unknown_code"]
+
+
+def test_a_code_is_decided_once(app: Any, ada: Any) -> None:
+    # C-ACC-30
+    eve = sign_in(app, "eve@example.org")
+    codes = begin(app)
+    pages = [type_code(visitor, codes["userCode"]) for visitor in (ada, eve, eve)]
+    allow(ada, codes["userCode"])
+    late, denying = form_of(pages[1]), form_of(pages[2])
+    late["currentPassword"] = PASSWORD
+    assert "code is wrong or has expired" in late.submit("allow", status=400).text
+    assert messages_on(denying.submit("deny", status=400)) == ["unknown_code"]
+    type_code(eve, codes["userCode"], 400)
+    assert polled(app, codes)["accountId"] == 1
+    type_code(ada, codes["userCode"], 400)
+
+
+def test_who_is_not_signed_in_decides_nothing(app: Any, ada: Any) -> None:
+    # C-ACC-30
+    codes = begin(app)
+    stranger = new_visitor(app)
+    for visitor, form in ((stranger, stranger.get(f"{HOME}/login").forms[0]), (ada, form_of(ada.get(DEVICE)))):
+        fields = {"userCode": codes["userCode"], "currentPassword": PASSWORD}
+        for button in ("allow", "deny"):
+            sent = {**fields, "csrf_token": form["csrf_token"].value, button: "1"}
+            if visitor is stranger:
+                assert stranger.post(DEVICE, sent, status=303).headers["Location"].startswith(f"{HOME}/login")
+            else:
+                ada.post(DEVICE, sent, headers={"Origin": "https://evil.example.org"}, status=403)
+                ada.post(DEVICE, {**sent, "csrf_token": "0" * 32}, status=400)
+    assert polled(app, codes) == (400, "authorization_pending")
+
+
+def test_calls_look_at_no_cookie(app: Any, ada: Any) -> None:
+    codes = begin(ada)
+    answer = poll(ada, codes)
+    assert refusal(answer) == (400, "authorization_pending")
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_the_page_shows_what_a_program_says_of_itself_as_text(app: Any, ada: Any) -> None:
+    page = type_code(ada, begin(app, client="<b>100 %(label)s</b>")["userCode"])
+    assert "<b>100 %(label)s</b>" in page.html.select_one("main").text
+    assert page.headers["Cache-Control"] == "no-store"
+    german = ada.get(DEVICE, headers={"Accept-Language": "de"})
+    assert german.html.select_one("h1").text == "Programm anmelden"
+    nameless = type_code(ada, begin(app, client="  ")["userCode"])
+    assert "A program without a name" in nameless.text
+
+
+def test_an_email_has_no_link_of_the_program(app: Any, ada: Any, mail: Any) -> None:
+    codes = begin(app, client="https://evil.example.org/now")
+    allow(ada, codes["userCode"])
+    assert "Browser or program: https evil example org now" in text_of(mail.read()[-1])
+    allow(ada, begin(app, client="")["userCode"])
+    assert "Browser or program: A program" in text_of(mail.read()[-1])
+
+
+def test_an_unconfirmed_address_waits(auth: Any) -> None:
+    # C-ACC-29
+    app = auth(modhub_auth__require_verified="true")
+    ada, codes = sign_in(app), begin(app)
+    with app.databases.write_session.begin() as session:
+        session.execute(update(Login).values(verified=False))
+    allow(ada, codes["userCode"])
+    assert polled(app, codes) == polled(app, codes) == (403, "email_not_confirmed")
+    assert refusal(poll(app, codes)) == (429, "slow_down")
+    with app.databases.write_session.begin() as session:
+        session.execute(update(Login).values(verified=True))
+    assert "accessToken" in polled(app, codes)
+
+
+def reset(app: Any, _visitor: Any) -> None:
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
+    with app.databases.write_session.begin() as session:
+        login = session.scalars(select(Login).where(Login.account_id == 1, Login.kind == "Password")).one()
+        secret = link_tokens.create_link(session, link_tokens.RESET_LINK, 1, login_id=login.id)
+    with app.databases.write_session.begin() as session:
+        recovery.reset_password(session, own.outbox, secret, own.passwords.hash("another password"), messages)
+
+
+def send(page: Any, **fields: str) -> Any:
+    form = next(form for form in page.forms.values() if "currentPassword" in form.fields)
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(status=303)
+
+
+def change_password(_app: Any, visitor: Any) -> None:
+    send(visitor.get(f"{HOME}/password"), currentPassword=PASSWORD, password="another password")
+
+
+def delete_account(_app: Any, visitor: Any) -> None:
+    send(visitor.get(f"{HOME}/delete"), currentPassword=PASSWORD)
+
+
+def block(app: Any, _visitor: Any) -> None:
+    with app.databases.write_session.begin() as session:
+        account = lock_account(session, 1)
+        assert account is not None
+        block_accounts(session, [account])
+
+
+def sign_out_everywhere(_app: Any, visitor: Any) -> None:
+    token = form_of(visitor.get(DEVICE))["csrf_token"].value
+    visitor.post(f"{HOME}/sign-out", {"csrf_token": token}, status=303)
+
+
+def unlink(app: Any, visitor: Any) -> None:
+    with app.databases.readonly_session() as session:
+        login = session.scalars(select(Login).where(Login.platform == "steam")).one()
+    with app.databases.write_session.begin() as session:
+        session.execute(update(PageSession).values(login_id=1))
+    send(visitor.get(f"{HOME}/unlink?loginId={login.id}"), currentPassword=PASSWORD)
+
+
+@pytest.mark.parametrize("act", [reset, change_password, delete_account, block, sign_out_everywhere, unlink])
+def test_what_ends_sessions_ends_what_was_allowed(app: Any, ada: Any, act: Callable[[Any, Any], None]) -> None:
+    # C-ACC-31
+    eve = sign_in(app, "eve@example.org")
+    with app.databases.write_session.begin() as session:
+        extra = Login(account_id=1, kind="Platform", platform="steam", subject="7", verified=True, created_at=now())
+        session.add(extra)
+        session.flush()
+        if act is unlink:
+            session.execute(update(PageSession).where(PageSession.account_id == 1).values(login_id=extra.id))
+    allowed, others, pending = begin(app), begin(app), begin(app)
+    allow(ada, allowed["userCode"])
+    allow(eve, others["userCode"])
+    act(app, ada)
+    assert len(rows(app)) == 2
+    assert polled(app, allowed) == (400, "expired_token")
+    assert polled(app, others)["accountId"] == 2
+    assert polled(app, pending) == (400, "authorization_pending")
+
+
+def test_unlinking_another_login_ends_nothing(app: Any, ada: Any) -> None:
+    with app.databases.write_session.begin() as session:
+        session.add(
+            Login(account_id=1, kind="Platform", platform="steam", subject="7", verified=True, created_at=now())
+        )
+    codes = begin(app)
+    allow(ada, codes["userCode"])
+    unlink(app, ada)
+    assert "accessToken" in polled(app, codes)
+
+
+def test_beginning_is_limited_by_a_counter_of_its_own(auth: Any, person: Person) -> None:
+    # C-LIM-10
+    app = auth(modhub_auth__register_limit="2")
+    assert [post(app, "device", body).status_int for body in ({}, {"client": 7}, {})] == [200, 400, 429]
+    refused = post(app, "device", {})
+    assert refusal(refused) == (429, "too_many_attempts")
+    assert refused.headers["Retry-After"] == str(refused.json["retryAfterSeconds"])
+    assert post(app, "register", person).status_int == 201
+    assert post(app, "device", {}, REMOTE_ADDR="198.51.100.1").status_int == 200
+
+
+def test_ten_wrong_codes_of_an_account(app: Any, ada: Any) -> None:
+    # C-LIM-10
+    right = begin(app)["userCode"]
+    for number in range(10):
+        # A right one neither counts nor resets.
+        type_code(ada, right)
+        type_code(ada, "BBBB-BBBB", 400, REMOTE_ADDR=f"198.51.100.{number}")
+    page = type_code(ada, right, 429, REMOTE_ADDR="198.51.100.99")
+    assert 800 <= int(page.headers["Retry-After"]) <= 900
+    assert messages_on(page) == ["too_many_attempts"]
+    form = form_of(ada.get(DEVICE))
+    fields = {"csrf_token": form["csrf_token"].value, "userCode": right, "currentPassword": PASSWORD}
+    assert int(ada.post(DEVICE, {**fields, "allow": "1"}, status=429).headers["Retry-After"]) >= 800
+    ada.post(DEVICE, {**fields, "deny": "1"}, status=429)
+    # Signing in has counters of its own.
+    assert post(app, "login", {"email": "ada@example.org", "password": PASSWORD}).status_int == 200
+    with app.databases.write_session.begin() as session:
+        session.execute(update(Attempt).values(at=now() - timedelta(seconds=901)))
+    type_code(ada, right)
+
+
+def test_ten_wrong_codes_of_a_caller(app: Any, ada: Any) -> None:
+    # C-LIM-10
+    eve, right = sign_in(app, "eve@example.org"), begin(app)["userCode"]
+    for _ in range(5):
+        type_code(ada, "BBBB-BBBB", 400)
+        type_code(eve, "BBBB-BBBB", 400)
+    type_code(sign_in(app, "bob@example.org"), right, 429)
+    type_code(ada, right, 200, REMOTE_ADDR="198.51.100.1")
+
+
+def test_a_second_program_never_shows_the_same_code(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-ACC-27
+    letters = iter("BCDFGHJK" * 3 + "ZZZZZZZZ")
+    monkeypatch.setattr(device_codes.secrets, "choice", lambda _letters: next(letters))
+    assert [begin(app)["userCode"] for _ in range(2)] == ["BCDF-GHJK", "ZZZZ-ZZZZ"]
+
+
+def test_only_hashes_are_kept_and_in_no_backup(app: Any, ada: Any) -> None:
+    # C-ACC-31
+    codes = begin(app)
+    allow(ada, codes["userCode"])
+    [row] = rows(app)
+    kept = " ".join(str(getattr(row, column.name)) for column in DeviceCode.__table__.columns).upper()
+    plain = codes["userCode"].replace("-", "")
+    for secret in (codes["deviceCode"].upper(), codes["userCode"], plain):
+        assert secret not in kept
+    # All eight letters can be tried on a plain hash in no time.
+    assert device_codes.token_digest(plain) not in {row.user_hash, row.device_hash}
+    assert DeviceCode.__table__.info == {"in_backup": False}
+
+
+def test_codes_are_of_one_deployment(auth: Any) -> None:
+    # C-TOK-4
+    new = "the newest secret of this deployment, long"
+    app = auth()
+    url = str(app.registry.settings["sqlalchemy.url"])
+    rotated = auth(url=url, modhub__secret=f"{new}\n{TEST_SECRET}")
+    stranger = auth(url=url, modhub__secret="one that neither of them has, and long enough")
+    code, ada = begin(app)["userCode"], sign_in(rotated)
+    type_code(ada, code)
+    type_code(sign_in(stranger, "eve@example.org"), code, 400)
+
+
+def test_the_worker_deletes_what_has_expired(app: Any) -> None:
+    # C-ACC-31
+    begin(app)
+    begin(app)
+    with app.databases.write_session.begin() as session:
+        first = session.scalars(select(DeviceCode)).first()
+        assert first is not None
+        first.expires_at = now()
+    app.find_service(AuthServices).mail_sender.clean_up()
+    assert len(rows(app)) == 1
+
+
+def test_a_clock_set_back_extends_no_code(app: Any, ada: Any) -> None:
+    codes = begin(app)
+    set_codes(app, expires_at=now() + timedelta(seconds=660))
+    assert polled(app, codes) == (400, "expired_token")
+    type_code(ada, codes["userCode"], 400)
+
+
+def test_logs_have_neither_codes_nor_labels(app: Any, ada: Any, caplog: pytest.LogCaptureFixture) -> None:
+    # C-ACC-31
+    caplog.set_level(logging.DEBUG)
+    for logger in ("modhub", "modhub.security"):
+        caplog.set_level(logging.DEBUG, logger)
+    codes, denied = begin(app), begin(app)
+    kept = [value for row in rows(app) for value in (row.device_hash, row.user_hash)]
+    type_code(ada, "BBBB-BBBB", 400)
+    allow(ada, codes["userCode"])
+    form_of(type_code(ada, denied["userCode"])).submit("deny")
+    session = polled(app, codes)
+    polled(app, denied)
+    poll(app, denied)
+    assert '"event": "device code refused"' in caplog.text
+    assert '"event": "signed in"' in caplog.text
+    plain = [code for shown in (codes["userCode"], denied["userCode"]) for code in (shown, shown.replace("-", ""))]
+    tokens = [session["accessToken"], session["refreshToken"], codes["deviceCode"], denied["deviceCode"]]
+    for secret in (*kept, *plain, *tokens, LABEL, "BBBB"):
+        assert secret not in caplog.text
+
+
+def test_without_accounts_there_is_none_of_it(start: Start) -> None:
+    app = start("modhub_sync")
+    for path in ("/api/auth/device", "/api/auth/device/token"):
+        app.post_json(path, {}, status=404)
+    app.get(DEVICE, status=404)
+
+
+race = pytest.mark.usefixtures("patience")
+
+
+def allowed(app: Any, account_id: int = 1) -> Any:
+    """A code that this account has allowed by its first login."""
+    codes = begin(app)
+    with app.databases.write_session.begin() as session:
+        assert lock_account(session, account_id) is not None
+        device_codes.allow(session, app.registry.settings, codes["userCode"], account_id, account_id)
+    return codes
+
+
+@race
+@pytest.mark.process
+@pytest.mark.postgres
+def test_of_many_polls_one_gets_the_session(app: Any, person: Person) -> None:
+    # C-ACC-29
+    post(app, "register", person)
+    for _ in range(5):
+        codes = allowed(app)
+        answers = at_once([partial(poll, app, codes)] * CONTENDERS)
+        assert Counter(answer.status_int for answer in answers)[200] == 1
+        assert {refusal(answer) for answer in answers if answer.status_int != 200} <= {
+            (429, "slow_down"),
+            (400, "expired_token"),
+        }
+    with app.databases.readonly_session() as session:
+        assert len(session.scalars(select(ClientSession)).all()) == 1 + 5
+
+
+@race
+@pytest.mark.process
+@pytest.mark.postgres
+def test_over_two_processes_one_gets_the_session(app: Any, person: Person, contend: Any) -> None:
+    # C-ACC-29
+    post(app, "register", person)
+    calls = [("/api/auth/device/token", {"deviceCode": allowed(app)["deviceCode"]})] * CONTENDERS
+    answers, _ = contend(app, [calls, calls])
+    assert Counter(status for status, _ in answers)[200] == 1
+    assert {body["error"] for status, body in answers if status != 200} <= {"slow_down", "expired_token"}
+
+
+def tried(app: Any, act: Callable[[Any], Any]) -> bool:
+    try:
+        with app.databases.write_session.begin() as session:
+            act(session)
+    except ApiError:
+        return False
+    return True
+
+
+@race
+@pytest.mark.process
+@pytest.mark.postgres
+def test_of_many_who_redeem_one_does(app: Any, person: Person) -> None:
+    # C-ACC-29
+    """Past the interval, which lets only one through: as two polls whose second comes after the pause."""
+    post(app, "register", person)
+    for _ in range(5):
+        code = allowed(app)["deviceCode"]
+
+        def redeem(session: Any, code: str = code) -> None:
+            device_codes.redeem(session, app.registry.settings, code, 1)
+
+        assert sum(at_once([partial(tried, app, redeem)] * CONTENDERS)) == 1
+
+
+@race
+@pytest.mark.process
+@pytest.mark.postgres
+def test_of_many_who_decide_one_does(app: Any, person: Person) -> None:
+    # C-ACC-30
+    settings = app.registry.settings
+    for number in range(1, 5):
+        post(app, "register", {**person, "email": f"ada{number}@example.org"})
+    for _ in range(5):
+        codes = begin(app)
+
+        def decide(number: int, session: Any, code: str = codes["userCode"]) -> None:
+            lock_account(session, number)
+            if number % 2:
+                device_codes.allow(session, settings, code, number, number)
+            else:
+                device_codes.deny(session, settings, code)
+
+        assert sum(at_once([partial(tried, app, partial(decide, number)) for number in range(1, 5)])) == 1
+
+
+@race
+@pytest.mark.process
+@pytest.mark.postgres
+def test_after_a_reset_nothing_that_was_allowed_lives(app: Any, person: Person) -> None:
+    # C-ACC-31
+    post(app, "register", person)
+    with app.databases.write_session.begin() as session:
+        session.execute(update(Login).values(verified=True))
+    redeemed = rounds = 0
+    while rounds < 10 or (not redeemed and rounds < 300):
+        rounds += 1
+        with app.databases.write_session.begin() as session:
+            session.execute(update(Attempt).values(at=now() - timedelta(hours=1)))
+        codes = allowed(app)
+        _, answer = at_once([partial(reset, app, None), partial(poll, app, codes)])
+        if answer.status_int == 200:
+            redeemed += 1
+            assert post(app, "refresh", {"refreshToken": answer.json["refreshToken"]}).status_int == 401
+        assert polled(app, codes) == (400, "expired_token")
+    assert redeemed > 0
+
+
+@race
+@pytest.mark.process
+@pytest.mark.postgres
+def test_a_poll_waits_for_a_block_that_is_being_written(app: Any, person: Person) -> None:
+    # C-ACC-31
+    post(app, "register", person)
+    codes = allowed(app)
+    locking, lock = Event(), device_codes.lock_account
+    device_codes.lock_account = lambda *arguments: locking.set() or lock(*arguments)  # type: ignore[assignment]
+    try:
+        with ThreadPoolExecutor(1) as pool, app.databases.write_session() as session:
+            with session.begin():
+                account = services.lock_account(session, 1)
+                assert account is not None
+                later = pool.submit(poll, app, codes) if session.get_bind().dialect.name == "postgresql" else None
+                if later is not None:
+                    assert locking.wait(30)
+                    assert not wait([later], timeout=0.5).done
+                block_accounts(session, [account])
+            answer = poll(app, codes) if later is None else later.result(120)
+        assert refusal(answer) == (400, "expired_token")
+    finally:
+        device_codes.lock_account = lock
+
+
+@race
+@pytest.mark.process
+@pytest.mark.postgres
+def test_who_was_signed_out_meanwhile_allows_nothing(app: Any, ada: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-ACC-30
+    codes = begin(app)
+    form = form_of(type_code(ada, codes["userCode"]))
+    form["currentPassword"] = PASSWORD
+    lock = page_sessions.lock_account
+
+    def end_meanwhile(session: Any, account_id: int) -> Account | None:
+        monkeypatch.setattr(page_sessions, "lock_account", lock)
+        account = lock(session, account_id)
+        recovery.end_sessions(session, account_id)
+        return account
+
+    monkeypatch.setattr(page_sessions, "lock_account", end_meanwhile)
+    form.submit("allow", status=401)
+    assert polled(app, codes) == (400, "authorization_pending")
