@@ -41,7 +41,12 @@ ACCOUNT_SETTINGS: Final = (
     ),
     Setting("modhub_auth.failures", positive, "10", "failed sign-ins per address and per caller in the window"),
     Setting("modhub_auth.window_seconds", positive, "900", "the sliding window of all limits, in seconds"),
-    Setting("modhub_auth.register_limit", positive, "30", "register calls per caller in the window, and as many sign-ins begun for another device"),
+    Setting(
+        "modhub_auth.register_limit",
+        positive,
+        "30",
+        "register calls per caller in the window, and as many sign-ins begun for another device",
+    ),
     Setting("modhub_auth.forgot_limit", positive, "10", "forgot calls per caller in the window"),
     Setting("modhub_auth.steam", boolean, "false", "whether Steam accounts may sign in"),
     Setting(

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError
 from modhub.content.text import N_
-from modhub.db import Databases, bulk, now
+from modhub.db import Databases, now
 from modhub_auth.models import DeviceCode, Login
 from modhub_auth.services import email_not_confirmed, lock_account
 from modhub_auth.signin.client_sessions import SignedIn, issue_tokens
@@ -29,6 +29,8 @@ _SHORTEST_PAUSE: Final = timedelta(seconds=INTERVAL_SECONDS - 1)
 _LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
 _CODE_LENGTH: Final = 8
 _MAX_ADDRESS: Final = 64
+_ONCE: Final = {"synchronize_session": False}
+"""For the statements that one of several callers wins."""
 
 
 class NewCodes(NamedTuple):
@@ -132,10 +134,7 @@ def find_pending(session: Session, settings: Mapping[str, Any], user_code: str) 
 
 def allow(session: Session, settings: Mapping[str, Any], user_code: str, account_id: int, login_id: int) -> PendingCode:
     """Let the program sign in to a locked account as by this login. Of several decisions one counts, others get 400."""
-    program = find_pending(session, settings, user_code)
-    _decide(session, settings, user_code, account_id=account_id, login_id=login_id)
-    assert program is not None
-    return program
+    return _decide(session, settings, user_code, account_id=account_id, login_id=login_id)
 
 
 def deny(session: Session, settings: Mapping[str, Any], user_code: str) -> None:
@@ -143,10 +142,14 @@ def deny(session: Session, settings: Mapping[str, Any], user_code: str) -> None:
     _decide(session, settings, user_code, denied=True)
 
 
-def _decide(session: Session, settings: Mapping[str, Any], user_code: str, **decision: int | bool) -> None:
+def _decide(session: Session, settings: Mapping[str, Any], user_code: str, **decision: int | bool) -> PendingCode:
     decided = update(DeviceCode).where(*_is_pending(settings, user_code)).values(decision)
-    if bulk.execute_bulk(session, decided) != 1:
+    row = session.execute(
+        decided.returning(DeviceCode.label, DeviceCode.address), execution_options=_ONCE
+    ).one_or_none()
+    if row is None:
         raise unknown_code()
+    return PendingCode(*row)
 
 
 def poll(databases: Databases, device_code: str) -> Poll:
@@ -172,9 +175,9 @@ def redeem(session: Session, settings: Mapping[str, Any], device_code: str, acco
     """
     account = lock_account(session, account_id)
     this_code = (DeviceCode.device_hash == token_digest(device_code), DeviceCode.account_id == account_id)
-    code = session.execute(select(DeviceCode.login_id, DeviceCode.label).where(*this_code)).one_or_none()
-    used = bulk.execute_bulk(session, delete(DeviceCode).where(*this_code, *_is_alive(now())))
-    if account is None or code is None or used != 1:
+    used = delete(DeviceCode).where(*this_code, *_is_alive(now())).returning(DeviceCode.login_id, DeviceCode.label)
+    code = session.execute(used, execution_options=_ONCE).one_or_none()
+    if account is None or code is None:
         raise expired_token()
     login = session.get_one(Login, code.login_id, populate_existing=True)
     if settings["modhub_auth.require_verified"] and not login.verified:
