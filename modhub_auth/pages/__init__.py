@@ -25,7 +25,8 @@ HASHING = (
         "unlink",
         "delete",
     ),
-    *("publisher-key", "device"),
+    "publisher-key",
+    "device",
     *("platform/{provider}", "platform/{provider}/link"),
 )
 """Forms whose response may wait in the hashing queue."""

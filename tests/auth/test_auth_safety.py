@@ -17,6 +17,7 @@ OPEN = ("login", "register", "forgot", "reset", "confirm", "logout", "platform/s
 OWN = (
     *("name", "sign-out", "unlink", "letter", "password", "authenticator", "recovery-codes", "delete"),
     "platform/steam/link",
+    "device",
 )
 Person = dict[str, str]
 
