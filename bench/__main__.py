@@ -1,7 +1,7 @@
-"""``python -m bench [--quick] [--million] [--only PART ...] [--json FILE]``: modhub beside what it could be.
+"""``python -m bench [--quick] [--million] [--only PART ...] [--json FILE]``: modhub beside its floors of speed.
 
-Parts: ``reads`` (both databases), ``files``, ``processes``, ``searches`` and ``pages`` (not with ``--quick``). All that
-is compared is measured in turns; figures are medians. ``--million`` measures `bench.million` instead.
+Parts: ``reads`` (both databases), ``files``, ``starts``. What is compared is measured in turns; figures are medians.
+``--million`` measures `bench.million` instead.
 """
 
 import argparse
@@ -16,13 +16,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from bench import files, million, pages, processes, reads, searches, servers
+from bench import files, million, reads, servers, starts
 from bench.measuring import HEADINGS, Row, machine, on_all_cores, stay_on_the_clients_core, table
 from modhub_testing.postgres import postgres_server
 
-PARTS: Final = ("reads", "files", "processes", "searches", "pages")
-QUICK: Final = ("reads", "files", "processes")
-PAGES_MODS: Final = 10_000
+PARTS: Final = ("reads", "files", "starts")
 
 
 def measure(folder: Path, parts: list[str], mods: int, rounds: int, seconds: float) -> list[Row]:
@@ -30,21 +28,17 @@ def measure(folder: Path, parts: list[str], mods: int, rounds: int, seconds: flo
     rows = []
     with ExitStack() as stack:
         urls = {"sqlite": f"sqlite:///{folder}/bench.sqlite"}
-        if {"reads", "processes", "searches"} & set(parts):
+        if "reads" in parts:
             urls["postgresql"] = stack.enter_context(postgres_server()).new_database()
+        if {"reads", "starts"} & set(parts):
             _fill(folder, urls, mods)
         if "reads" in parts:
             for database, url in urls.items():
-                rows += reads.reads(folder, database, url, rounds, seconds)
-                rows += reads.under_commits(folder, database, url, rounds, seconds)
-            rows += reads.threads(folder, urls["sqlite"], rounds, seconds)
-        if "searches" in parts:
-            for database, url in urls.items():
-                rows += searches.searches(folder, database, url, seconds, mods)
-        if "processes" in parts:
-            rows += processes.two_processes(folder, "postgresql", urls["postgresql"], rounds, seconds)
-            rows += processes.under_sign_ins(folder, urls["sqlite"], rounds, seconds * 2)
-            rows += processes.starts(folder, urls["sqlite"], rounds)
+                rows += reads.beside_constant(folder, database, url, rounds, seconds)
+                rows += reads.nothing_kept(folder, database, url, seconds, mods)
+                rows += reads.pages(folder, database, url, seconds)
+        if "starts" in parts:
+            rows += starts.starts(folder, urls["sqlite"], rounds)
     if "files" in parts:
         rows += files.files(folder, rounds)
     if "million" in parts:
@@ -53,7 +47,7 @@ def measure(folder: Path, parts: list[str], mods: int, rounds: int, seconds: flo
 
 
 def _fill(folder: Path, urls: dict[str, str], mods: int) -> None:
-    """Both databases at the same time: it takes minutes."""
+    """All databases at the same time: it takes minutes."""
     context = multiprocessing.get_context("spawn")
     with on_all_cores():
         seeding = []
@@ -70,39 +64,16 @@ def _fill(folder: Path, urls: dict[str, str], mods: int) -> None:
     os.sync()
 
 
-def measure_pages(folder: Path, rounds: int) -> list[dict[str, Any]]:
-    """Each kind of page beside the JSON list, on both databases."""
-    rows = []
-    for kind in ("sqlite", "postgresql"):
-        place = folder / f"pages-{kind}"
-        place.mkdir()
-        rows += pages.measure(place, kind, PAGES_MODS, rounds)
-    return rows
-
-
 def show(rows: list[Row], facts: dict[str, Any]) -> None:
-    """Print the results beside the goals, then the servers of each read."""
-    write = sys.stdout.write
-    write("\n".join(f"{name}: {value}" for name, value in facts.items()) + "\n\n")
-    write(table(HEADINGS, [row.cells() for row in rows]) + "\n")
-    series = [
-        [row.what, row.database, server, *(f"{value:.4g}" for value in values.values())]
-        for row in rows
-        for server, values in row.details.items()
-        if isinstance(values, dict)
-    ]
-    write(table(["what", "database", "server", "req/s", "p50 ms", "p99 ms", "CPU us"], series))
-    for row in rows:
-        plain = {name: value for name, value in row.details.items() if not isinstance(value, dict)}
-        if plain:
-            write(f"\n{row.what}: {plain}")
-    write("\n")
+    """Print the results beside the floors."""
+    sys.stdout.write("\n".join(f"{name}: {value}" for name, value in facts.items()) + "\n\n")
+    sys.stdout.write(table(HEADINGS, [row.cells() for row in rows]))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="fewer mods, short rounds, no searches and pages")
+    size.add_argument("--quick", action="store_true", help="fewer mods, short rounds")
     size.add_argument("--million", action="store_true", help="lists and searches of a million mods alone")
     parser.add_argument("--only", choices=PARTS, nargs="+")
     parser.add_argument("--mods", type=int)
@@ -110,25 +81,21 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     mods, rounds, seconds = (3_000, 1, 0.5) if arguments.quick else (100_000, 5, 0.7)
-    parts = arguments.only or list(QUICK if arguments.quick else PARTS)
+    parts = arguments.only or list(PARTS)
     if arguments.million:
         if arguments.only:
             parser.error("--million measures no other part")
         mods, parts = million.MODS, ["million"]
     mods, rounds = arguments.mods or mods, arguments.rounds or rounds
-    began, facts, page_rows = time.perf_counter(), machine() | {"mods": mods}, list[dict[str, Any]]()
+    began, facts = time.perf_counter(), machine() | {"mods": mods}
     stay_on_the_clients_core()
     with tempfile.TemporaryDirectory(prefix="modhub-bench-") as name:
         rows = measure(Path(name), parts, mods, rounds, seconds)
-        if "pages" in parts:
-            page_rows = measure_pages(Path(name), rounds)
     facts |= {"load_afterwards": machine()["load"], "minutes": round((time.perf_counter() - began) / 60, 1)}
     show(rows, facts)
-    if page_rows:
-        pages.show(page_rows)
     if arguments.json:
         row_documents = [asdict(row) | {"goal": row.goal, "is_met": row.is_met} for row in rows]
-        arguments.json.write_text(json.dumps({"facts": facts, "rows": row_documents, "pages": page_rows}, indent=1))
+        arguments.json.write_text(json.dumps({"facts": facts, "rows": row_documents}, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """A minimal HTTP client over one persistent connection, cheap enough that the server dominates the measurement."""
 
 import socket
-import time
 from dataclasses import dataclass, field
 
 RECEIVE = 1 << 20
@@ -59,13 +58,3 @@ class Client:
     def get(self, path: str, headers: tuple[str, ...] = (), keep_body: bool = False) -> tuple[int, int, bytes]:
         self.send("GET", path, headers)
         return self.receive(keep_body)
-
-
-def seconds_each(client: Client, path: str, times: int, headers: tuple[str, ...] = (), status: int = 200) -> float:
-    """Mean seconds of ``times`` sequential requests."""
-    started = time.perf_counter()
-    for _ in range(times):
-        actual, _, _ = client.get(path, headers)
-        if actual != status:
-            raise AssertionError(f"{path} returned {actual}")
-    return (time.perf_counter() - started) / times

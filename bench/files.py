@@ -1,11 +1,7 @@
-"""Uploads beside the least that they cost, and downloads beside nginx. Nothing is pinned here."""
+"""Uploads and downloads of 64 MB. Nothing is pinned here."""
 
-import hashlib
 import json
-import os
-import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,11 +9,13 @@ from typing import Final
 
 from bench import servers
 from bench.client import Client
-from bench.measuring import Row, cpu_seconds, in_turns, megabytes, on_all_cores
+from bench.measuring import Row, cpu_seconds, in_turns, on_all_cores
 
 SIZE: Final = 64 * 1024 * 1024
 AT_ONCE: Final = 16
-PIECE: Final = 256 * 1024
+UPLOAD_S: Final = 0.22
+"""Processor seconds of one upload."""
+HANDED_OVER: Final = 0.9
 TOKEN: Final = ("Authorization: Bearer account-1",)
 PAYLOAD: Final = bytes(range(256)) * (SIZE // 256)
 SETTLE_SECONDS: Final = 3
@@ -25,7 +23,7 @@ SETTLE_SECONDS: Final = 3
 
 
 def files(folder: Path, rounds: int) -> list[Row]:
-    """Uploads, then downloads of one of the files."""
+    """Uploads, then downloads of one of the files through nginx."""
     folder = folder / "transfers"
     folder.mkdir()
     url = f"sqlite:///{folder}/files.sqlite"
@@ -35,87 +33,22 @@ def files(folder: Path, rounds: int) -> list[Row]:
             folder, "files", url, includes="modhub_testing.accounts", modhub__accel_redirect=servers.LOCATION
         )
         process, port = stack.enter_context(servers.pserve(folder, ini, core=None))
-        plain = servers.write_ini(folder, "plain", url, includes="modhub_testing.accounts")
-        _, plain_port = stack.enter_context(servers.pserve(folder, plain, core=None))
-        rows, mod_id = _uploads(folder, process.pid, port, max(1, rounds // 2))
+        mods = [_new_mod(port) for _ in range(AT_ONCE)]
+        used = cpu_seconds(process.pid)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(lambda mod: _call(port, "POST", f"/api/modhub/{mod}/code?version=1", 201, PAYLOAD), mods))
+        used = (cpu_seconds(process.pid) - used) / AT_ONCE
+        rows = [Row(f"upload of 64 MB, {AT_ONCE} at once, processor time", "sqlite", used, "s", at_most=UPLOAD_S)]
+        _call(port, "POST", f"/api/modhub/{mods[0]}/publish", 200)
         (folder / "www").mkdir()
         (folder / "www" / "file").write_bytes(PAYLOAD)
-        nginx_port = stack.enter_context(servers.nginx(folder, [plain_port], accel=port))
-        if nginx_port is None:
-            return rows
+        nginx_port = stack.enter_context(servers.nginx(folder, port))
         time.sleep(SETTLE_SECONDS)
-        return rows + _downloads(plain_port, nginx_port, f"/api/modhub/{mod_id}/download", rounds)
-
-
-def _uploads(folder: Path, pid: int, port: int, rounds: int) -> tuple[list[Row], int]:
-    published = 0
-    numbers = iter(range(1, 1000))
-
-    def ours() -> float:
-        nonlocal published
-        mods = [_new_mod(port) for _ in range(AT_ONCE)]
-        version = next(numbers)
-        before = cpu_seconds(pid)
-        seconds = _at_once([lambda mod=mod: _upload(port, mod, version) for mod in mods])  # type: ignore[misc]
-        processor.append(cpu_seconds(pid) - before)
-        published = mods[0]
-        for mod in mods[1:]:
-            _call(port, "DELETE", f"/api/modhub/{mod}", 204)
-        return seconds
-
-    def floor() -> float:
-        paths = [folder / f"floor-{number}" for number in range(AT_ONCE)]
-        seconds = _at_once([lambda path=path: _write_hash_and_sync(path) for path in paths])  # type: ignore[misc]
-        for path in paths:
-            path.unlink()
-        return seconds
-
-    processor: list[float] = []
-    ours()  # to warm it
-    processor.clear()
-    medians = in_turns(rounds, floor=floor, ours=ours)
-    _call(port, "POST", f"/api/modhub/{published}/publish", 200)
-    details = {"processor_s": round(sum(processor) / len(processor), 3), "peak_mb": round(megabytes(pid, "VmHWM"), 1)}
-    factor = medians["ours"] / medians["floor"]
-    what = f"{AT_ONCE} uploads of 64 MB at once"
-    beside = "write, fsync, hash"
-    row = Row(what, "sqlite", medians["ours"], "s", medians["floor"], beside, factor, details=details)
-    return [row], published
-
-
-def _write_hash_and_sync(path: Path) -> None:
-    """The least that storing an upload costs."""
-    digest, payload = hashlib.sha256(), memoryview(PAYLOAD)
-    with path.open("wb", buffering=0) as file:
-        for at in range(0, SIZE, PIECE):
-            file.write(payload[at : at + PIECE])
-            digest.update(payload[at : at + PIECE])
-        os.fsync(file.fileno())
-
-
-def _at_once(jobs: list[Callable[[], None]]) -> float:
-    """The seconds that all jobs take, each in a thread."""
-    ready = threading.Barrier(len(jobs) + 1)
-
-    def run(job: Callable[[], None]) -> None:
-        ready.wait()
-        job()
-
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        futures = [pool.submit(run, job) for job in jobs]
-        ready.wait()
-        started = time.perf_counter()
-        for future in futures:
-            future.result()
-        return time.perf_counter() - started
+        return [*rows, _download_row(nginx_port, f"/api/modhub/{mods[0]}/download", rounds)]
 
 
 def _new_mod(port: int) -> int:
     return int(json.loads(_call(port, "POST", "/api/modhub", 201, b'{"title":"big"}'))["id"])
-
-
-def _upload(port: int, mod_id: int, version: int) -> None:
-    _call(port, "POST", f"/api/modhub/{mod_id}/code?version={version}", 201, PAYLOAD)
 
 
 def _call(port: int, method: str, path: str, expected: int, body: bytes = b"") -> bytes:
@@ -127,27 +60,16 @@ def _call(port: int, method: str, path: str, expected: int, body: bytes = b"") -
     return answer.partition(b"\r\n\r\n")[2]
 
 
-def _downloads(port: int, nginx_port: int, path: str, rounds: int) -> list[Row]:
-    proxied, handed_over = f"{servers.PLAIN}{path}", f"{servers.ACCEL}{path}"
-    for warmed, where in ((port, path), (nginx_port, proxied), (nginx_port, handed_over)):
-        _download(warmed, where)
-    seconds = in_turns(
-        rounds * 3,
-        nginx=lambda: _download(nginx_port, "/file"),
-        ours=lambda: _download(port, path),
-        proxied=lambda: _download(nginx_port, proxied),
-        handed_over=lambda: _download(nginx_port, handed_over),
+def _download_row(port: int, path: str, rounds: int) -> Row:
+    """A download that modhub hands over to nginx, beside a file of nginx's own."""
+    for warmed in ("/file", path):
+        _download(port, warmed)
+    seconds = in_turns(rounds * 3, nginx=lambda: _download(port, "/file"), ours=lambda: _download(port, path))
+    ours, beside = seconds["ours"] * 1e3, seconds["nginx"] * 1e3
+    factor = beside / ours
+    return Row(
+        "download of 64 MB, X-Accel-Redirect", "sqlite", ours, "ms", beside, "nginx sendfile", factor, HANDED_OVER
     )
-    base = seconds["nginx"] * 1e3
-    whats = {
-        "ours": "download of 64 MB",
-        "handed_over": "behind nginx, X-Accel-Redirect",
-        "proxied": "behind nginx, copied",
-    }
-    return [
-        Row(what, "", seconds[name] * 1e3, "ms", base, "nginx sendfile", base / (seconds[name] * 1e3))
-        for name, what in whats.items()
-    ]
 
 
 def _download(port: int, path: str) -> float:

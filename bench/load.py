@@ -1,14 +1,8 @@
-"""A closed-loop load on one address: N connections, each sends its next request when its response is complete.
+"""A closed-loop load on one address: N connections, each sends its next request when its response is complete."""
 
-``python -m bench.load PORT PATH CONNECTIONS JSON`` posts until a line comes, and prints the number of responses.
-"""
-
-import select
 import selectors
 import socket
-import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,11 +61,6 @@ def load(
 ) -> Load:
     """Send GET requests for ``seconds``; `AssertionError` for another status."""
     request = "\r\n".join([f"GET {path} HTTP/1.1", "Host: bench", *headers, "", ""]).encode()
-    ends = time.perf_counter() + seconds
-    return _repeat(port, request, connections, status, lambda: time.perf_counter() < ends)
-
-
-def _repeat(port: int, request: bytes, connections: int, status: int, go_on: Callable[[], bool]) -> Load:
     expected = f"HTTP/1.1 {status} ".encode()
     selector: Any = selectors.DefaultSelector()
     open_connections = [_Connection(port, request) for _ in range(connections)]
@@ -81,7 +70,7 @@ def _repeat(port: int, request: bytes, connections: int, status: int, go_on: Cal
     latencies: list[float] = []
     started = time.perf_counter()
     try:
-        while go_on():
+        while time.perf_counter() < started + seconds:
             for key, _ in selector.select(5):
                 if key.data.receive(expected):
                     latencies.append(time.perf_counter() - key.data.sent)
@@ -92,16 +81,3 @@ def _repeat(port: int, request: bytes, connections: int, status: int, go_on: Cal
         for connection in open_connections:
             connection.socket.close()
     return Load(len(latencies) / elapsed, sorted(latencies))
-
-
-def main(port: str, path: str, connections: str, body: str) -> None:
-    head = f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Length: {len(body)}\r\n\r\n"
-    print("started", flush=True)
-    result = _repeat(
-        int(port), (head + body).encode(), int(connections), 200, lambda: not select.select([sys.stdin], [], [], 0)[0]
-    )
-    print(len(result.latencies))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -41,7 +41,6 @@ class Row:
     factor: float | None = None
     at_least: float | None = None
     at_most: float | None = None
-    details: dict[str, Any] = field(default_factory=dict)
     additions: float = field(default_factory=additions_seconds)
 
     @property

@@ -33,9 +33,6 @@ WORKERS_START_SECONDS: Final = 10
 IDLE_SECONDS: Final = 5
 IDLE_SHARE: Final = 0.05
 """Of a core; what an idle process takes at most."""
-PLAIN: Final = "/plain"
-ACCEL: Final = "/accel"
-"""What comes before a path at `nginx`, for the processes that it copies from, and for the one that hands files over."""
 INI: Final = """
 [app:main]
 use = egg:modhub
@@ -55,13 +52,11 @@ events {{ worker_connections 512; }}
 http {{ access_log off; sendfile on; tcp_nopush on; default_type application/octet-stream;
   client_body_temp_path {folder}/n1; proxy_temp_path {folder}/n2; fastcgi_temp_path {folder}/n3;
   uwsgi_temp_path {folder}/n4; scgi_temp_path {folder}/n5;
-  upstream plain {{ {plain} keepalive 32; }}
-  upstream modhub {{ server 127.0.0.1:{accel}; keepalive 32; }}
+  upstream modhub {{ server 127.0.0.1:{upstream}; keepalive 32; }}
   server {{ listen 127.0.0.1:{port}; root {folder}/www; client_max_body_size 0;
     proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
     proxy_request_buffering off; proxy_buffering off; proxy_buffer_size 16k; proxy_buffers 8 16k;
-    location /plain/ {{ proxy_pass http://plain/; }}
-    location /accel/ {{ proxy_pass http://modhub/; }}
+    location /api/ {{ proxy_pass http://modhub; }}
     {locations}
   }} }}
 """
@@ -79,7 +74,7 @@ def running(command: list[str], port: int, log: Path) -> Iterator["subprocess.Po
     environ = {**os.environ, **dict.fromkeys(KEPT_MEMORY, "8388608"), "PYTHONWARNINGS": "ignore"}
     with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, env=environ) as process:
         try:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 60
             while True:
                 try:
                     socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -164,20 +159,16 @@ def constant(folder: Path, body: bytes, server: str) -> Iterator[tuple["subproce
 
 
 @contextmanager
-def nginx(folder: Path, plain: list[int], accel: int | None = None) -> Iterator[int | None]:
-    """The port of an nginx with the folder ``www``, in front of processes; None if it is not installed."""
+def nginx(folder: Path, upstream: int) -> Iterator[int]:
+    """The port of an nginx with the folder ``www``, in front of the process at ``upstream``."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if program is None:
-        sys.stdout.write("nginx is not installed, so nothing is measured behind it (apt-get install nginx-light)\n")
-        yield None
-        return
+    assert program is not None, "make bench installs nginx"
     port = free_port()
     config = NGINX.format(
         user="user root; " if os.geteuid() == 0 else "",
         folder=folder,
         port=port,
-        plain=" ".join(f"server 127.0.0.1:{upstream} max_fails=0;" for upstream in plain),
-        accel=accel or plain[0],
+        upstream=upstream,
         locations=_shipped_locations(folder),
     )
     (folder / "nginx.conf").write_text(config)
