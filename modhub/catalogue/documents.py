@@ -169,6 +169,11 @@ class CaptionDocument(Struct, rename="camel"):
     ]
 
 
+def caption_document(asset_id: int, caption: str | None) -> CaptionDocument:
+    """Build the document of an image's caption."""
+    return CaptionDocument(asset_id, f"/Modhub/file/{asset_id}", caption or "")
+
+
 class CaptionsDocument(Struct):
     """``GET`` and ``PUT /api/modhub/{id}/captions``"""
 
@@ -232,7 +237,7 @@ def mod_document(mod: Mod) -> ModDocument:
 def captions_document(mod: Mod) -> CaptionsDocument:
     """Build the document of all captions of a mod, whose assets must be loaded."""
     images = [asset for asset in in_order(mod.assets) if asset.kind == AssetKind.IMAGE]
-    captions = [CaptionDocument(image.id, f"/Modhub/file/{image.id}", image.caption or "") for image in images]
+    captions = [caption_document(image.id, image.caption) for image in images]
     return CaptionsDocument(len(captions), captions)
 
 

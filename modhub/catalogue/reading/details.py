@@ -11,9 +11,11 @@ from sqlalchemy.orm import Session
 from modhub.base.errors import invalid
 from modhub.base.operations import Operation, Refusal, about, body_over, documented_as
 from modhub.base.service_registry import find_optional_service
-from modhub.catalogue.documents import CaptionDocument, VotesDocument, code_digest
+from modhub.catalogue.documents import CaptionDocument, VotesDocument, caption_document, code_digest
 from modhub.catalogue.models import Asset, AssetKind, Mod, PublicMod, Successor
 from modhub.catalogue.owning.successors import SuccessorDocument, successor_document
+from modhub.catalogue.reading.lookup import LAST_ID
+from modhub.catalogue.reading.statements import IMAGE_ORDER
 from modhub.content.limits import KB, PAGE_SIZE_MOST
 from modhub.content.text import N_
 from modhub.plugins.declarations import Declarations
@@ -24,7 +26,6 @@ from modhub.web.request import Request
 from modhub.web.views import OPEN, api
 
 DETAILS_QUESTION: Final = 64 * KB
-_LAST_ID: Final = 2**63 - 1
 
 
 class DetailsRequest(Struct):
@@ -106,7 +107,7 @@ def read_details_view(_context: Any, request: Request) -> DetailsDocument:
     request.answers_anybody = True
     ids = read_json(request, DetailsRequest, DETAILS_QUESTION).cleaned()
     with request.databases.readonly_session() as session:
-        details = find_details(request.registry, session, [mod_id for mod_id in ids if 0 < mod_id <= _LAST_ID])
+        details = find_details(request.registry, session, [mod_id for mod_id in ids if 0 < mod_id <= LAST_ID])
     shown = [details[mod_id] for mod_id in ids if mod_id in details]
     return DetailsDocument(shown, [mod_id for mod_id in ids if mod_id not in details])
 
@@ -132,8 +133,8 @@ def find_details(registry: Any, session: Session, ids: Collection[int]) -> dict[
     if profiles is not None:
         names = profiles.get_profiles({mod.owner for mod in mods})
         for mod in mods:
-            name = names[mod.owner].name if mod.owner in names else None
-            author = name and AuthorDocument(mod.owner, name, f"/Modhub/by/{mod.owner}")
+            profile = names.get(mod.owner)
+            author = None if profile is None else AuthorDocument(mod.owner, profile.name, f"/Modhub/by/{mod.owner}")
             details[mod.id]["author"] = author
     for field, read in registry[Declarations].mod_details.items():
         values = read(session, found)
@@ -147,10 +148,8 @@ def _captions(session: Session, ids: Collection[int]) -> dict[int, list[CaptionD
     images = select(Asset.mod_id, Asset.id, Asset.caption)
     images = images.where(Asset.mod_id.in_(ids), Asset.kind == AssetKind.IMAGE.value)
     captions: dict[int, list[CaptionDocument]] = defaultdict(list)
-    for mod_id, asset_id, caption in session.execute(
-        images.order_by(Asset.position.is_(None), Asset.position, Asset.id)
-    ):
-        captions[mod_id].append(CaptionDocument(asset_id, f"/Modhub/file/{asset_id}", caption or ""))
+    for mod_id, asset_id, caption in session.execute(images.order_by(*IMAGE_ORDER)):
+        captions[mod_id].append(caption_document(asset_id, caption))
     return captions
 
 

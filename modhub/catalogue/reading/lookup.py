@@ -122,7 +122,8 @@ def _related(mod: StoredDocument, document: bytes, file: PublicFile | None) -> R
     return RelatedMod(file, mod.requires.split(), fields.conflicts_with)
 
 
-_LAST_ID: Final = 2**63 - 1
+LAST_ID: Final = 2**63 - 1
+"""The highest number that a column of ids holds."""
 _SUMMARY: Final = (
     Mod.id,
     Mod.guid,
@@ -160,13 +161,13 @@ class ModLookup:
         if len(mod_ids) > PAGE_SIZE_MOST:
             raise ValueError(f"at most {PAGE_SIZE_MOST} mods can be looked up at once")
         # A body may contain a number of any size. One that a column cannot hold is an unknown id, not an error.
-        ids = [mod_id for mod_id in mod_ids if 0 < mod_id <= _LAST_ID]
+        ids = [mod_id for mod_id in mod_ids if 0 < mod_id <= LAST_ID]
         statement = select(*_SUMMARY).where(Mod.id.in_(ids), IS_THERE)
         return {row[0]: ModSummary(*row) for row in session.execute(statement)}
 
     def lock(self, session: Session, mod_id: int) -> bool:
         """Take a shared lock: it blocks deletion but not other shared locks."""
-        if not 0 < mod_id <= _LAST_ID:
+        if not 0 < mod_id <= LAST_ID:
             return False
         statement = select(Mod.id).where(Mod.id == mod_id, IS_THERE).with_for_update(read=True)
         return session.scalar(statement) is not None

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from modhub.base.composed_body import ComposedBody
-from modhub.catalogue.documents import CaptionDocument, GameDocument
+from modhub.catalogue.documents import CaptionDocument, GameDocument, caption_document
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owning.successors import SupersededDocument, successor_document, successor_statement
 from modhub.catalogue.reading import lists, statements
@@ -255,8 +255,7 @@ class CatalogueReader:
         rows = [] if mod_id is None else self.reader.rows(self._captions, id=mod_id)
         if not rows:
             return None
-        images = [row for row in rows if row[0] is not None]
-        return [CaptionDocument(asset_id, f"/Modhub/file/{asset_id}", caption or "") for asset_id, caption in images]
+        return [caption_document(asset_id, caption) for asset_id, caption in rows if asset_id is not None]
 
     def icon(self, icon_id: int | None) -> StoredFile | None:
         """Return the icon of a curated game; a new icon has a new address."""

@@ -59,6 +59,8 @@ def notes_statement() -> AnySelect:
 
 
 _STORED = (StoredBlob.key, StoredBlob.size, StoredBlob.sha256)
+IMAGE_ORDER: Final = (Asset.position.is_(None), Asset.position, Asset.id)
+"""The order in which the owner shows images."""
 FILE_COLUMNS: Final = (*_STORED, Asset.name, Asset.content_type, Asset.stored_at, Asset.kind)
 """The columns for :func:`file_of`, and the kind."""
 
@@ -117,8 +119,7 @@ def captions_statement() -> AnySelect:
     """(asset id, caption) of the images of the published mod ``id`` in order; one row of NULLs if it has none."""
     is_image = and_(Asset.mod_id == PublicMod.id, Asset.kind == AssetKind.IMAGE.value)
     joined = select(Asset.id, Asset.caption).select_from(PublicMod).outerjoin(Asset, is_image)
-    order = (Asset.position.is_(None), Asset.position, Asset.id)
-    return joined.where(PublicMod.id == bindparam("id")).order_by(*order)
+    return joined.where(PublicMod.id == bindparam("id")).order_by(*IMAGE_ORDER)
 
 
 def icon_statement() -> AnySelect:
