@@ -52,6 +52,7 @@ def _mod(number: int, rng: random.Random, moment: Any, requires: list[str]) -> M
         requires=requires,
         conflicts=[],
         published=True,
+        published_at=moment,
         ups=rng.randrange(50),
         downs=rng.randrange(10),
         created_at=moment,

@@ -77,7 +77,8 @@ def platform_blocks(releases: dict[str, tuple[Release, ...]], visitor_os: str | 
 
 def app_link(_context: Any, request: Request) -> Markup:
     """The link to the app, above the search and where pages say how to install a mod."""
-    return Markup('<a href="{}">{}</a>').format(APP_TEMPLATE, PageHelpers(request).messages.gettext(N_("Get the app")))
+    text = PageHelpers(request).messages.gettext(N_("Get the overlay app"))
+    return Markup('<a href="{}">{}</a>').format(APP_TEMPLATE, text)
 
 
 @page(context=IAppPage, request_method="GET", permission=OPEN, renderer="modhub_builds:templates/app.jinja2")

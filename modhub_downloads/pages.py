@@ -20,7 +20,6 @@ DEFINITION: Final = N_(
 )
 ORDER_TITLE: Final = N_("Most downloaded")
 POPULAR_TITLE: Final = N_("Popular this week")
-POPULAR_DEFINITION: Final = N_("Most downloads in the last seven days, then most votes. Updated every ten minutes.")
 FIGURE: Final = ("%(num)s download", "%(num)s downloads")
 """What the templates say, too, so it is translated."""
 DAYS_SHOWN: Final = 30

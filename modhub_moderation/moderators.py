@@ -213,7 +213,7 @@ def includeme(config: Configurator) -> None:
     """Register the pages' root, the link to it, the subscriber and the command."""
     config.add_child(ISite, "moderation", open_desk)
     config.add_robots_rule(MODERATION)
-    config.add_panel("navigation", "moderation", desk_link, order=150)
+    config.add_panel("personal", "moderation", desk_link, order=150)
     config.add_subscriber(forget_moderator, AccountDeleted)
     about = "who may decide about notices"
     config.add_command(AdminCommand("moderator", about, moderator_arguments, run_moderator, examples=_EXAMPLES))

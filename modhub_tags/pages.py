@@ -20,7 +20,7 @@ from modhub_tags.limits import MOST
 from modhub_tags.read_service import TagReader, titles_in
 from modhub_tags.resources import IOwnTags, OwnTagsResource, TagPermission
 
-FILTER_TITLE: Final = N_("Tags")
+FILTER_TITLE: Final = N_("Tag")
 NO_FILTER: Final = N_("All tags")
 TAGS_SAVED: Final = "tags"
 """What the address of the workshop says after a change."""

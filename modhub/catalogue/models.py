@@ -36,6 +36,7 @@ class Mod(Base):
     __tablename__ = "core_mod"
     __table_args__ = (
         Index("ix_core_mod_owner_updated_at", "owner", "updated_at", "id"),
+        Index("ix_core_mod_published_at", "published_at", "id"),
         {"sqlite_autoincrement": True},
     )
 

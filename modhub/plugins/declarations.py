@@ -47,6 +47,7 @@ class Migrations:
 
 PANEL_PLACES: Final = (
     "navigation",
+    "personal",
     "notice",
     "mod",
     "app",
@@ -90,10 +91,10 @@ class ModColumn:
 
     The table has at most one row a mod. Mods without a row follow, the last updated first.
     """
-    row: str = ""
-    """A msgid that says what the order is, for its first mods as a row of the front, in place of the top-rated ones."""
+    row: bool = False
+    """Whether its first mods are a row of the front, in place of the top-rated ones."""
     figure: tuple[str, ...] = ()
-    """Singular and plural, msgids with ``%(num)s``, of a number on cards, summed on authors' pages; 0 is not shown.
+    """Singular and plural, msgids with ``%(num)s``, of a number that authors' pages sum up; 0 is not shown.
 
     The table has at most one row a mod.
     """

@@ -248,7 +248,7 @@ def add_mod_column(
     mod_id: Any,
     value: Any,
     order: str = "",
-    row: str = "",
+    row: bool = False,
     figure: tuple[str, ...] = (),
     filter: tuple[str, ...] = (),  # noqa: A002 - what it is called in addresses and on pages
     labels: Callable[[Any], Mapping[str, str]] | None = None,

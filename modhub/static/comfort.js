@@ -71,14 +71,12 @@
   if (search) {
     let waiting = 0;
     let asked = null;
-    // An address names what was chosen: nothing empty, and of no list its first entry.
+    // An address names nothing empty. Its order it names always: without a query it would be the front.
     search.form.addEventListener("formdata", (event) => {
-      for (const field of search.form.elements) {
-        if (!field.value || field.selectedIndex === 0) event.formData.delete(field.name);
-      }
+      for (const field of search.form.elements) if (!field.value) event.formData.delete(field.name);
     });
-    const links = ['link[rel="canonical"]', 'link[rel="alternate"]'];
-    // All around the search: the front has a head and rows where a list has the games.
+    const links = 'link[rel="canonical"], link[rel="alternate"]';
+    // All around the search: the front has a head and rows.
     const surround = (other) => {
       const main = search.form.parentElement;
       for (const element of [...main.children]) if (element !== search.form) element.remove();
@@ -98,14 +96,12 @@
       asking.addEventListener("load", () => {
         const page = asking.status === 200 && asking.response;
         if (!page || !page.querySelector("section.browse")) return;
-        for (const link of links) {
-          const [old, found] = [document.querySelector(link), page.querySelector(link)];
-          if (old && found) old.replaceWith(document.adoptNode(found));
-        }
+        for (const link of document.querySelectorAll(links)) link.remove();
+        for (const link of page.querySelectorAll(links)) document.head.append(document.adoptNode(link));
         surround(page.querySelector(".finder"));
         document.title = page.title;
         history.replaceState(null, "", wanted);
-        said.textContent = document.getElementById("results").textContent;
+        said.textContent = document.getElementById("results")?.textContent ?? "";
       });
       asking.send();
       asked = asking;

@@ -1,20 +1,16 @@
-// What is new on browse since the last visit. It stays in this browser: no cookie, no request.
+// Marks what is new in a list since the last visit. That stays in this browser: no cookie, no request.
 "use strict";
 (() => {
   const KEY = "modhub-visit";
-  const PAUSE = 30 * 60 * 1000; // After half an hour without a look at the list another visit begins.
+  const PAUSE = 30 * 60 * 1000; // After half an hour without a look at a list another visit begins.
 
-  // "since": the newest change that was seen before this visit; "seen": the newest of all; "at": when it was looked at.
-  // Only the beginning of the whole list shows what is newest of all. Who comes by another way first has seen what there is now.
-  const visit = (newest, isWhole) => {
+  // "since": when the visit before this one ended; "at": the last look.
+  const visit = () => {
+    const now = Date.now();
     const known = JSON.parse(localStorage.getItem(KEY) || "null") || {};
-    const at = Date.now();
-    const begins = typeof known.at !== "number" || Math.abs(at - known.at) > PAUSE;
-    const first = !known.seen;
-    if (first) newest = (isWhole && newest) || new Date(at).toISOString();
-    const since = first ? newest : begins ? known.seen : known.since;
-    const seen = first || (isWhole && newest > known.seen) ? newest : known.seen;
-    localStorage.setItem(KEY, JSON.stringify({ since, seen, at }));
+    const continues = now - known.at < PAUSE;
+    const since = (continues ? known.since : known.at) || now;
+    localStorage.setItem(KEY, JSON.stringify({ since, at: now }));
     return since;
   };
 
@@ -24,7 +20,6 @@
     if (!changes || !summary) return;
     const height = summary.offsetHeight;
     const lines = Math.round(height / parseFloat(getComputedStyle(summary).lineHeight));
-    // A row of the front has no summaries.
     if (lines < (isNew ? 2 : 1)) return;
     changes.hidden = false;
     changes.classList.toggle("below", isNew);
@@ -35,33 +30,25 @@
   };
 
   const mark = () => {
-    const line = document.querySelector("[data-since]");
-    if (!line || line.dataset.done) return;
-    line.dataset.done = "yes";
-    const lists = [...document.querySelectorAll(".cards")].map((list) => [...list.querySelectorAll(".card[data-changed]")]);
-    // Above the list the front has rows of some of its mods.
-    const cards = lists.at(-1) || [];
-    const newest = cards.reduce((latest, card) => (card.dataset.changed > latest ? card.dataset.changed : latest), "");
-    const isWhole = "whole" in line.dataset;
-    const since = visit(newest, isWhole);
-    const freshOf = (list) => list.filter((card) => card.dataset.changed > since);
-    for (const list of lists) {
-      const marked = freshOf(list);
-      for (const card of marked) tell(card, card.dataset.published > since);
-      // Marks on all cards would mark none.
-      if (list.length > 1 && marked.length === list.length) continue;
-      for (const card of marked) {
+    const list = document.querySelector(".browse[data-new]");
+    if (!list || list.dataset.done) return;
+    list.dataset.done = "yes";
+    const since = visit();
+    for (const cards of list.querySelectorAll(".cards")) {
+      const all = [...cards.querySelectorAll(".card")];
+      const changed = all.filter((card) => Date.parse(card.dataset.changed) > since);
+      for (const card of changed) {
+        const isNew = Date.parse(card.dataset.published) > since;
+        tell(card, isNew);
+        // Marks on all cards would mark none.
+        if (changed.length === all.length && all.length > 1) continue;
+        if (card.querySelector(".badge")) continue;
         const badge = document.createElement("span");
         badge.className = "badge";
-        badge.textContent = card.dataset.published > since ? line.dataset.new : line.dataset.updated;
+        badge.textContent = isNew ? list.dataset.new : list.dataset.updated;
         card.querySelector("h3").append(" ", badge);
       }
     }
-    const fresh = freshOf(cards);
-    if (!fresh.length || !isWhole) return;
-    const isAll = fresh.length === cards.length;
-    const count = String(fresh.length) + (isAll && "more" in line.dataset ? "+" : "");
-    line.textContent = line.dataset.since.replace("{count}", count);
   };
 
   try {

@@ -1,6 +1,4 @@
-"""Theme and language of the pages, and whether the first steps are shown: cookies that exist only after a choice.
-
-C-PAGE-31, C-FRONT-2. Theme and language are chosen in the footer.
+"""Theme and language of the pages: cookies that exist only after a choice in the footer (C-PAGE-31).
 
 They are harmless: a form of another site could change no more than what a page looks like. So the form has no token,
 and pages that everybody shares stay the same for everybody. The way back is the path of ``Referer``, so that no page
@@ -20,8 +18,6 @@ from modhub.web.views import OPEN, page
 
 THEME_COOKIE: Final = "modhub-theme"
 THEMES: Final = ("light", "dark")
-STEPS_COOKIE: Final = "modhub-steps"
-AWAY: Final = "away"
 SYSTEM: Final = "system"
 """What removes the choice of a theme."""
 _YEAR: Final = 365 * 86400
@@ -33,14 +29,9 @@ def chosen_theme(request: Request) -> str:
     return theme if theme in THEMES else ""
 
 
-def shows_steps(request: Request) -> bool:
-    """Whether the front has the first steps: until a visitor puts them away."""
-    return own_cookie(request, STEPS_COOKIE) != AWAY
-
-
 @page(context=ISite, name="preferences", request_method="POST", permission=OPEN, require_csrf=False)
 def preferences_submit(_context: Any, request: Request) -> Redirect:
-    """``POST /Modhub/preferences``: ``theme``, ``language`` or ``steps``; unknown values change nothing."""
+    """``POST /Modhub/preferences``: ``theme`` or ``language``; unknown values change nothing."""
     response = Redirect(previous_page(request))
     response.headers["Cache-Control"] = "no-store"
     theme, language = request.POST.get("theme", ""), request.POST.get("language", "")
@@ -50,8 +41,6 @@ def preferences_submit(_context: Any, request: Request) -> Redirect:
         set_own_cookie(request, response, THEME_COOKIE, "", max_age=0)
     if language in request.find_service(Catalogs).translations:
         set_own_cookie(request, response, LANGUAGE_COOKIE, language, _YEAR)
-    if request.POST.get("steps") == AWAY:
-        set_own_cookie(request, response, STEPS_COOKIE, AWAY, _YEAR)
     return response
 
 

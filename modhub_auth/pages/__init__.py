@@ -44,7 +44,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(ISite, "account", AccountPages)
     config.add_child(IAccount, "platform", Platforms)
     config.add_credential(CredentialKind.ACCOUNT, ISite, SessionCredential())
-    config.add_panel("navigation", "account", account_navigation, order=900)
+    config.add_panel("personal", "account", account_navigation, order=900)
     config.add_robots_rule("/Modhub/account")
     config.add_body_limit("POST", "/Modhub/account/{rest...}", MAX_ACCOUNT_BODY)
     for name in HASHING:

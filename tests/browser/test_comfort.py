@@ -12,7 +12,7 @@ def test_the_list_follows_what_is_typed_and_the_address_follows_the_list(visit: 
     page.goto("/Modhub?size=50")
     shown = page.locator("section.browse .card")
     assert shown.count() > 1
-    search = page.get_by_label("Search in titles and games")
+    search = page.get_by_label("Search mods")
     search.press_sequentially("foundry map")
     expect(shown).to_have_count(1)
     expect(page.get_by_role("link", name="Foundry Map", exact=True)).to_be_visible()
@@ -34,8 +34,8 @@ def test_a_late_answer_does_not_overtake_a_newer_one(visit: Visit) -> None:
     page = visit()
     page.goto("/Modhub")
     held: list[Route] = []
-    page.route("**/Modhub?q=starfall**", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
-    search = page.get_by_label("Search in titles and games")
+    page.route("**/Modhub?q=starfall*", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
+    search = page.get_by_label("Search mods")
     with page.expect_request("**/Modhub?q=starfall**"):
         search.fill("starfall")
     search.fill("foundry map")
@@ -53,7 +53,7 @@ def test_a_list_that_cannot_be_had_just_now_stays_as_it_is(visit: Visit) -> None
     before = page.locator("section.browse .card").count()
     page.route("**/Modhub?q=*", lambda route: route.fulfill(status=503, content_type="text/html", body="<p>busy"))
     with page.expect_response("**/Modhub?q=*"):
-        page.get_by_label("Search in titles and games").fill("foundry")
+        page.get_by_label("Search mods").fill("foundry")
     expect(page.locator("section.browse .card")).to_have_count(before)
 
 
@@ -113,5 +113,5 @@ def test_what_the_script_adds_moves_nothing_and_is_called_what_it_says(visit: Vi
 def test_the_list_for_programs_follows_what_is_typed(visit: Visit) -> None:
     page = visit()
     page.goto("/Modhub")
-    page.get_by_label("Search in titles and games").fill("foundry")
-    expect(page.get_by_role("link", name="JSON API")).to_have_attribute("href", "/api/modhub?q=foundry")
+    page.get_by_label("Search mods").fill("foundry")
+    expect(page.locator('link[type="application/json"]')).to_have_attribute("href", "/api/modhub?q=foundry")

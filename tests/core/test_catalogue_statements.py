@@ -61,7 +61,7 @@ def test_anonymous_reads(site: Site, many: bool) -> None:
 
 
 PAGES = {
-    "/Modhub": 4,
+    "/Modhub": 5,
     "/Modhub?page=1": 3,
     "/Modhub?q=mod&game=Portal&sort=top&size=100": 5,
     "/Modhub?page=1000": 2,
@@ -85,7 +85,7 @@ PAGES = {
     "/Modhub/doc": 0,
 }
 OWN_PAGES = {
-    "/Modhub": 4,
+    "/Modhub": 5,
     "/Modhub?page=1": 3,
     "/Modhub/{id}": 4,
     "/Modhub/mine": 5,

@@ -56,14 +56,14 @@ def test_it_brings_a_language_with_three_plural_forms(installed: None, start: St
     counted = []
     for _ in range(5):
         published_mod(site)
-        page = site.get("/Modhub", headers=polish).html
+        page = site.get("/Modhub?sort=new", headers=polish).html
         counted.append(page.find(id="results").text)
     assert counted == ["1 mod", "2 mody", "3 mody", "4 mody", "5 modów"]
     assert (page.html["lang"], page.select_one("form.finder button").text.strip()) == ("pl", "Szukaj")
     # What it does not translate is English.
     assert "Recently updated" in page.text
     without = start(ACCOUNTS, url=str(site.registry.settings["sqlalchemy.url"]))
-    page = without.get("/Modhub", headers=polish).html
+    page = without.get("/Modhub?sort=new", headers=polish).html
     assert (page.html["lang"], page.find(id="results").text) == ("en", "5 mods")
 
 

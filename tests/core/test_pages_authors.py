@@ -48,7 +48,7 @@ def test_an_author_has_a_page_with_their_published_mods(site: Site) -> None:
     assert page.html.find("link", rel="canonical")["href"] == BASE + HERE
     assert page.html.find("meta", attrs={"name": "description"})["content"] == f"2 mods by Person {OWNER}: Two, One"
     # By-lines lead there, on cards and on the mod's page.
-    for place in ("/Modhub", HERE, first["url"]):
+    for place in ("/Modhub?sort=new", HERE, first["url"]):
         assert site.get(place).html.select_one(f'a[href="{HERE}"]').text == f"Person {OWNER}"
     assert site.get("/sitemap.xml").text.count(f"<loc>{BASE}{HERE}</loc>") == 1
     # A reader who has the page gets a short answer until something changes.
@@ -73,7 +73,7 @@ def test_an_author_has_the_votes_of_all_their_mods(site: Site) -> None:
     hide_mod(site, hidden)
     with site.counted() as statements:
         page = site.get(f"{HERE}?page=2", status=200).html.select_one(".author-top .totals")
-    assert words(page) == "Positive: 75% of 4 votes"
+    assert words(page) == "4 votes"
     # The number of mods was counted before, too.
     assert len(statements) <= len(before)
 

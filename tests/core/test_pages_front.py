@@ -1,4 +1,4 @@
-"""The front: ``/Modhub`` without a query begins with rows; with one it is the list alone."""
+"""The front: ``/Modhub`` without a query has rows; with one it is the list."""
 
 import io
 from pathlib import Path
@@ -53,26 +53,26 @@ def mods(site: Site) -> list[Any]:
 
 
 @pytest.mark.postgres
-def test_the_front_has_rows_and_the_list_beneath_them(site: Site, mods: list[Any]) -> None:
+def test_the_front_has_rows_and_leads_to_the_list(site: Site, mods: list[Any]) -> None:
     # C-FRONT-1, C-FRONT-3
-    for mod in mods[2:4]:
-        upload_asset(site, mod, "code", version="2", name="a.zip")
-    page = site.get("/Modhub")
-    # Five of those created last, and of the others those with a new version: too few for a row.
-    assert rows(page) == ["top", "new"]
-    assert row(page, "top") == ["Mod 3", "Mod 5", "Mod 2", "Mod 1", "Mod 0"]
-    assert row(page, "new") == ["Mod 6", "Mod 5", "Mod 4", "Mod 3", "Mod 2"]
-    assert page.html.select_one(".row > .all")["href"] == "/Modhub?sort=top"
-    assert page.html.find(id="row-top").find_next("p").text == "By votes for a mod, less those against it."
+    draft = new_mod(site, title="Long a draft", games=["Portal"])
     for number in range(7, 12):
         published_mod(site, title=f"Mod {number}")
+    upload_asset(site, draft, "code", version="1")
+    site.as_account(7).post(mod_address(draft, "publish"))
     page = site.get("/Modhub")
-    assert rows(page) == ["top", "new", "updated"]
-    assert row(page, "updated") == ["Mod 3", "Mod 2", "Mod 1", "Mod 0"]
-    listed = [card.h3.a.text for card in page.html.select(".browse > .cards > .card")]
-    assert listed == [f"Mod {number}" for number in (*range(11, 6, -1), 3, 2, 1, 0, 6, 5, 4)]
+    assert rows(page) == ["top", "new"]
+    assert row(page, "top") == ["Mod 3", "Mod 5", "Long a draft", "Mod 11", "Mod 10"]
+    # Without those of the row above, the last published first.
+    assert row(page, "new") == ["Mod 9", "Mod 8", "Mod 7", "Mod 6", "Mod 4"]
+    assert page.html.select_one(".row > .all")["href"] == "/Modhub?sort=top"
+    link = page.html.select_one(".all-mods a")
+    assert (link.text, link["href"]) == ("All 13 mods", "/Modhub?sort=new")
+    assert site.get(link["href"]).html.select_one(".card h3 a").text == "Long a draft"
     assert page.html.select_one("main h1, main h2").name == "h1"
     assert len(page.html.select("h1")) == 1
+    vote(site, mods[0], *range(20, 24))
+    assert row(site.get("/Modhub"), "new")[0] == "Mod 10"
 
 
 def test_a_query_is_the_list_alone(site: Site, mods: list[Any]) -> None:
@@ -80,21 +80,20 @@ def test_a_query_is_the_list_alone(site: Site, mods: list[Any]) -> None:
     for query in ("q=mod", "game=portal", "sort=top", "sort=new", "page=1", "page=2", "tag=x", "q="):
         page = site.get(f"/Modhub?{query}")
         assert rows(page) == [], query
-        assert not page.html.select(".front-head, .first-steps, .game-tiles"), query
+        assert not page.html.select(".front-head, .game-tiles"), query
     assert rows(site.get("/Modhub/")) == rows(site.get("/Modhub")) == ["top", "new"]
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 4])
-def test_few_mods_are_a_list(site: Site, count: int) -> None:
+@pytest.mark.parametrize("count", [0, 1, 5, 6])
+def test_few_mods_are_one_row(site: Site, count: int) -> None:
     # C-FRONT-1
     insert_mods(site, [{"title": f"Mod {number}"} for number in range(count)])
     page = site.get("/Modhub")
-    assert rows(page) == (["top", "new"] if count == 4 else [])
-    assert len(page.html.select(".browse > .cards > .card")) == count
-    assert page.html.find(id="results").text == ("1 mod" if count == 1 else f"{count} mods")
+    assert rows(page) == {0: [], 6: ["top", "new"]}.get(count, ["top"])
+    assert len(page.html.select(".card")) == count
+    assert len(page.html.select(".leading")) == (count >= 5)
     assert bool(page.html.select(".empty")) == (count == 0)
-    assert bool(page.html.select("#results.hidden")) == (count == 0)
-    assert not site.get("/Modhub?q=nothing+like+it").html.select("#results.hidden")
+    assert bool(page.html.select(".all-mods")) == (count > 0)
 
 
 @pytest.mark.postgres
@@ -141,27 +140,15 @@ def test_games_are_tiles_and_the_rest_is_behind_them(site: Site, tmp_path: Path)
     assert len(section.select("details a")) == 15
 
 
-def test_the_first_steps_are_put_away_by_a_form(start: Start) -> None:
-    # C-FRONT-2, C-HTTP-13
+def test_visitors_read_how_it_goes(start: Start) -> None:
+    # C-FRONT-2, C-PAGE-34
     site = start(f"{TEST_ACCOUNTS} modhub_builds")
-    visitor = new_visitor(site)
-    page = visitor.get("/Modhub")
-    steps = page.html.select_one(".first-steps")
-    assert len(steps.select("ol > li")) == 3
-    assert steps.select_one("a")["href"] == "/Modhub/App"
-    assert "Set-Cookie" not in page.headers
-    form = next(form for form in page.forms.values() if "steps" in form.fields)
-    assert (form.action, form.method, "csrf_token" in form.fields) == ("/Modhub/preferences", "post", False)
-    answer = form.submit("steps", headers={"Referer": "http://localhost/Modhub"}, status=303)
-    assert answer.headers["Location"] == "/Modhub"
-    assert answer.headers["Set-Cookie"].startswith("modhub-steps=away; Max-Age=31536000; Path=/;")
-    without = visitor.get("/Modhub", headers={"If-None-Match": page.headers["ETag"]}, status=200)
-    assert not without.html.select(".first-steps")
-    assert without.headers["ETag"] != page.headers["ETag"]
-    # Others have them still, no matter who asked first; they need no account, and who has one has seen them.
-    assert site.get("/Modhub").html.select(".first-steps")
-    assert not new_visitor(site, 8).get("/Modhub").html.select(".first-steps")
-    assert "Set-Cookie" not in site.post("/Modhub/preferences", {"steps": "back"}, status=303).headers
+    line = site.get("/Modhub").html.select_one(".front-head p")
+    assert line.text == "Get the overlay app, choose a mod, open its file in the app."
+    assert line.a["href"] == "/Modhub/App"
+    assert not new_visitor(site, 8).get("/Modhub").html.select(".front-head p")
+    without = start(TEST_ACCOUNTS).get("/Modhub").html.select_one(".front-head p")
+    assert without.text == "Choose a mod, open its file in the overlay app."
 
 
 def test_the_operator_has_a_picture_and_a_text(start: Any, tmp_path: Path) -> None:
@@ -187,21 +174,21 @@ def test_the_operator_has_a_picture_and_a_text(start: Any, tmp_path: Path) -> No
 def test_the_front_shows_what_is_so_now(site: Site, mods: list[Any]) -> None:
     # C-FRONT-1, C-FRONT-3
     def card(page: Any, title: str) -> Any:
-        return next(card for card in page.html.select(".browse > .cards > .card") if card.h3.a.text == title)
+        return next(card for card in page.html.select(".card") if card.h3.a.text == title)
 
     add_game(Admin(site.config), "Portal", None, None)
     upload_asset(site, mods[6], "images", large_picture(), content_type="image/png")
     page = site.get("/Modhub")
-    assert not card(page, "Mod 6").select(".rating")
+    assert "liked it" not in card(page, "Mod 6").text
     assert page.html.select_one(".game-tiles img")["src"] == card(page, "Mod 6").img["src"]
     assert card(page, "Mod 6").img["src"].startswith("/Modhub/file/")
     # Neither of these moves the serial.
     before = site.find_service(ChangeReader).stamp()
-    vote(site, mods[6], 8, 9)
+    vote(site, mods[6], *range(20, 30))
     PictureMaker(site.databases, site.find_service(BlobStore)).make_next()
     assert site.find_service(ChangeReader).stamp() == before
     page = site.get("/Modhub")
-    assert "100% of 2 votes" in card(page, "Mod 6").select_one(".rating").text
+    assert "100% liked it (10 votes)" in card(page, "Mod 6").text.replace("\u00a0", " ")
     assert card(page, "Mod 6").img["src"].startswith("/Modhub/picture/")
     assert page.html.select_one(".game-tiles img")["src"].startswith("/Modhub/picture/")
     # And a mod that is not public any more is nowhere.
@@ -219,22 +206,12 @@ def test_a_game_has_a_head(site: Site, tmp_path: Path, mods: list[Any]) -> None:
     page = site.get("/Modhub?game=portal")
     assert page.html.select_one(".results .game-icon")["src"].startswith("/Modhub/game-icon/")
     assert (page.html.h1.text, page.html.find(id="results").text) == ("Mods for Portal", "7 mods")
-    orders = page.html.select(".orders a")
-    assert [(link.text.strip(), link["href"]) for link in orders] == [
-        ("Recently updated", "/Modhub?game=portal#results"),
-        ("Top rated", "/Modhub?game=portal&sort=top#results"),
-        ("Feed of this game", "/Modhub/feed?game=portal"),
-    ]
-    assert [link.get("aria-current") for link in orders] == ["true", None, None]
-    # One filter is removed by its own link; "Clear all" is for several.
-    assert "Clear all" not in page.html.select_one(".filters").text
-    assert "Clear all" in site.get("/Modhub?game=portal&q=mod").html.select_one(".filters").text
+    assert page.html.select_one("footer a")["href"] == "/Modhub/feed?game=portal"
+    assert page.html.select_one(".results > a")["href"] == "/Modhub?sort=new"
     # A game that the operator does not list has no icon; a search within a game is a search.
     published_mod(site, games=["Another"])
-    assert site.get("/Modhub?game=another").html.select(".orders")
     assert not site.get("/Modhub?game=another").html.select(".game-icon")
-    assert not site.get("/Modhub?game=portal&q=mod").html.select(".orders, .game-icon")
-    assert not site.get("/Modhub?game=nothing").html.select(".orders")
+    assert not site.get("/Modhub?game=portal&q=mod").html.select(".game-icon")
 
 
 def test_a_mod_page_shows_related_mods_as_cards(site: Site) -> None:

@@ -107,15 +107,14 @@ def test_over_https_a_choice_is_bound_to_this_host_and_can_be_taken_back(start: 
     # C-PAGE-31, C-SEC-1
     site = start("", modhub__base_url="https://mods.example.org")
     site.extra_environ = {"wsgi.url_scheme": "https", "HTTP_HOST": "localhost:443"}
-    answer = choose(site, language="de", theme="dark", steps="away")
-    for name, value in (("theme", "dark"), ("language", "de"), ("steps", "away")):
+    answer = choose(site, language="de", theme="dark")
+    for name, value in (("theme", "dark"), ("language", "de")):
         (cookie,) = (line for line in answer.headers.getall("Set-Cookie") if f"modhub-{name}=" in line)
         assert cookie.startswith(f"__Host-modhub-{name}={value}; ")
         assert {"secure", "HttpOnly", "SameSite=Lax", "Path=/"} <= set(cookie.split("; "))
     page = site.get("/Modhub")
     assert '<html lang="de"' in page.text
     assert '<meta name="color-scheme" content="dark">' in page.text
-    assert not page.html.select(".first-steps")
     # Another host of the domain can set a cookie of the plain name: it chooses nothing.
     site.reset()
     site.set_cookie("modhub-theme", "dark")

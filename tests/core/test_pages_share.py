@@ -106,7 +106,7 @@ def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start: Start
 def test_without_a_mark_it_is_our_icon(start: Start) -> None:
     # C-PAGE-85
     site = start("modhub_builds modhub_wiki", modhub__base_url=BASE, modhub__site_name="Foundry <mods>")
-    for path, title in (("/Modhub", "Mods"), ("/Modhub/App", "The app"), ("/Modhub/Wiki", "Wiki")):
+    for path, title in (("/Modhub", "Foundry <mods>"), ("/Modhub/App", "The app"), ("/Modhub/Wiki", "Wiki")):
         tags = tags_of(site.get(path))
         assert (tags["og:title"], tags["og:url"], tags["og:site_name"]) == (title, BASE + path, "Foundry <mods>")
         assert (tags["og:image:width"], tags["og:image:height"], tags["og:image:type"]) == ("512", "512", "image/png")

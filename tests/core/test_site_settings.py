@@ -124,19 +124,14 @@ def test_texts_are_pages_with_links_in_the_footer(start: Any, tmp_path: Path) ->
     site.get("/Modhub/privacy", headers={**GERMAN, "If-None-Match": again.headers["ETag"]}, status=304)
 
 
-def test_the_welcome_line_is_for_visitors_without_a_filter(start: Any, tmp_path: Path) -> None:
+def test_the_front_welcomes_visitors(start: Any, tmp_path: Path) -> None:
     # C-PAGE-34
-    site = start(f"{TEST_ACCOUNTS} modhub_builds")
-    ours = "Free, no account needed."
-    assert f'{ours}</span> <a href="/Modhub/App">Get the app</a></p>' in site.get("/Modhub?sort=top").text
-    for query in ("q=x", "game=x", "page=2"):
-        assert ours not in site.get(f"/Modhub?{query}").text
-    assert ours not in new_visitor(site, 7).get("/Modhub").text
-    assert "Get the app" not in start("").get("/Modhub?sort=top").text
-    welcoming = start("modhub_builds", modhub__welcome=write(tmp_path, "w.md", "Hello **you**"))
-    for address in ("/Modhub", "/Modhub?sort=top"):
-        assert "<p>Hello <strong>you</strong></p>" in welcoming.get(address).text
-        assert ours not in welcoming.get(address).text
+    site = start(f"{TEST_ACCOUNTS} modhub_builds", modhub__welcome=write(tmp_path, "w.md", "Hello **you**"))
+    welcome = "<p>Hello <strong>you</strong></p>"
+    assert welcome in site.get("/Modhub").text
+    assert "choose a mod" not in site.get("/Modhub").text
+    assert welcome not in site.get("/Modhub?sort=top").text
+    assert welcome not in new_visitor(site, 7).get("/Modhub").text
 
 
 def test_the_app_is_introduced(start: Any, tmp_path: Path) -> None:

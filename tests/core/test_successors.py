@@ -55,6 +55,24 @@ def test_a_published_successor_is_shown_to_readers(site: Site) -> None:
     assert new_visitor(site, OWNER).get(f"/Modhub/mine/{old['id']}").html.find(id="supersededBy")["value"] == ""
 
 
+@pytest.mark.postgres
+def test_a_search_has_the_successor_before_what_it_replaces(site: Site) -> None:
+    # C-PAGE-65
+    def found() -> list[tuple[str, bool]]:
+        cards = site.get("/Modhub?q=map").html.select(".card")
+        return [(card.h3.a.text, "Replaced" in card.h3.text) for card in cards]
+
+    atlas, new, old = (published_mod(site, title=title) for title in ("Atlas", "New map", "Old map"))
+    older = published_mod(site, title="Older map")
+    supersede(site, old, new["guid"])
+    supersede(site, older, atlas["guid"])
+    # It need not be found itself, and stands once.
+    assert found() == [("Atlas", False), ("Older map", True), ("New map", False), ("Old map", True)]
+    assert site.get("/api/modhub?q=map").json["total"] == 3
+    hide_mod(site, atlas)
+    assert found()[0] == ("Older map", False)
+
+
 def test_a_strangers_draft_is_as_an_unknown_mod(site: Site) -> None:
     # C-OWN-18
     mod, draft = published_mod(site), new_mod(site, owner=8, title="A secret draft")

@@ -99,7 +99,7 @@ def test_an_unknown_tag_finds_nothing(site: Site, ids: list[int], value: str) ->
 def test_no_tag_is_no_filter(site: Site, ids: list[int], value: str) -> None:
     page = site.get(f"/Modhub?tag={value}").html
     assert page.find(id="results").text == f"{MODS} mods"
-    assert page.select(".filters") == []
+    assert "Clear all" not in page.text
 
 
 def test_the_page_keeps_the_filter(site: Site, ids: list[int]) -> None:
@@ -115,14 +115,22 @@ def test_the_page_keeps_the_filter(site: Site, ids: list[int]) -> None:
         "/Modhub?game=Portal&tag=map&sort=top&page=2&size=2#results",
         "/Modhub?game=Portal&tag=map&sort=top&size=2#results",
     }
-    chips = {link.select("span")[1].text: link["href"] for link in page.select(".filters .chip")}
-    assert chips == {
-        "Portal": "/Modhub?tag=map&sort=top&size=2#results",
-        "Map": "/Modhub?game=Portal&sort=top&size=2#results",
-    }
+    assert page.select_one(".results > a")["href"] == "/Modhub?sort=new"
     feed = page.select_one('link[type="application/feed+json"]')["href"]
     assert feed == "/Modhub/feed.json?game=Portal&tag=map&sort=top"
-    assert page.select('.list-links a[href^="/api/"]') == [], "the API has no such list"
+    assert page.select('link[href^="/api/"]') == [], "the API has no such list"
+
+
+def test_a_search_finds_tags_by_their_name(site: Site, ids: list[int]) -> None:
+    # C-PAGE-65
+    def found(query: str) -> list[tuple[str, str]]:
+        links = site.get(f"/Modhub?{query}").html.select(".found-filter a")
+        return [(link.text, link["href"]) for link in links]
+
+    assert found("q=CHA") == [("Tag: Chat (3 mods)", "/Modhub?tag=chat")]
+    assert found("q=cosmetic") == [], "no mod has it"
+    for elsewhere in ("q=chat+x", "q=chat&game=Portal", "q=chat&page=2", "tag=chat", "q="):
+        assert found(elsewhere) == [], elsewhere
 
 
 def test_the_form_sends_it_with_all_others(site: Site, ids: list[int]) -> None:
@@ -149,7 +157,7 @@ def test_the_feeds_have_what_the_list_has(site: Site, ids: list[int]) -> None:
 def test_what_an_empty_list_says_is_text(site: Site, ids: list[int]) -> None:
     page = site.get("/Modhub?tag=%3Ci%3Ex%3C/i%3E&q=nothing")
     assert "<i>x" not in page.text
-    assert "/Modhub?q=nothing" in [link["href"] for link in page.html.select(".empty a")]
+    assert [link["href"] for link in page.html.select(".empty a")] == ["/Modhub?sort=new"]
     assert "No mods found with this filter." in site.get("/Modhub?tag=nothing").text
 
 

@@ -17,7 +17,7 @@ from modhub.web.request import Request
 
 
 def _workshop_link(_context: Any, request: Request) -> Markup | None:
-    return nav_link(request, "/Modhub/mine", "My mods") if PageHelpers(request).has_accounts else None
+    return None if PageHelpers(request).account is None else nav_link(request, "/Modhub/mine", "My mods")
 
 
 def includeme(config: Configurator) -> None:
@@ -27,7 +27,7 @@ def includeme(config: Configurator) -> None:
     config.include(feeds)
     config.include(author)
     config.include(mod)
-    config.add_panel("navigation", "workshop", _workshop_link, order=800)
+    config.add_panel("personal", "workshop", _workshop_link, order=800)
     config.add_robots_rule(f"/Modhub/*/{mod.PAGE_NAME}")
     config.add_robots_rule("/Modhub/mine")
     # Users who are signed in on pages have a cookie.

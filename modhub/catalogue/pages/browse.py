@@ -1,4 +1,4 @@
-"""``/Modhub``: every state of the list has an address, reached by links and forms without scripts."""
+"""``/Modhub``: the front, and the list, each of whose states has an address, reached without scripts."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,6 @@ from markupsafe import Markup
 from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.pages.cards import MODS_IN_ROW, CuratedGame, CuratedGames, FeedEntry, Listing
 from modhub.catalogue.pages.container import PageServices
-from modhub.catalogue.pages.front import is_front, read_front, render_head
 from modhub.catalogue.pages.groups import SearchGroups
 from modhub.catalogue.pages.presenter import ModPresenter
 from modhub.catalogue.pages.reader import PageReader
@@ -25,6 +24,7 @@ from modhub.plugins.declarations import API_SORTS, Declarations
 from modhub.plugins.resources import ISite
 from modhub.plugins.services import IProfiles, Profile
 from modhub.ui.share_images import ShareImage
+from modhub.ui.site_settings import FRONT_ASSET
 from modhub.ui.template_helpers import PageHelpers, translations_for
 from modhub.web.payload import query
 from modhub.web.request import Request
@@ -51,22 +51,24 @@ def render_card(
     games: CuratedGames,
     loading: str = "lazy",
     *,
+    is_leading: bool = False,
     with_changes: bool = False,
     is_new: bool | None = None,
 ) -> Markup:
     """Render a card; ``loading`` of its image: ``lazy``, ``eager`` (visible at once) or ``first`` (before others).
 
+    ``is_leading``: it is larger than the others of its row.
     ``with_changes``: what is new in the current version is seen; otherwise a script shows it to who has not seen it.
     ``is_new``: the card is marked as new if True, as updated if False; if None, a script may mark it.
     """
     assert card.changed is not None
     # As part of the cache key, the age makes the card be rendered again as time passes.
     age = ui.ago(card.changed)
-    values: dict[str, Any] = {"owner": card.owner, "ups": card.ups, "downs": card.downs, "figures": card.figures}
-    values |= {"changed": card.changed, "age": age, "told": card.told, "with_changes": with_changes}
-    values["is_new"] = is_new
+    values: dict[str, Any] = {"owner": card.owner, "ups": card.ups, "downs": card.downs, "told": card.told}
+    values |= {"changed": card.changed, "age": age, "with_changes": with_changes, "is_new": is_new}
+    values["is_superseded"] = card.successor is not None
     shown = {**_shown(card, author), **values}
-    return ui.cached_fragment(CARD, loading=loading, games=games, fold_game=fold_game, **shown)
+    return ui.cached_fragment(CARD, loading=loading, games=games, fold_game=fold_game, is_leading=is_leading, **shown)
 
 
 def render_feed_entry(ui: PageHelpers, card: ModPresenter, author: Profile | None, entry: FeedEntry) -> Markup:
@@ -97,10 +99,7 @@ DEFAULT = ListParams()
 """The list without a filter."""
 SORTS = {"new": N_("Recently updated"), "top": N_("Top rated")}
 """The orders to choose from and their labels, the default first."""
-STRIP = 12
-"""Games in the line above the list; the others are behind "All games"."""
-LEAST_MODS_IN_ROW = 4
-"""A row of fewer mods would say less than the list below it, and is left out."""
+FRONT_HEAD_TEMPLATE = "modhub.catalogue:templates/front_head.jinja2"
 ROW_TEMPLATE = "modhub.catalogue:templates/front_row.jinja2"
 GAME_TILES_TEMPLATE = "modhub.catalogue:templates/front_games.jinja2"
 SIMILAR_LETTERS = 3
@@ -110,7 +109,6 @@ SUGGESTED = 5
 EAGER = 6
 """Cards whose images are loaded eagerly."""
 _GAMES = "modhub.games"
-GAMES_TEMPLATE = "modhub.catalogue:templates/games.jinja2"
 OPTIONS = "modhub.catalogue:templates/options.jinja2"
 
 
@@ -166,8 +164,8 @@ def query_of(params: ListParams) -> str:
 
 
 def address_of(params: ListParams) -> str:
-    """Return the address of a list."""
-    return "/Modhub" + query_of(params)
+    """Return the address of a list. Without a query it would be the front."""
+    return "/Modhub" + (query_of(params) or f"?sort={DEFAULT.sort}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +181,6 @@ class Filters:
     def page(self, number: int) -> str:
         """Return the address of another page of the list."""
         return address_of(replace(self.params, page=number))
-
-    def games(self, games: Iterable[CuratedGame]) -> Iterator[tuple[CuratedGame, str]]:
-        """Yield each of these games with the address of the first page filtered by it."""
-        query_params = _query_params(replace(self.params, page=1))
-        for game in games:
-            yield game, "/Modhub" + _join_query({**query_params, "game": quote_plus(game.name)})
 
     def without(self, name: str) -> str:
         """Return the address of the first page without a feature's filter."""
@@ -242,12 +234,6 @@ def page_numbers(current: int, last: int) -> Iterator[int | None]:
         previous = number
 
 
-def games_in_strip(games: CuratedGames, chosen: CuratedGame | None) -> list[CuratedGame]:
-    """Return the games in the line above the list: the first ones, and always the chosen one."""
-    shown = list(games.values())[:STRIP]
-    return shown if chosen is None or chosen in shown else [chosen, *shown[:-1]]
-
-
 def similar_games(games: CuratedGames, params: ListParams) -> list[CuratedGame]:
     """Return curated games whose name has a word of the filters: what an empty list suggests."""
     words = {word for word in (*search_words(params.q), *search_words(params.game)) if len(word) >= SIMILAR_LETTERS}
@@ -290,9 +276,33 @@ def render_cards(
 
 
 def join_cards(request: Request, cards: list[ModPresenter], loading: str = "lazy") -> Markup:
-    """Return the cards of a row, of which none is seen before the others."""
-    ui, games, authors = PageHelpers(request), page_games(request), find_authors(request, cards)
-    return Markup("\n").join(render_card(ui, card, authors.get(card.owner), games, loading) for card in cards)
+    """Return the cards of a row below the first screen, or seen ``eager`` at once; they do not name their authors."""
+    ui, games = PageHelpers(request), page_games(request)
+    return Markup("\n").join(render_card(ui, card, None, games, loading) for card in cards)
+
+
+FOUND_VALUES = 3
+"""Values of filters that a search finds."""
+
+
+def found_filters(request: Request, params: ListParams, choices: list[FilterChoice]) -> list[tuple[str, str, str, int]]:
+    """(title of the filter, label, address, number of mods) of the values whose label has all words of a search."""
+    words = search_words(params.q)
+    if not words or params.page > 1 or params.game or params.filters:
+        return []
+    named = (
+        (choice, value, label)
+        for choice in choices
+        for value, label in choice.labels.items()
+        if all(word in fold_search(label) for word in words)
+    )
+    found = []
+    for choice, value, label in islice(named, FOUND_VALUES):
+        of_value = ListParams(filters=((choice.name, value),), size=1)
+        total = page_reader(request).listing(of_value).total
+        if total:
+            found.append((choice.title, label, address_of(replace(of_value, size=DEFAULT.size)), total))
+    return found
 
 
 def search_groups(request: Request, params: ListParams) -> SearchGroups | None:
@@ -302,52 +312,52 @@ def search_groups(request: Request, params: ListParams) -> SearchGroups | None:
     return request.find_service(PageServices).groups.groups(params.q)
 
 
-def render_row(
-    request: Request, name: str, title: str, cards: list[ModPresenter], *, address: str = "", note: str = ""
-) -> Markup | None:
-    """Return a row of cards, with a link to all of them if there is an ``address``; None if there are too few."""
-    if len(cards) < LEAST_MODS_IN_ROW:
-        return None
-    # The first row may be seen at once; it is the one with an order of its own.
-    shown = join_cards(request, cards, "eager" if note else "lazy")
-    values = {"name": name, "title": title, "note": note, "address": address, "cards": shown}
-    return PageHelpers(request).cached_fragment(ROW_TEMPLATE, **values)
+def render_head(request: Request) -> Markup:
+    """Return what the front begins with: the operator's picture and text, else for visitors what there is to do."""
+    ui, settings = PageHelpers(request), request.registry.settings
+    is_visitor = ui.account is None
+    return ui.cached_fragment(
+        FRONT_HEAD_TEMPLATE,
+        picture=ui.site_file(FRONT_ASSET),
+        text=settings["modhub.front_text"] or (settings["modhub.welcome"] if is_visitor else None),
+        is_visitor=is_visitor,
+        app_links=tuple(ui.panels("app")[:1]) if is_visitor else (),
+    )
 
 
-def render_sorted_row(request: Request, sort: str, title: str, note: str) -> Markup | None:
-    """Return the first mods in an order of the list as a row."""
-    params = ListParams(sort=sort, size=MODS_IN_ROW, front=True)
-    address = address_of(replace(params, size=DEFAULT.size, front=False))
-    return render_row(request, sort, title, page_reader(request).first_cards(params), address=address, note=note)
-
-
-def new_row(request: Request) -> Markup | None:
-    """The mods that were created last."""
-    return render_row(request, "new", N_("New mods"), read_front(request).newest)
-
-
-def updated_row(request: Request) -> Markup | None:
-    """The newest versions of older mods."""
-    return render_row(request, "updated", N_("Updated mods"), read_front(request).updated, address="#results")
-
-
-def games_row(request: Request) -> Markup | None:
-    """The games with the most mods as tiles, and all of them behind it."""
-    games = page_games(request)
-    tiles = tuple(tile for tile in read_front(request).tiles if tile.folded in games)
-    if not tiles:
-        return None
-    return PageHelpers(request).cached_fragment(GAME_TILES_TEMPLATE, tiles=tiles, games=games, presenter=ModPresenter)
+def leading_cards(request: Request, cards: list[ModPresenter]) -> Markup:
+    """Return the cards of the front's first row, of which the first leads."""
+    ui, games = PageHelpers(request), page_games(request)
+    first = render_card(ui, cards[0], None, games, "first", is_leading=True)
+    return Markup("\n").join([first, *(render_card(ui, card, None, games, "eager") for card in cards[1:])])
 
 
 def front_rows(request: Request) -> list[Markup]:
-    """Return the rows of the front: the orders of features that have one, else the best votes; then ours."""
-    orders = [order for order in request.find_service(Declarations).orders if order.row]
-    rows = [render_sorted_row(request, order.name, order.order, order.row) for order in orders]
-    if not orders:
-        rows = [render_sorted_row(request, "top", N_("Top rated"), N_("By votes for a mod, less those against it."))]
-    rows += [new_row(request), updated_row(request), games_row(request)]
-    return [row for row in rows if row is not None]
+    """Return the rows of the front: the orders of features that have one, else the best votes; new mods; games.
+
+    No row has a mod that is in a row above.
+    """
+    ui, reader = PageHelpers(request), page_reader(request)
+    orders = [(order.name, order.order) for order in request.find_service(Declarations).orders if order.row]
+    seen: set[int] = set()
+    rows: list[Markup] = []
+    for name, title in [*(orders or [("top", SORTS["top"])]), ("new", N_("New mods"))]:
+        params = ListParams(sort=name, size=2 * MODS_IN_ROW, front=True)
+        found = reader.newest() if name == "new" else reader.first_cards(params)
+        cards = [card for card in found if card.mod.id not in seen][:MODS_IN_ROW]
+        if not cards:
+            continue
+        shown = join_cards(request, cards) if rows else leading_cards(request, cards)
+        address = "" if name == "new" else address_of(ListParams(sort=name))
+        is_leading = not rows and len(cards) == MODS_IN_ROW
+        values = {"name": name, "title": title, "address": address, "cards": shown, "is_leading": is_leading}
+        rows.append(ui.cached_fragment(ROW_TEMPLATE, **values))
+        seen.update(card.mod.id for card in cards)
+    games = page_games(request)
+    tiles = tuple(tile for tile in reader.tiles() if tile.folded in games)
+    if tiles:
+        rows.append(ui.cached_fragment(GAME_TILES_TEMPLATE, tiles=tiles, games=games, presenter=ModPresenter))
+    return rows
 
 
 @page(context=ISite, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/browse.jinja2")
@@ -356,17 +366,14 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
 
     Without a query it is the front.
     """
-    front = is_front(request)
+    ui, games, reader = PageHelpers(request), page_games(request), page_reader(request)
+    front = not request.environ.get("QUERY_STRING")
     params = page_list_params(request)
-    listing: Listing = read_front(request).listing if front else page_reader(request).listing(params)
-    games, shown = page_games(request), listing.cards
+    # The front has no list of its own.
+    listing = Listing([], reader.total(), params) if front else reader.listing(params)
+    cards = reader.with_successors(listing.cards) if params.q else listing.cards
     chosen = games.get(fold_game(params.game)) if params.game else None
-    ui = PageHelpers(request)
     choices = filter_choices(request, params)
-    # Callers choose these texts: the links of each are not kept.
-    is_any = params.q or any(choice.value and choice.value not in choice.labels for choice in choices)
-    links = ui.render_fragment if is_any else ui.cached_fragment
-    filters = Filters(replace(params, page=1, game=""))
     feed_query = query_of(replace(params, page=1, size=PAGE_SIZE))
     return {
         "front": front,
@@ -374,19 +381,16 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
         "rows": front_rows(request) if front else [],
         "is_game": bool(params.game and not params.q),
         "listing": listing,
-        "cards": [join_cards(request, shown)] if front and shown else render_cards(request, shown, games),
+        "cards": render_cards(request, cards, games),
         "options": ui.cached_fragment(OPTIONS, games=games, chosen=chosen),
-        "game_links": links(
-            GAMES_TEMPLATE, games=games, strip=tuple(games_in_strip(games, chosen)), chosen=chosen, filters=filters
-        ),
         "groups": search_groups(request, params),
-        "similar": [] if listing.total else list(Filters(DEFAULT).games(similar_games(games, params))),
+        "found_filters": found_filters(request, params, choices),
+        "similar": [] if listing.total else similar_games(games, params),
         "params": params,
         "filters": Filters(params),
         "choices": choices,
         "chosen_values": [choice for choice in choices if choice.value],
         "query": query_of(params if params.sort in API_SORTS else replace(params, sort=DEFAULT.sort)),
-        "games": games,
         "chosen": chosen,
         "game_name": chosen.display_name if chosen else params.game,
         "share_image": ShareImage(chosen.icon, chosen.display_name) if chosen and chosen.icon else None,

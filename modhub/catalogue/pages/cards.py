@@ -1,6 +1,5 @@
 """What lists of cards consist of."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid5
@@ -11,14 +10,12 @@ from sqlalchemy import exists, func, select
 from modhub.catalogue.models import Asset, AssetKind, Game, PublicGame, PublicMod
 from modhub.catalogue.pages import statements
 from modhub.catalogue.pages.presenter import Figure, ModPresenter
-from modhub.catalogue.reading.lists import total_statement
 from modhub.catalogue.reading.service import ListParams, games_of
 from modhub.catalogue.reading.statements import AnySelect
 from modhub.content.folding import fold_game
 from modhub.content.markup import summarize
 from modhub.db import from_micros, iso
 from modhub.db.raw_queries import Row
-from modhub.plugins.declarations import ModColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +113,15 @@ ModUpdate = tuple[ModPresenter, FeedEntry]
 """A mod with one of its versions."""
 
 
-def card_of(row: Row, figures: tuple[Figure, ...] = ()) -> ModPresenter:
+def card_of(row: Row) -> ModPresenter:
     """Return the card in a row of :data:`modhub.catalogue.pages.statements.CARD_COLUMNS`."""
-    document, owner, changed, told, ups, downs, image_facts = row[:7]
+    document, owner, changed, told, ups, downs, image_facts, successor = row[: len(statements.CARD_COLUMNS)]
     values = {
         "owner": owner,
         "votes": (ups, downs),
         "changed": from_micros(changed),
         "told": told or "",
-        "figures": figures,
+        "successor": successor,
     }
     return ModPresenter(bytes(document), image_facts, **values)
 
@@ -146,7 +143,7 @@ def _last_change(update: ModUpdate) -> Any:
 def _entries(row: Row) -> tuple[ModPresenter, list[FeedEntry]]:
     """The current version first. An older one is listed as long as its changelog entry is."""
     card = card_of(row)
-    notes = sorted(_decode(row[7] or "[]"), key=lambda note: -note.id)
+    notes = sorted(_decode(row[-1] or "[]"), key=lambda note: -note.id)
     current = next((note for note in notes if note.version == card.mod.version), None)
     older = [_entry(card, note.version, note, "") for note in notes if note.version != card.mod.version]
     return card, [_entry(card, card.mod.version, current, card.mod.updated_at), *older]
@@ -181,19 +178,6 @@ class GameTile(NamedTuple):
     image_facts: str | None
 
 
-class Front(NamedTuple):
-    """What the front shows."""
-
-    newest: list[ModPresenter]
-    """The mods that were created last."""
-    updated: list[ModPresenter]
-    """The mods with a new version, last changed first, without the newest."""
-    listing: Listing
-    """The first page of all mods."""
-    tiles: list[GameTile]
-    """The games with the most mods, the largest first."""
-
-
 def game_tiles_statement() -> AnySelect:
     """(folded name, number of mods, document of a mod, facts of its images) of the `TILES` games with the most mods.
 
@@ -209,10 +193,3 @@ def game_tiles_statement() -> AnySelect:
     columns = (listed.c.folded, listed.c.mods, PublicMod.document, statements.image_facts())
     joined = select(*columns).outerjoin(PublicMod, PublicMod.id == pictured).where(listed.c.mods > 0)
     return joined.order_by(listed.c.mods.desc(), listed.c.folded)
-
-
-def front_statement(left_out: Sequence[ModColumn], columns: tuple[Any, ...]) -> AnySelect:
-    """(place, number of published mods, ``columns``) of the newest mods, of the updated ones, and of the first ones."""
-    newest, updated = statements.newest_ids(left_out, MODS_IN_ROW), statements.updated_ids(left_out, MODS_IN_ROW)
-    picks = newest, updated, statements.listed_ids(ListParams().size)
-    return statements.placed_statement(picks, total_statement().scalar_subquery(), *columns)

@@ -144,8 +144,8 @@ class ModPresenter:
         owner: int = 0,
         votes: tuple[int, int] = (0, 0),
         changed: datetime | None = None,
-        figures: tuple[Figure, ...] = (),
         told: str = "",
+        successor: int | None = None,
     ) -> None:
         self.document = document
         self.image_facts = image_facts
@@ -154,10 +154,10 @@ class ModPresenter:
         self.ups, self.downs = votes
         self.changed = changed
         """The time of the last change, for lists that need it without decoding the document."""
-        self.figures = figures
-        """What features count, for cards."""
         self.told = told
         """What its author wrote of the current version, as stored, for lists; part of cache keys."""
+        self.successor = successor
+        """The id of the published mod that takes its place, for lists."""
 
     @cached_property
     def mod(self) -> ModDocument:

@@ -15,9 +15,9 @@ from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.owning.successors import SuccessorDocument, successor_document
 from modhub.catalogue.pages import cards, statements
 from modhub.catalogue.pages.cards import (
+    MODS_IN_ROW,
     AuthorTotals,
     CuratedGames,
-    Front,
     GameTile,
     Listing,
     ModUpdate,
@@ -29,7 +29,7 @@ from modhub.catalogue.pages.presenter import Figure, ModPresenter
 from modhub.catalogue.pages.statements import NOTES_PER_PAGE
 from modhub.catalogue.reading.chain_archives import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_MODS
 from modhub.catalogue.reading.documents import chains_statement, install_order
-from modhub.catalogue.reading.lists import page_statement
+from modhub.catalogue.reading.lists import page_statement, total_statement
 from modhub.catalogue.reading.service import CatalogueReader, ListParams, ListStatement
 from modhub.catalogue.reading.statements import AnySelect, few_documents_statement, note_of
 from modhub.db import from_micros, iso
@@ -148,6 +148,11 @@ def _notes_of(rows: str | None) -> list[NoteDocument]:
     return [note_of(row) for row in msgspec.json.decode(rows or "[]")]
 
 
+def cards_of(rows: Iterable[Row]) -> list[ModPresenter]:
+    """Return the cards in rows of `statements.CARD_COLUMNS`."""
+    return [card_of(row) for row in rows]
+
+
 class PageReader:
     """Reads the data of the public pages; one per application, made when all features have declared their columns."""
 
@@ -157,7 +162,7 @@ class PageReader:
         dialect, declared = reader.dialect, catalogue.declared
         self._figures = declared.figures
         self._games = CuratedGames(())
-        columns = statements.card_columns(self._figures)
+        columns = statements.CARD_COLUMNS
         self._card_page: ListStatement = partial(page_statement, columns=columns)
         self._first_cards: ListStatement = partial(statements.first_statement, columns=columns)
         self._selected_total = PreparedQuery(statements.selected_total_statement(dialect))
@@ -166,7 +171,8 @@ class PageReader:
         self._author_totals = PreparedQuery(statements.author_totals_statement(self._figures))
         self._mod_page = PreparedQuery(statements.mod_page_statement(dialect, columns))
         self._users = PreparedQuery(statements.users_statement(columns))
-        self._front = PreparedQuery(cards.front_statement(declared.off_front, columns))
+        self._newest = PreparedQuery(statements.newest_statement(declared.off_front, 2 * MODS_IN_ROW))
+        self._total = PreparedQuery(total_statement())
         self._tiles = PreparedQuery(cards.game_tiles_statement())
         self._chain = PreparedQuery(chain_statement(dialect))
         self._changes = PreparedQuery(statements.changes_statement())
@@ -177,14 +183,7 @@ class PageReader:
         self._last_author = PreparedQuery(statements.last_author_statement())
         self._deletions = PreparedQuery(statements.deletions_statement())
 
-    def cards_of(self, rows: Iterable[Row]) -> list[ModPresenter]:
-        """Return the cards in rows of `card_columns`."""
-        return [card_of(row, self._figures_of(row)) for row in rows]
-
-    def _figures_of(self, row: Row, others: int = len(statements.CARD_COLUMNS)) -> tuple[Figure, ...]:
-        numbers = row[others:]
-        if not any(numbers):
-            return ()
+    def _figures_of(self, numbers: Row) -> tuple[Figure, ...]:
         both = zip(self._figures, numbers, strict=True)
         # A sum is a decimal number to PostgreSQL.
         return tuple((column.figure[0], column.figure[1], int(number)) for column, number in both if number)
@@ -192,23 +191,39 @@ class PageReader:
     def listing(self, params: ListParams) -> Listing:
         """Return one page of published mods as cards."""
         total, rows = self.catalogue.rows(params, self._card_page)
-        return Listing(self.cards_of(rows), total, params)
+        return Listing(cards_of(rows), total, params)
+
+    def with_successors(self, found: list[ModPresenter]) -> list[ModPresenter]:
+        """Return the cards of a search, each superseded mod behind the one that takes its place, found or not."""
+        if not any(card.successor for card in found):
+            return found
+        by_id = {card.mod.id: card for card in found}
+        others = {card.successor for card in found if card.successor} - by_id.keys()
+        if others:
+            page = self.selected(ModSelection(mods=tuple(others)), ListParams(size=len(others)))
+            by_id |= {card.mod.id: card for card in page.cards}
+        ordered: dict[int, ModPresenter] = {}
+        for card in found:
+            if card.successor in by_id:
+                ordered.setdefault(card.successor, by_id[card.successor])
+            ordered.setdefault(card.mod.id, card)
+        return list(ordered.values())
 
     def first_cards(self, params: ListParams) -> list[ModPresenter]:
         """Return the first cards of a list of all mods, without their number."""
-        return self.cards_of(row[1:] for row in self.catalogue.first_rows(params, self._first_cards))
+        return cards_of(row[1:] for row in self.catalogue.first_rows(params, self._first_cards))
 
     def selected(self, selection: ModSelection, params: ListParams) -> Listing:
         """Return one page of the selected mods as cards; of ``params`` only ``page`` and ``size`` count."""
         total, rows = self._selected_rows(self._selected_cards, selection, params)
-        return Listing(self.cards_of(rows), total, params)
+        return Listing(cards_of(rows), total, params)
 
     def of_author(self, owner: int, params: ListParams) -> tuple[Listing, AuthorTotals]:
         """Return the same of an author's mods, and what all of them have together, in as many statements."""
         row = self.reader.rows(self._author_totals, owner=owner)[0]
         total, ups, downs = map(int, row[:3])
-        cards = self.cards_of(self._page_rows(self._selected_cards, ModSelection(authors=(owner,)), params, total))
-        return Listing(cards, total, params), AuthorTotals(ups, downs, self._figures_of(row, 3))
+        cards = cards_of(self._page_rows(self._selected_cards, ModSelection(authors=(owner,)), params, total))
+        return Listing(cards, total, params), AuthorTotals(ups, downs, self._figures_of(row[3:]))
 
     def _selected_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams) -> tuple[int, list[Row]]:
         total = self.reader.rows(self._selected_total, **_parameters(selection))[0][0]
@@ -223,17 +238,22 @@ class PageReader:
     def users(self, guid: str) -> tuple[list[ModPresenter], int]:
         """Return (some published mods that directly require this one, number of such mods)."""
         rows = self.reader.rows(self._users, guid=guid)
-        return self.cards_of(row[2:] for row in rows), rows[0][1] if rows else 0
+        return cards_of(row[2:] for row in rows), rows[0][1] if rows else 0
 
-    def front(self) -> Front:
-        """Return the front; two statements."""
-        rows = self.reader.rows(self._front)
-        newest, updated, listed = (self.cards_of(row[2:] for row in rows if row[0] == place) for place in range(3))
-        tiles = [
+    def total(self) -> int:
+        """Return the number of published mods."""
+        return int(self.reader.rows(self._total)[0][0])
+
+    def newest(self) -> list[ModPresenter]:
+        """Return the mods that were published last, as many as two rows have."""
+        return cards_of(self.reader.rows(self._newest))
+
+    def tiles(self) -> list[GameTile]:
+        """Return the games with the most mods, the largest first."""
+        return [
             GameTile(folded, mods, document and bytes(document), document and image_facts)
             for folded, mods, document, image_facts in self.reader.rows(self._tiles)
         ]
-        return Front(newest, updated, Listing(listed, rows[0][1] if rows else 0, ListParams()), tiles)
 
     def updates(self, params: ListParams) -> list[ModUpdate]:
         """Return the newest versions of one page of published mods."""
@@ -277,7 +297,7 @@ class PageReader:
         number, pages = clamp_notes_page(notes_page, notes_total)
         if number != notes_page:
             return self.detail(mod_id, number)
-        cards = [self.cards_of(row[7:] for row in rows if row[0] == place) for place in range(3)]
+        cards = [cards_of(row[7:] for row in rows if row[0] == place) for place in range(3)]
         mod, conflicts = cards[0][0], {row[1]: bytes(row[7]) for row in rows if row[0] == 3}
         return ModPage(
             mod,

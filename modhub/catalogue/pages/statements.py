@@ -25,7 +25,14 @@ from sqlalchemy.sql.functions import FunctionElement
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicGame, PublicMod, PublicRequirement, Successor
 from modhub.catalogue.pictures.models import PictureSet
-from modhub.catalogue.reading.lists import ListVariant, are_on_front, newest_page, page_statement, ranked_hits, unranked
+from modhub.catalogue.reading.lists import (
+    ListVariant,
+    are_on_front,
+    newest_page,
+    page_statement,
+    ranked_hits,
+    unranked,
+)
 from modhub.catalogue.reading.statements import NOTE_COLUMNS, AnySelect, json_ids, json_items
 from modhub.content.markup import SUMMARIZED
 from modhub.db.changes import MOD, PublicChange, What
@@ -36,8 +43,6 @@ VERSIONS_IN_FEED: Final = 5
 """Versions of one mod in the feed of a list: as many as an author releases between two visits of a feed reader."""
 _CONSIDERED: Final = 1000
 """The latest changes of the service among which deletions are looked for: the time does not grow with the catalogue."""
-_LATEST: Final = 50
-"""The mods changed last among which those with a new version are looked for."""
 _TOMBSTONES: Final = 100
 """Deletions in the feed of the list."""
 _NEWEST = (PublicMod.updated_at.desc(), PublicMod.id.desc())
@@ -91,16 +96,18 @@ def _told_changes() -> ColumnElement[Any]:
     return current.correlate(PublicMod).scalar_subquery()
 
 
+def _successor_id() -> ColumnElement[Any]:
+    """The id of the published mod that takes this one's place; NULL without one."""
+    successor = aliased(PublicMod)
+    found = select(successor.id).join(Successor, Successor.guid == successor.guid)
+    return found.where(Successor.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
+
+
 CARD_COLUMNS: Final = (
     *(PublicMod.document, PublicMod.owner, PublicMod.updated_at, _told_changes()),
-    *(of_mod(Mod.ups), of_mod(Mod.downs), image_facts()),
+    *(of_mod(Mod.ups), of_mod(Mod.downs), image_facts(), _successor_id()),
 )
-"""What a card shows, besides the figures of features."""
-
-
-def card_columns(figures: Iterable[ModColumn]) -> tuple[Any, ...]:
-    """`CARD_COLUMNS`, then the figures that features show on cards, NULL without one."""
-    return (*CARD_COLUMNS, *map(figure_of, figures))
+"""What a card shows."""
 
 
 def figure_of(figure: ModColumn) -> ColumnElement[Any]:
@@ -227,25 +234,14 @@ def first_statement(variant: ListVariant, columns: tuple[Any, ...]) -> AnySelect
     return placed_statement([select(ranked.c.id, (-rank).label("key")), rest], *columns)
 
 
-def listed_ids(size: int) -> AnySelect:
-    """The ``size`` mods that were changed last."""
-    return picked().order_by(*_NEWEST).limit(size)
-
-
-def newest_ids(left_out: Iterable[ModColumn], size: int) -> AnySelect:
-    """The ``size`` mods of the front that were created last."""
-    newest = picked(PublicMod.id).where(*are_on_front(left_out, PublicMod.id))
-    return newest.order_by(PublicMod.id.desc()).limit(size)
-
-
-def updated_ids(left_out: Iterable[ModColumn], size: int) -> AnySelect:
-    """``size`` of the front's mods changed last that have more than one version, without those of `newest_ids`."""
-    left_out = tuple(left_out)
-    latest, newest = listed_ids(_LATEST).subquery(), newest_ids(left_out, size).subquery()
-    versions = select(func.count()).where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
-    shown = picked().where(*are_on_front(left_out, PublicMod.id), versions > 1)
-    ids = shown.where(PublicMod.id.in_(select(latest.c.id)), PublicMod.id.not_in(select(newest.c.id)))
-    return ids.order_by(*_NEWEST).limit(size)
+def newest_statement(left_out: Iterable[ModColumn], size: int) -> AnySelect:
+    """The columns of the cards of the ``size`` mods of the front that were published last."""
+    # A draft has no such moment, and PostgreSQL's index begins with those.
+    walked = select(PublicMod.id, Mod.published_at).join(Mod, Mod.id == PublicMod.id)
+    walked = walked.where(Mod.published_at.is_not(None), *are_on_front(left_out, PublicMod.id))
+    newest = walked.order_by(Mod.published_at.desc(), Mod.id.desc()).limit(size).subquery()
+    joined = select(*CARD_COLUMNS).join(newest, newest.c.id == PublicMod.id)
+    return joined.order_by(newest.c.published_at.desc(), PublicMod.id.desc())
 
 
 def sitemap_statement() -> AnySelect:

@@ -140,6 +140,7 @@ def _create_mods() -> None:
     op.create_index("ix_core_mod_erase_at", "core_mod", ["erase_at"])
     op.create_index("ix_core_mod_former_owner", "core_mod", ["former_owner"])
     op.create_index("ix_core_mod_owner_updated_at", "core_mod", ["owner", "updated_at", "id"])
+    op.create_index("ix_core_mod_published_at", "core_mod", ["published_at", "id"])
     op.create_index("ix_core_mod_updated_at", "core_mod", ["updated_at"])
     op.create_table(
         "core_asset",
