@@ -47,7 +47,7 @@ def test_who_is_new_comes_by_a_link_to_a_game(visit: Visit, look: Look, java_scr
     expect(page).to_have_url(re.compile("sort=top"))
     expect(page.locator("#sort")).to_have_value("top")
     page.locator(".brand").click()
-    expect(page.locator(".front-head p")).to_contain_text("Get the overlay app, choose a mod")
+    expect(page.locator(".front-head p")).to_have_text("Choose a mod, open its file in the overlay app.")
     # Nothing is new to somebody who was never here.
     expect(page.locator(".badge")).to_have_count(0)
     page.get_by_role("navigation", name="Games").get_by_role("link", name="Harbour Nine").click()
@@ -119,20 +119,6 @@ def test_a_keyboard_is_soon_at_the_first_result(visit: Visit) -> None:
     for _ in range(4):
         page.keyboard.press("Tab")
     expect(page.locator(".row").first.locator(".card").last).to_be_in_viewport()
-
-
-@pytest.mark.parametrize("java_script_enabled", [True, False], ids=["scripts", "no scripts"])
-def test_on_a_phone_what_is_ones_own_is_behind_a_button(visit: Visit, look: Look, java_script_enabled: bool) -> None:
-    page = visit(account=MIRA, viewport=PHONE, java_script_enabled=java_script_enabled)
-    page.goto("/Modhub")
-    own = page.get_by_role("link", name="My mods")
-    expect(own).not_to_be_visible()
-    page.get_by_role("banner").get_by_role("button", name="Account").click()
-    look(page, f"menu {java_script_enabled}")
-    own.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("My mods")
-    page.set_viewport_size({"width": 1280, "height": 900})
-    expect(page.get_by_role("banner").get_by_role("link", name="My mods")).to_be_visible()
 
 
 @pytest.fixture(scope="module")
