@@ -67,7 +67,7 @@ _CLAUSE: Final = re.compile(r"(?m)^- \*\*(C-[A-Z]+-\d+)\*\* (.*(?:\n  \S.*)*)")
 """A clause of the contract; its further lines are indented."""
 
 
-def describe_api(request: Request) -> dict[str, Any]:
+def describe_api(request: Request) -> Any:
     """The description as JSON values."""
     settings = request.registry.settings
     titles = {feature.name: feature.title for feature in request.find_service(Declarations).features}
@@ -79,19 +79,29 @@ def describe_api(request: Request) -> dict[str, Any]:
         tags.append(titles.get(served.package, CATALOGUE))
         described = describe_operation(served, tags[-1], schemas, contract)
         paths.setdefault(served.path, {})[served.method.lower()] = described
-    return {
-        "openapi": _OPENAPI,
-        "info": {"title": settings["modhub.site_name"], "version": version("modhub"), "description": _ABOUT},
-        "servers": [{"url": settings["modhub.base_url"]}],
-        "externalDocs": {"description": "The reference for people", "url": settings["modhub.base_url"] + REFERENCE},
-        "tags": [{"name": tag} for tag in dict.fromkeys(tags)],
-        "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "responses": shared_responses(),
-            "securitySchemes": _SECURITY_SCHEMES,
-        },
-    }
+    return _widened(
+        {
+            "openapi": _OPENAPI,
+            "info": {"title": settings["modhub.site_name"], "version": version("modhub"), "description": _ABOUT},
+            "servers": [{"url": settings["modhub.base_url"]}],
+            "externalDocs": {"description": "The reference for people", "url": settings["modhub.base_url"] + REFERENCE},
+            "tags": [{"name": tag} for tag in dict.fromkeys(tags)],
+            "paths": paths,
+            "components": {
+                "schemas": schemas,
+                "responses": shared_responses(),
+                "securitySchemes": _SECURITY_SCHEMES,
+            },
+        }
+    )
+
+
+def _widened(part: Any) -> Any:
+    """The same, where each integer has 64 bits: typed languages take 32 else, and ids and bytes have more."""
+    if isinstance(part, Mapping):
+        width = {"format": "int64"} if part.get("type") == "integer" else {}
+        return {name: _widened(inner) for name, inner in part.items()} | width
+    return list(map(_widened, part)) if isinstance(part, list | tuple) else part
 
 
 def encode_description(request: Request) -> bytes:
