@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from webtest import Upload
 
 from modhub.blobs import BlobStore, maintenance
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owning import uploads
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
-from modhub_testing.pages import new_visitor
+from modhub_testing.pages import form_at, new_visitor
 
 pytestmark = pytest.mark.slow
 
@@ -166,6 +167,25 @@ def test_a_form_around_the_file_is_refused_and_nothing_is_kept(site: Site) -> No
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
     # The version is free; a type that only looks like it is a file's own.
     upload_asset(site, mod, "code", version="1", content_type="application/multipart")
+
+
+@pytest.mark.parametrize("body", [b"{}", b"\r\n {}\t", b"[object Blob]", b"[object Object]\n", b"[object ]"])
+def test_what_a_program_made_of_its_file_is_refused(site: Site, body: bytes) -> None:
+    # C-UP-1
+    mod = new_mod(site)
+    for sent in ("application/zip", "application/json", "application/octet-stream"):
+        refused = post(site, mod, "code?version=1", body, headers={"Content-Type": sent})
+        assert (refused.status_int, refused.json["error"]) == (400, "invalid_input")
+        assert "the file itself" in refused.json["message"]
+    page = new_visitor(site, OWNER)
+    form = form_at(page.get(f"/Modhub/mine/{mod['id']}?part=files"), f"/Modhub/mine/{mod['id']}/code")
+    form["version"], form["file"] = "1", Upload("a.zip", body)
+    assert "the file itself" in form.submit(status=400).text
+    assert stored_files(site) == []
+    others = (b"{ }", b"[{}]", b"{}{}", b"[object Blob] x", b"[object " + b"x" * 60 + b"]")
+    for number, other in enumerate(others):
+        upload_asset(site, mod, "code", other, version=str(number))
+    upload_asset(site, mod, "css", b"{}")
 
 
 def test_an_empty_or_encoded_body_is_refused(site: Site) -> None:

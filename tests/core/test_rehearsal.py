@@ -69,6 +69,7 @@ def test_the_chain_is_as_if_published(site: Site) -> None:
     # Nothing has changed.
     site.get(mod_address(mod), status=404)
     calm = published_mod(site, title="Calm", requires=[middle["guid"]])
+    upload_asset(site, calm, "code", archive("a.txt"), version="2")
     assert rehearse(site, calm)["ready"] is True
 
 
@@ -128,6 +129,21 @@ def test_texts_games_and_names_are_looked_at(site: Site) -> None:
 
 def problems(content: bytes) -> list[str]:
     return [finding.problem for finding in find_archive_problems(content[:4], content[-END_BYTES:])]
+
+
+@pytest.mark.parametrize(
+    ("name", "content_type", "found"),
+    [
+        ("a.ZIP", "text/plain", ["unreadable"]),
+        ("a", "application/zip; x=y", ["unreadable"]),
+        ("a.lua", "text/plain", []),
+    ],
+)
+def test_what_is_called_a_zip_has_to_be_one(site: Site, name: str, content_type: str, found: list[str]) -> None:
+    # C-OWN-17
+    mod = new_mod(site)
+    upload_asset(site, mod, "code", b"an error page", version="1", name=name, content_type=content_type)
+    assert [one["problem"] for one in rehearse(site, mod)["archive"]] == found
 
 
 def test_hostile_archives_are_unreadable_at_worst() -> None:

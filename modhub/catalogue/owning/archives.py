@@ -1,6 +1,6 @@
-"""Looks at the names in a zip archive, without unpacking anything: its directory stands uncompressed at its end.
+"""Looks at a code file while it is uploaded: whether it is a file at all, and at the names in a zip archive.
 
-That is done once, while the file is uploaded, and stored with it.
+Nothing is unpacked: the directory of an archive stands uncompressed at its end. What is found is stored with the file.
 """
 
 import re
@@ -11,6 +11,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from modhub.base.errors import invalid
 from modhub.base.operations import about
 from modhub.content import limits, text
 from modhub.content.limits import KB, MB
@@ -29,6 +30,9 @@ _UTF8: Final = 0x800
 _MAX_COMMENT: Final = 64 * KB
 END_BYTES: Final = MAX_DIRECTORY + _END.size + _MAX_COMMENT
 """Bytes at the end of a file that are looked at."""
+_ZIP_TYPES: Final = ("application/zip", "application/x-zip-compressed")
+_NO_FILE: Final = re.compile(rb"\{\}|\[object [^\]]{0,55}\]")
+"""What ``JSON.stringify`` and ``String`` of JavaScript make of a file."""
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
@@ -45,23 +49,29 @@ class ArchiveProblem(msgspec.Struct):
     ]
 
 
-def judge_archive(head: bytes, end: bytes) -> list[dict[str, str]] | None:
-    """Return what `find_archive_problems` finds as it is stored; None if that is nothing."""
-    return msgspec.to_builtins(find_archive_problems(head, end)) or None
+def judge_code(head: bytes, end: bytes, name: str, content_type: str) -> list[dict[str, str]] | None:
+    """Return what `find_archive_problems` finds as it is stored; None if that is nothing.
+
+    400 for what programs send that have made text of their file: it would be published for good, and no mod is that.
+    """
+    if len(end) < END_BYTES and _NO_FILE.fullmatch(end.strip()):
+        raise invalid("The body is the text that a program made of its file. Send the bytes of the file itself.")
+    is_named_zip = name.lower().endswith(".zip") or content_type.partition(";")[0].strip().lower() in _ZIP_TYPES
+    return msgspec.to_builtins(find_archive_problems(head, end, must_be_zip=is_named_zip)) or None
 
 
 class _DamagedDirectory(ValueError):
     """The directory of an archive ends early, or is none."""
 
 
-def find_archive_problems(head: bytes, end: bytes) -> list[ArchiveProblem]:
-    """Return the problems of a file; none if it is not a zip archive.
+def find_archive_problems(head: bytes, end: bytes, *, must_be_zip: bool = False) -> list[ArchiveProblem]:
+    """Return the problems of a file; none if it is not a zip archive, unless it is called one.
 
     ``head``: its first bytes. ``end``: its last `END_BYTES`, or all of it.
     """
     place = end.rfind(_END_SIGNATURE, max(0, len(end) - _END.size - _MAX_COMMENT))
     if place < 0 or len(end) - place < _END.size:
-        return [ArchiveProblem("", "unreadable")] if head.startswith(_FILE_START) else []
+        return [ArchiveProblem("", "unreadable")] if must_be_zip or head.startswith(_FILE_START) else []
     *_, length, _offset, _comment = _END.unpack_from(end, place)
     if length > min(MAX_DIRECTORY, place):
         return [ArchiveProblem("", "unreadable")]

@@ -181,7 +181,11 @@ UPLOAD_CODE: Final = Operation(
         upload_name("mod.bin"),
     ),
     refusals=(
-        Refusal(400, "invalid_input", "No `version`, an empty body, a multipart form, or a `Content-Encoding`."),
+        Refusal(
+            400,
+            "invalid_input",
+            "No `version`, an empty body, `{}` or `[object …]`, a multipart form, or a `Content-Encoding`.",
+        ),
         FOUND_BY_SCAN,
         Refusal(
             409,

@@ -40,7 +40,7 @@ class AssetUpload:
     blob: Blob
     version: str = ""
     archive_problems: list[dict[str, str]] | None = None
-    """Of a code file, as :func:`modhub.catalogue.owning.archives.judge_archive` returns them."""
+    """Of a code file, as :func:`modhub.catalogue.owning.archives.judge_code` returns them."""
     is_recognized: bool = True
     """Whether the first bytes are those of an image; only for messages, since a type that was sent counts."""
 

@@ -42,7 +42,7 @@ from modhub.catalogue.documents import (
 )
 from modhub.catalogue.models import AssetKind, Mod, Note
 from modhub.catalogue.owning import images, operations, rehearsal, services, uploads, voting
-from modhub.catalogue.owning.archives import END_BYTES, ArchiveProblem, judge_archive
+from modhub.catalogue.owning.archives import END_BYTES, ArchiveProblem, judge_code
 from modhub.catalogue.owning.idempotency import RepeatableCall, create_once, describe_call, read_idempotency_key
 from modhub.catalogue.owning.reads import read_mod, read_mods, read_notes, read_pictures
 from modhub.catalogue.owning.rehearsal import (
@@ -212,9 +212,10 @@ def _receive(request: Request, kind: AssetKind, version: str = "") -> AssetUploa
     content_type = request.environ.get("CONTENT_TYPE")
     if kind is AssetKind.IMAGE and not content_type:
         content_type = text.sniff_image(received.head)
-    name = text.file_name(query(request, "name"), FALLBACKS[kind])
-    problems = judge_archive(received.head, received.end) if kind is AssetKind.CODE else None
-    return AssetUpload(kind, name, text.content_type(content_type), received.blob, version, problems)
+    name, content_type = text.file_name(query(request, "name"), FALLBACKS[kind]), text.content_type(content_type)
+    is_code = kind is AssetKind.CODE
+    problems = judge_code(received.head, received.end, name, content_type) if is_code else None
+    return AssetUpload(kind, name, content_type, received.blob, version, problems)
 
 
 @api(context=IAsset, request_method="DELETE", permission=ModPermission.EDIT, operation=operations.DELETE_IMAGE)

@@ -14,7 +14,7 @@ from modhub.catalogue.bodies import CleanedNote, NoteChange
 from modhub.catalogue.documents import is_image_type
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owning import images, services, uploads
-from modhub.catalogue.owning.archives import END_BYTES, judge_archive
+from modhub.catalogue.owning.archives import END_BYTES, judge_code
 from modhub.catalogue.owning.images import ImageMove
 from modhub.catalogue.owning.reads import read_own_image
 from modhub.catalogue.owning.texts import (
@@ -162,11 +162,11 @@ def _stage_file(request: Request, kind: AssetKind, upload_form: UploadForm, vers
     if kind is AssetKind.IMAGE and (not content_type or content_type == text.OCTET_STREAM):
         content_type = recognized or content_type
     # Read the name and type before the content: they are no longer available after it.
-    name = text.file_name(upload_form.file_name, FALLBACKS[kind])
+    name, content_type = text.file_name(upload_form.file_name, FALLBACKS[kind]), text.content_type(content_type)
     head, kept = upload_form.head, END_BYTES if kind is AssetKind.CODE else 0
     blob, end = stage_with_end(request, upload_form, LIMITS[kind], kept)
-    problems = judge_archive(head, end) if kind is AssetKind.CODE else None
-    return AssetUpload(kind, name, text.content_type(content_type), blob, version, problems, recognized is not None)
+    problems = judge_code(head, end, name, content_type) if kind is AssetKind.CODE else None
+    return AssetUpload(kind, name, content_type, blob, version, problems, recognized is not None)
 
 
 _MOVES = {move.value: move for move in ImageMove}
