@@ -1,10 +1,11 @@
 """``modhub-admin game ...`` (the curated games) and ``modhub-admin rebuild`` (the public copies)."""
 
 import argparse
-import mimetypes
+import io
+import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pyramid.config import Configurator
 from sqlalchemy import select
@@ -12,12 +13,14 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, selectinload
 
 from modhub.audit import record
+from modhub.base.errors import too_large
 from modhub.base.progress import progress_bar
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue import copies
 from modhub.catalogue.models import Game, GameIcon
+from modhub.catalogue.pictures.child import HEAD, PROGRAM, SECONDS, Decoder, DecodingFailed
 from modhub.catalogue.reading.service import CatalogueReader
 from modhub.content import limits, text
 from modhub.content.folding import fold_game
@@ -27,6 +30,7 @@ from modhub.plugins.commands import AdminCommand, add_dry_run_option, add_json_o
 
 GAMES_CHANGED: Final = "game"
 """The kind of the changes of curated games."""
+_COLOUR: Final = re.compile(rb"#[0-9a-fA-F]{6}\b")
 _EXAMPLES: Final = """\
 game list
 game add "Portal 2" --icon portal2.png
@@ -39,8 +43,8 @@ The list gives games an icon and a display name. A mod may name any game, on the
 
 def _lock_game(session: Session, name: str) -> Game | None:
     """Return the curated game with this name, ignoring case, and lock it: two commands may change it at once."""
-    # The icon is read by a second statement, after the lock.
-    statement = select(Game).where(Game.folded == fold_game(name)).options(selectinload(Game.icon))
+    # The icons are read by a second statement, after the lock.
+    statement = select(Game).where(Game.folded == fold_game(name)).options(selectinload(Game.icons))
     return session.scalars(statement.with_for_update()).one_or_none()
 
 
@@ -52,9 +56,18 @@ def _lock_or_create_game(session: Session, name: str) -> tuple[Game, bool]:
             return game, False
         # Raised by the commit of the savepoint if another command adds it at the same time.
         with suppress(IntegrityError), session.begin_nested():
-            game = Game(name=name, folded=fold_game(name), icon=None)
+            game = Game(name=name, folded=fold_game(name), icons=[])
             session.add(game)
             return game, True
+
+
+class IconFile(NamedTuple):
+    """A file of `GameIcon`, before it is stored."""
+
+    side: int
+    name: str
+    content_type: str
+    content: bytes
 
 
 def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None, *, dry_run: bool = False) -> bool:
@@ -62,35 +75,52 @@ def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None,
     cleaned_name = text.line(name, limits.GAME)
     if not cleaned_name:
         raise StartRefused("the name of a game must not be empty")
+    # Before anything in the database is locked, since decoding takes its time.
+    files, colour = ([], None) if icon is None else read_icon(icon)
     with admin.writing(dry_run=dry_run) as (session, manager):
         game, is_new = _lock_or_create_game(session, cleaned_name)
         mark_changed(session, GAMES_CHANGED, What.PUBLISHED if is_new else What.EDITED)
         if display_name is not None:
             game.display_name = text.line(display_name, limits.GAME)
-        if icon is not None:
-            store = admin.existing_store if dry_run else admin.store
-            _set_icon(session, manager, store, game, icon)
+        if files:
+            game.colour = colour
+            _set_icon(session, manager, admin.existing_store if dry_run else admin.store, game, files)
         record(session, "curated game changed", "game", cleaned_name)
     return is_new
 
 
-def _set_icon(session: Session, manager: Any, store: BlobStore, game: Game, icon: Path) -> None:
+def read_icon(icon: Path) -> tuple[list[IconFile], str | None]:
+    """Return an icon with its smaller copies, and its main colour. An SVG has no copies; its first colour counts."""
     try:
         with icon.open("rb") as file:
-            content_type = text.sniff_image(file.read(1024)) or mimetypes.guess_type(icon.name)[0] or ""
-            if not content_type.startswith("image/"):
-                raise StartRefused("the icon is not an image")
-            file.seek(0)
-            blob = stage(manager, store, file, limits.IMAGE)
+            content = file.read(limits.IMAGE + 1)
     except OSError:
         raise StartRefused("the icon cannot be read") from None
-    if game.icon is not None:
-        # A new icon gets a new address: the old one may be cached without expiry.
-        trash_blob(session, [game.icon.blob_id])
-        game.icon = None
-        session.flush()
-    row = create_blob_row(session, blob)
-    game.icon = GameIcon(name=text.file_name(icon.name, "icon"), content_type=content_type, blob=row, stored_at=now())
+    if len(content) > limits.IMAGE:
+        raise too_large(limits.IMAGE)
+    content_type = text.sniff_image(content[:HEAD]) or ""
+    given = IconFile(0, text.file_name(icon.name, "icon"), content_type, content)
+    if content_type == "image/svg+xml":
+        named = _COLOUR.search(content)
+        return [given], named and named[0].decode().lower()
+    try:
+        made = Decoder(PROGRAM, SECONDS, "icon").decode(io.BytesIO(content), bool)
+    except DecodingFailed:
+        raise StartRefused("the icon is not a PNG, JPEG, GIF, WebP, BMP, AVIF or SVG image that can be read") from None
+    copies = zip(made.sizes, (file.content for file in made.files if file.extension == "webp"), strict=True)
+    smaller = [IconFile(max(size), f"icon-{max(size)}.webp", "image/webp", content) for size, content in copies]
+    return [given, *smaller], made.colour
+
+
+def _set_icon(session: Session, manager: Any, store: BlobStore, game: Game, files: list[IconFile]) -> None:
+    # A new icon gets a new address: the old one may be cached without expiry.
+    trash_blob(session, [icon.blob_id for icon in game.icons])
+    game.icons.clear()
+    session.flush()
+    for side, name, content_type, content in files:
+        row = create_blob_row(session, stage(manager, store, io.BytesIO(content), limits.IMAGE))
+        icon = GameIcon(side=side, name=name, content_type=content_type, blob=row, stored_at=now())
+        game.icons.append(icon)
 
 
 def remove_game(admin: Any, name: str, *, dry_run: bool = False) -> bool:
@@ -99,8 +129,7 @@ def remove_game(admin: Any, name: str, *, dry_run: bool = False) -> bool:
         game = _lock_game(session, name)
         if game is None:
             return False
-        if game.icon is not None:
-            trash_blob(session, [game.icon.blob_id])
+        trash_blob(session, [icon.blob_id for icon in game.icons])
         session.delete(game)
         record(session, "curated game removed", "game", game.name)
         session.flush()

@@ -202,7 +202,7 @@ class Vote(Base):
 
 
 class Game(Base):
-    """A curated game, identified by ``folded`` (C-MOD-6)."""
+    """A curated game, identified by ``folded`` (C-MOD-6). ``colour`` is the main one of its icon, as ``#rrggbb``."""
 
     __tablename__ = "core_game"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -211,18 +211,23 @@ class Game(Base):
     name: Mapped[str] = mapped_column(String(GAME))
     folded: Mapped[str] = mapped_column(Text, unique=True)
     display_name: Mapped[str] = mapped_column(String(GAME), default="")
+    colour: Mapped[str | None] = mapped_column(String(7))
 
-    icon: Mapped["GameIcon | None"] = relationship(lazy="raise", cascade="all, delete-orphan", uselist=False)
+    icons: Mapped[list["GameIcon"]] = relationship(lazy="raise", cascade="all, delete-orphan")
 
 
 class GameIcon(Base):
-    """The icon of a curated game; a new icon gets a new id, so that its address may be cached."""
+    """The icon of a curated game, as given (``side`` 0) or with a longer side of 64 or 128 pixels, for pages.
+
+    A new icon gets new ids, so that their addresses may be cached.
+    """
 
     __tablename__ = "core_game_icon"
-    __table_args__ = {"sqlite_autoincrement": True}
+    __table_args__ = (UniqueConstraint("game_id", "side"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
-    game_id: Mapped[int] = mapped_column(ForeignKey("core_game.id"), unique=True)
+    game_id: Mapped[int] = mapped_column(ForeignKey("core_game.id"))
+    side: Mapped[int] = mapped_column(SmallInteger)
     name: Mapped[str] = mapped_column(String(FILE_NAME))
     content_type: Mapped[str] = mapped_column(String(CONTENT_TYPE))
     blob_id: Mapped[int] = mapped_column(ForeignKey("core_blob.id"))

@@ -294,8 +294,8 @@ def test_whatever_meets_a_hiding_the_mod_is_hidden_in_the_end(sites: tuple[Site,
 
 def test_operators_who_change_one_curated_game_at_once_make_one(sites: tuple[Site, Site], tmp_path: Path) -> None:
     # C-RUN-4
-    icon = tmp_path / "icon.png"
-    icon.write_bytes(b"\x89PNG\r\n\x1a\n")
+    icon = tmp_path / "icon.svg"
+    icon.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     add: Callable[[Site], bool] = lambda site: add_game(Admin(site.config), "Portal", None, icon)  # noqa: E731
     remove: Callable[[Site], bool] = lambda site: remove_game(Admin(site.config), "portal")  # noqa: E731
     for _ in range(3):

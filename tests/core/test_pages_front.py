@@ -210,8 +210,36 @@ def test_a_game_has_a_head(site: Site, tmp_path: Path, mods: list[Any]) -> None:
     assert page.html.select_one(".results > a")["href"] == "/Modhub?sort=new"
     # A game that the operator does not list has no icon; a search within a game is a search.
     published_mod(site, games=["Another"])
-    assert not site.get("/Modhub?game=another").html.select(".game-icon")
-    assert not site.get("/Modhub?game=portal&q=mod").html.select(".game-icon")
+    assert not site.get("/Modhub?game=another").html.select(".results .game-icon")
+    assert not site.get("/Modhub?game=portal&q=mod").html.select(".results .game-icon")
+
+
+def test_pages_show_small_copies_of_an_icon(site: Site, tmp_path: Path) -> None:
+    # C-PIC-25
+    icon = tmp_path / "portal.png"
+    Image.effect_noise((256, 200), 90).save(icon)
+    add_game(Admin(site.config), "Portal", None, icon)
+    mod = published_mod(site, games=["Portal"])
+    original = site.get("/api/modhub/games").json["games"][0]["iconUrl"]
+    assert site.get(original).body == icon.read_bytes()
+    shown = site.get("/Modhub?game=portal").html.select(".results .game-icon")
+    assert {image["width"] for image in shown} == {"20", "64", "72"}
+    (small,) = {image["src"] for image in shown}
+    assert small != original
+    for image in shown:
+        assert ("srcset" in image.attrs) == (int(image["width"]) > 32)
+    (dense,) = {image["srcset"] for image in shown if "srcset" in image.attrs}
+    for address, size in ((small, (64, 50)), (dense.removesuffix(" 2x"), (128, 100))):
+        response = site.get(address)
+        assert (response.headers["Content-Type"], len(response.body) < 6000) == ("image/webp", True)
+        assert "immutable" in response.headers["Cache-Control"]
+        assert Image.open(io.BytesIO(response.body)).size == size
+    assert {image["src"] for image in site.get(mod["url"]).html.select(".game-icon")} == {small}
+    add_game(Admin(site.config), "Portal", "Portal (2007)", None)
+    assert small in site.get("/Modhub?game=portal")
+    add_game(Admin(site.config), "Portal", None, icon)
+    for address in (small, original):
+        site.get(address, status=404)
 
 
 def test_a_mod_page_shows_related_mods_as_cards(site: Site) -> None:

@@ -79,7 +79,7 @@ def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start: Start
     # C-PAGE-85
     mark, icon = tmp_path / "mark.png", tmp_path / "portal.png"
     mark.write_bytes(PNG)
-    icon.write_bytes(PNG)
+    Image.new("RGB", (64, 64)).save(icon)
     site = start("modhub_testing.accounts", modhub__base_url=BASE, modhub__site_mark=str(mark))
     with_game, without = published_mod(site, games=["Portal"]), published_mod(site, owner=8)
     add_game(Admin(site.config), "Portal", None, icon)

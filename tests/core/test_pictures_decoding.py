@@ -402,6 +402,7 @@ def output(content: bytes = b"\xff\xd8\xff" + b"x" * 9, **head: Any) -> bytes:
 
 def test_output_is_believed_only_if_it_is_whole() -> None:
     assert check_output(output()).sizes == [(9, 9)]
+    assert check_output(output(colour="#ff00ff")).colour == "#ff00ff"
     for wrong in (
         b"",
         b"{}\n",
@@ -417,6 +418,8 @@ def test_output_is_believed_only_if_it_is_whole() -> None:
         output(lengths=[12, -12]),
         output(lengths=[0, 24]),
         output(size=[0, 0]),
+        output(colour="red"),
+        output(colour="#ff00ff\n"),
         b'{"problem": "of my own"}\n',
         output() + b"x" * MAX_OUTPUT,
     ):

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
@@ -29,7 +30,7 @@ def filled(start: Start, tmp_path: Any) -> Site:
     upload_asset(site, mod, "css", b"p {}", content_type="text/css")
     upload_asset(site, mod, "images", PNG, content_type="image/png")
     icon = tmp_path / "icon.png"
-    icon.write_bytes(PNG)
+    Image.new("RGB", (64, 64)).save(icon)
     add_game(Admin(site.config), "Portal", None, icon)
     site.post("/api/modhub/app/linux?version=1", b"a build", headers=AGENT, status=201)
     site.post("/api/modhub/app/changelog", b"1\n- All new", headers=AGENT, status=201)

@@ -10,7 +10,7 @@ from sqlalchemy import exists, func, select
 from modhub.catalogue.models import Asset, AssetKind, Game, PublicGame, PublicMod
 from modhub.catalogue.pages import statements
 from modhub.catalogue.pages.presenter import Figure, ModPresenter
-from modhub.catalogue.reading.service import ListParams, games_of
+from modhub.catalogue.reading.service import ListParams, icon_address, in_display_order
 from modhub.catalogue.reading.statements import AnySelect
 from modhub.content.folding import fold_game
 from modhub.content.markup import summarize
@@ -20,11 +20,13 @@ from modhub.db.raw_queries import Row
 
 @dataclass(frozen=True, slots=True)
 class CuratedGame:
-    """A curated game."""
+    """A curated game. ``small`` and ``medium`` are copies of the icon of 64 and 128 pixels; an SVG has none."""
 
     name: str
     display_name: str
     icon: str | None
+    small: str | None
+    medium: str | None
 
 
 class CuratedGames(dict[str, CuratedGame]):
@@ -33,7 +35,10 @@ class CuratedGames(dict[str, CuratedGame]):
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __init__(self, rows: tuple[Row, ...]) -> None:
-        games = [CuratedGame(game.name, game.display_name, game.icon_url) for game in games_of(rows)]
+        games = [
+            CuratedGame(name, shown, icon_address(icon), icon_address(small), icon_address(medium))
+            for name, shown, icon, small, medium, _ in in_display_order(rows)
+        ]
         super().__init__((fold_game(game.name), game) for game in games)
         self.rows = rows
 

@@ -211,10 +211,10 @@ class ModPresenter:
         """The colour of its tile, from 0: the same for all mods of a game."""
         return crc32(fold_game((self.mod.games or [self.mod.title])[0]).encode()) % HUES
 
-    def game_icon(self, games: Mapping[str, Any]) -> str | None:
-        """The icon of the first of its games that has one in ``games``, which are by folded name."""
+    def game_with_icon(self, games: Mapping[str, Any]) -> Any | None:
+        """The first of its games that has an icon in ``games``, which are by folded name."""
         curated = (games.get(fold_game(game)) for game in self.mod.games)
-        return next((game.icon for game in curated if game and game.icon), None)
+        return next((game for game in curated if game and game.icon), None)
 
     def share_image(self, games: Mapping[str, Any]) -> ShareImage | None:
         """The picture of links to it: the largest of its first image, else the icon of a game; None without either."""
@@ -223,8 +223,8 @@ class ModPresenter:
             alt = first.caption or self.mod.title
             path, *size = first.largest or (first.url,)
             return ShareImage(path, alt, "image/jpeg" if size else "", *size)
-        icon = self.game_icon(games)
-        return ShareImage(icon, self.mod.title) if icon else None
+        game = self.game_with_icon(games)
+        return ShareImage(game.icon, self.mod.title) if game else None
 
     @property
     def size(self) -> int:

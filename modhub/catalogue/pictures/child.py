@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import BinaryIO, Final
+from typing import Annotated, BinaryIO, Final
 
 import msgspec
 
@@ -72,13 +72,14 @@ class DerivedFile:
 
 @dataclass(frozen=True, slots=True)
 class DerivedPictures:
-    """The pictures of an image, the size of the image as shown, and what its metadata tells."""
+    """The pictures of an image, the size of the image as shown, what its metadata tells, and an icon's main colour."""
 
     width: int
     height: int
     sizes: list[tuple[int, int]]
     files: list[DerivedFile]
     told: str = ""
+    colour: str | None = None
 
     @property
     def digest(self) -> str:
@@ -96,6 +97,7 @@ class _Head(msgspec.Struct):
     lengths: list[int] = []
     missed: list[str] = []
     told: list[PersonalData] = []
+    colour: Annotated[str, msgspec.Meta(pattern=r"\A#[0-9a-f]{6}\Z")] | None = None
 
 
 class Decoder:
@@ -192,7 +194,7 @@ def check_output(output: bytes) -> DerivedPictures:
         start += length
     if not all(_is_encoded(file) for file in files):
         raise DecodingFailed(CHILD_FAILED)
-    return DerivedPictures(*head.size, head.sizes, files, " ".join(head.told))
+    return DerivedPictures(*head.size, head.sizes, files, " ".join(head.told), head.colour)
 
 
 def _is_encoded(file: DerivedFile) -> bool:

@@ -1,10 +1,10 @@
 """The child program that decodes one image: it is run as a file, by :mod:`modhub.catalogue.pictures.child`.
 
 It reads the image from standard input, and writes a line of JSON and then the derived pictures to standard output; with
-the argument ``square`` one picture alone, of 256×256 pixels, with ``copy`` the image without its metadata. It imports
-nothing of modhub, has no environment of the service, and sets its own limits before it decodes. The image is hostile
-input, and may take this program over: so it can then open nothing, and whatever it writes is checked again by its
-parent.
+the argument ``square`` one picture alone, of 256×256 pixels, with ``icon`` those of a game's icon and its main colour,
+with ``copy`` the image without its metadata. It imports nothing of modhub, has no environment of the service, and sets
+its own limits before it decodes. The image is hostile input, and may take this program over: so it can then open
+nothing, and whatever it writes is checked again by its parent.
 """
 
 import copy
@@ -61,6 +61,10 @@ LANDLOCK_RESTRICT_SELF: Final = 446
 PR_SET_NO_NEW_PRIVS: Final = 38
 SQUARE: Final = (256, 256)
 """The size of the picture of a person."""
+ICON_SIDES: Final = (64, 128)
+"""The longer sides of the copies of a game's icon, for screens of one and of two pixels each."""
+ICON_COLOURS: Final = 8
+"""So many kinds of colour are told apart to find the main one."""
 ENCODINGS: Final[dict[str, dict[str, Any]]] = {
     "webp": {"format": "WEBP", "quality": 76, "method": 3},
     "jpg": {"format": "JPEG", "quality": 78, "optimize": True, "progressive": True},
@@ -230,12 +234,31 @@ def derive_square(image: Image.Image) -> list[Image.Image]:
     return [ImageOps.fit(image, SQUARE, Image.Resampling.LANCZOS)]
 
 
+def derive_icon(image: Image.Image) -> list[Image.Image]:
+    """The whole image at `ICON_SIDES`, enlarged if it is smaller."""
+    return [ImageOps.contain(image, (side, side), Image.Resampling.LANCZOS) for side in ICON_SIDES]
+
+
+def main_colour(image: Image.Image) -> str:
+    """The colour that an image is remembered by, as ``#rrggbb``: a strong one counts for more than a pale one."""
+    kinds: Any = _without_alpha(image).quantize(ICON_COLOURS).convert("RGB").getcolors()
+    _, main = max(kinds, key=lambda kind: kind[0] * (max(kind[1]) - min(kind[1])))
+    return f"#{bytes(main).hex()}"
+
+
+def _without_alpha(picture: Image.Image) -> Image.Image:
+    """On white, where something is transparent."""
+    if picture.mode != "RGBA":
+        return picture
+    background = Image.new("RGB", picture.size, "white")
+    background.paste(picture, mask=picture.getchannel("A"))
+    return background
+
+
 def encode_picture(picture: Image.Image, extension: str) -> bytes:
     """The bytes of a file."""
-    if extension == "jpg" and picture.mode == "RGBA":
-        background = Image.new("RGB", picture.size, "white")
-        background.paste(picture, mask=picture.getchannel("A"))
-        picture = background
+    if extension == "jpg":
+        picture = _without_alpha(picture)
     encoding = ENCODINGS[extension]
     file = _save_picture(picture, encoding)
     excess = 8 * len(file) / (picture.width * picture.height) / BITS_PER_PIXEL
@@ -384,6 +407,13 @@ def decode_image(image: Image.Image, content: bytes, derived: Derive) -> HeadAnd
     return {"size": list(size), "sizes": sizes, "lengths": [len(file) for file in files]}, files
 
 
+def decode_icon(image: Image.Image, content: bytes) -> HeadAndFiles:
+    """As `decode_image`, and the main colour."""
+    head, files = decode_image(image, content, derive_icon)
+    with Image.open(io.BytesIO(files[0]), formats=["WEBP"]) as small:
+        return head | {"colour": main_colour(small)}, files
+
+
 def shows_a_part(content: bytes) -> bool:
     """Whether it is a JPEG that browsers show as far as it goes: not all of what can be decoded is one colour."""
     ImageFile.LOAD_TRUNCATED_IMAGES = True
@@ -490,7 +520,11 @@ def main() -> None:
     """Decode standard input."""
     missed = set_limits()
     acts: dict[str, Callable[[Any], HeadAndFiles]]
-    acts = {"copy": copy_stream, "square": partial(decode_stream, derived=derive_square)}
+    acts = {
+        "copy": copy_stream,
+        "icon": partial(answer, act=decode_icon),
+        "square": partial(decode_stream, derived=derive_square),
+    }
     head, files = acts.get(sys.argv[-1], decode_stream)(sys.stdin.buffer)
     sys.stdout.buffer.write(json.dumps(head | {"missed": missed}).encode("ascii") + b"\n" + b"".join(files))
 

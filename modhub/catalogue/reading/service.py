@@ -276,8 +276,14 @@ def mod_file_of(row: Row) -> ModFile:
 
 def games_of(rows: Iterable[Row]) -> list[GameDocument]:
     """Return the curated games in display order."""
-    return [_game(*row) for row in sorted(rows, key=lambda row: (fold_search(row[1]), row[0]))]
+    return [GameDocument(name, shown, icon_address(icon)) for name, shown, icon, *_ in in_display_order(rows)]
 
 
-def _game(name: str, display_name: str, icon: int | None) -> GameDocument:
-    return GameDocument(name, display_name, f"/Modhub/game-icon/{icon}" if icon else None)
+def in_display_order(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of curated games by the name that is shown."""
+    return sorted(rows, key=lambda row: (fold_search(row[1]), row[0]))
+
+
+def icon_address(icon: int | None) -> str | None:
+    """Return where the icon with this id is."""
+    return None if icon is None else f"/Modhub/game-icon/{icon}"

@@ -130,10 +130,14 @@ def icon_statement() -> AnySelect:
 
 
 def games_statement() -> AnySelect:
-    """(name, display name, icon id or NULL) of the curated games, by folded name."""
+    """(name, display name, ids of the icon and its copies of 64 and 128 pixels or NULL, its main colour or NULL).
+
+    Of the curated games, by folded name.
+    """
     display_name = func.coalesce(func.nullif(Game.display_name, ""), Game.name)
-    joined = select(Game.name, display_name, GameIcon.id).outerjoin(GameIcon, GameIcon.game_id == Game.id)
-    return joined.order_by(Game.folded)
+    icon = select(GameIcon.id).where(GameIcon.game_id == Game.id)
+    icons = [icon.where(GameIcon.side == side).scalar_subquery() for side in (0, 64, 128)]
+    return select(Game.name, display_name, *icons, Game.colour).order_by(Game.folded)
 
 
 def votes_statement() -> AnySelect:

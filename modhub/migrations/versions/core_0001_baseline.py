@@ -218,6 +218,7 @@ def _create_mods() -> None:
         sa.Column("name", sa.String(120), nullable=False),
         sa.Column("folded", sa.Text(), nullable=False),
         sa.Column("display_name", sa.String(120), nullable=False),
+        sa.Column("colour", sa.String(7), nullable=True),
         sa.PrimaryKeyConstraint("id", name="pk_core_game"),
         sa.UniqueConstraint("folded", name="uq_core_game_folded"),
         sqlite_autoincrement=True,
@@ -226,6 +227,7 @@ def _create_mods() -> None:
         "core_game_icon",
         sa.Column("id", ID, nullable=False),
         sa.Column("game_id", ID, nullable=False),
+        sa.Column("side", sa.SmallInteger(), nullable=False),
         sa.Column("name", sa.String(255), nullable=False),
         sa.Column("content_type", sa.String(255), nullable=False),
         sa.Column("blob_id", ID, nullable=False),
@@ -233,7 +235,7 @@ def _create_mods() -> None:
         sa.ForeignKeyConstraint(["blob_id"], ["core_blob.id"], name="fk_core_game_icon_blob_id_core_blob"),
         sa.ForeignKeyConstraint(["game_id"], ["core_game.id"], name="fk_core_game_icon_game_id_core_game"),
         sa.PrimaryKeyConstraint("id", name="pk_core_game_icon"),
-        sa.UniqueConstraint("game_id", name="uq_core_game_icon_game_id"),
+        sa.UniqueConstraint("game_id", "side", name="uq_core_game_icon_game_id_side"),
         sqlite_autoincrement=True,
     )
     op.create_table(
