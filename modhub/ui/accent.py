@@ -1,7 +1,7 @@
 """The operator's colour: a style sheet that replaces the accent of style.css.
 
 The colour is darkened for the light scheme and lightened for the dark one until text in it, and text on it, has a
-contrast of at least 4.5 (WCAG 2.2, 1.4.3).
+contrast of at least 4.5 (WCAG 2.2, 1.4.3). And the tint of a game's page: the nearest of a few that are readable.
 """
 
 import colorsys
@@ -10,9 +10,13 @@ from typing import Final
 
 CONTRAST: Final = 4.5
 _COLOUR: Final = re.compile(r"#[0-9a-fA-F]{6}")
-_LIGHT: Final = ("#f4f2ec", "#fffdf8", "#e9e6db", "#fbe9d7", "#dcefe4")
+_LIGHT: Final = ("#f4f2ec", "#fffdf8", "#e9e6db", "#fbe9d7", "#dcefe4", "#e5e2ec")
 _DARK: Final = ("#11191b", "#1a2528", "#0b1113", "#3b2a1b", "#163226")
 """The backgrounds of each scheme, as in style.css; the second is the colour of text on the accent."""
+HUES: Final = (181, 27, 217, 70, 342, 254)
+"""The hues of tiles and of the pages of games in style.css, in degrees; the first is that of the site."""
+_GREY: Final = 0.1
+"""The channels of a colour without a hue differ by less."""
 _STEPS: Final = 100
 _SHEET: Final = """@media screen {{
 :root {{ --petrol: {light}; --petrol-deep: {light_deep}; --on-petrol: #fffdf8; }}
@@ -62,6 +66,15 @@ def readable(colour_text: str, backgrounds: tuple[str, ...], *, towards: float) 
         if min(contrast(moved, background) for background in backgrounds) >= CONTRAST:
             return moved
     return "#000000" if towards == 0 else "#ffffff"
+
+
+def nearest_hue(colour_text: str | None) -> int:
+    """The place in `HUES` of the one that is nearest to a colour; the first for grey, and where there is none."""
+    channels = _channels(colour_text) if colour_text else (0, 0, 0)
+    if max(channels) - min(channels) < _GREY:
+        return 0
+    degrees = 360 * colorsys.rgb_to_hls(*channels)[0]
+    return min(range(len(HUES)), key=lambda place: abs((degrees - HUES[place] + 180) % 360 - 180))
 
 
 def _further(colour_text: str, towards: float) -> str:

@@ -222,7 +222,7 @@ def test_pages_show_small_copies_of_an_icon(site: Site, tmp_path: Path) -> None:
     mod = published_mod(site, games=["Portal"])
     original = site.get("/api/modhub/games").json["games"][0]["iconUrl"]
     assert site.get(original).body == icon.read_bytes()
-    shown = site.get("/Modhub?game=portal").html.select(".results .game-icon")
+    shown = site.get("/Modhub?game=portal").html.select(".game-icon")
     assert {image["width"] for image in shown} == {"20", "64", "72"}
     (small,) = {image["src"] for image in shown}
     assert small != original
@@ -240,6 +240,36 @@ def test_pages_show_small_copies_of_an_icon(site: Site, tmp_path: Path) -> None:
     add_game(Admin(site.config), "Portal", None, icon)
     for address in (small, original):
         site.get(address, status=404)
+
+
+@pytest.mark.parametrize(
+    ("icon", "hue"),
+    [
+        ("<svg xmlns='http://www.w3.org/2000/svg'><path fill='#2b1b3d' stroke='#f2a65a'/></svg>", 5),
+        ("<svg xmlns='http://www.w3.org/2000/svg'><path fill='#eeeeee'/></svg>", 0),
+        ("<svg xmlns='http://www.w3.org/2000/svg'/>", 0),
+        ((200, 30, 40), 4),
+        ((20, 90, 220), 2),
+        ((90, 90, 90), 0),
+    ],
+)
+def test_a_game_has_the_tint_of_its_icon(site: Site, tmp_path: Path, icon: Any, hue: int) -> None:
+    # C-FRONT-8
+    path = tmp_path / "icon"
+    if isinstance(icon, str):
+        path.write_text(icon)
+    else:
+        # A spot of the colour on white and black, of which most pixels are.
+        picture = Image.new("RGBA", (100, 100), (0, 0, 0, 0))
+        picture.paste((0, 0, 0, 255), (0, 0, 50, 100))
+        picture.paste((*icon, 255), (60, 20, 90, 80))
+        picture.save(path, "PNG")
+    add_game(Admin(site.config), "Portal", None, path)
+    published_mod(site, games=["Portal"])
+    page = site.get("/Modhub?game=portal")
+    assert f"hue-{hue}" in page.html.body["class"]
+    assert page.html.select_one(".tile")["class"] == ["tile", f"hue-{hue}"]
+    assert "of-game" not in site.get("/Modhub?game=portal&q=mod").html.body["class"]
 
 
 def test_a_mod_page_shows_related_mods_as_cards(site: Site) -> None:

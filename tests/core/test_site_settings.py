@@ -176,13 +176,28 @@ def test_an_accent_is_readable_everywhere(colour: str) -> None:
     deep_light, deep_dark = re.findall(r"--petrol-deep: (#\w{6});", sheet)
     style = (Path(accent.__file__).parents[1] / "static" / "style.css").read_text("utf-8")
     names = ["paper", "surface", "sunken", "warn-back", "good-back"]
+    tints = re.findall(r"--back: (#\w{6});", style)
     for number, colours in enumerate(((light, deep_light), (dark, deep_dark))):
-        for background in (re.findall(rf"--{name}: (#\w{{6}});", style)[number] for name in names):
+        backgrounds = [re.findall(rf"--{name}: (#\w{{6}});", style)[number] for name in names]
+        for background in backgrounds + tints[number * len(accent.HUES) :][: len(accent.HUES)]:
             assert min(accent.contrast(foreground, background) for foreground in colours) >= 4.5
     on = re.findall(r"--on-petrol: (#\w{6});", sheet)
     assert accent.contrast(on[0], light) >= 4.5
     assert accent.contrast(on[1], dark) >= 4.5
     assert accent.contrast("#000000", "#ffffff") == pytest.approx(21)
+
+
+def test_every_tint_is_readable_and_is_that_of_its_hue() -> None:
+    # C-FRONT-8
+    style = (Path(accent.__file__).parents[1] / "static" / "style.css").read_text("utf-8")
+    tints = re.findall(r"--back: (#\w{6}); --mark: (#\w{6});", style)
+    for number, (back, mark) in enumerate(tints):
+        scheme, hue = divmod(number, len(accent.HUES))
+        texts = [re.findall(rf"--{name}: (#\w{{6}});", style)[scheme] for name in ("ink", "soft", "petrol", "ember")]
+        assert min(accent.contrast(text, back) for text in (*texts, mark)) >= 4.5
+        assert accent.contrast(mark, re.findall(r"--paper: (#\w{6});", style)[scheme]) >= 4.5
+        assert accent.nearest_hue(mark) == hue
+    assert len(tints) == 2 * len(accent.HUES)
 
 
 @pytest.mark.parametrize(

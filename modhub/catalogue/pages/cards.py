@@ -16,6 +16,7 @@ from modhub.content.folding import fold_game
 from modhub.content.markup import summarize
 from modhub.db import from_micros, iso
 from modhub.db.raw_queries import Row
+from modhub.ui.accent import nearest_hue
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class CuratedGame:
     icon: str | None
     small: str | None
     medium: str | None
+    hue: int
 
 
 class CuratedGames(dict[str, CuratedGame]):
@@ -36,8 +38,8 @@ class CuratedGames(dict[str, CuratedGame]):
 
     def __init__(self, rows: tuple[Row, ...]) -> None:
         games = [
-            CuratedGame(name, shown, icon_address(icon), icon_address(small), icon_address(medium))
-            for name, shown, icon, small, medium, _ in in_display_order(rows)
+            CuratedGame(name, shown, icon_address(icon), icon_address(small), icon_address(medium), nearest_hue(colour))
+            for name, shown, icon, small, medium, colour in in_display_order(rows)
         ]
         super().__init__((fold_game(game.name), game) for game in games)
         self.rows = rows

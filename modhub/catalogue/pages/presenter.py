@@ -16,6 +16,7 @@ from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.pictures.models import PictureSet, is_shown
 from modhub.content.folding import fold_game
 from modhub.content.markup import summarize
+from modhub.ui.accent import HUES
 from modhub.ui.share_images import ShareImage
 
 CARD_WIDTH: Final = 640
@@ -127,8 +128,6 @@ class ImagePresenter:
         return self.picture(width, "jpg"), width, height
 
 
-HUES: Final = 6
-"""Colours of tiles in the style sheet."""
 Figure = tuple[str, str, int]
 """A number of a feature: its two msgids and its value, which is not 0."""
 
@@ -209,7 +208,7 @@ class ModPresenter:
     @property
     def hue(self) -> int:
         """The colour of its tile, from 0: the same for all mods of a game."""
-        return crc32(fold_game((self.mod.games or [self.mod.title])[0]).encode()) % HUES
+        return crc32(fold_game((self.mod.games or [self.mod.title])[0]).encode()) % len(HUES)
 
     def game_with_icon(self, games: Mapping[str, Any]) -> Any | None:
         """The first of its games that has an icon in ``games``, which are by folded name."""
