@@ -40,7 +40,7 @@ def test_who_is_new_comes_by_a_link_to_a_game(visit: Visit, look: Look, java_scr
     # C-FRONT-2, C-FRONT-8, C-PAGE-5
     page = visit(java_script_enabled=java_script_enabled, viewport={"width": 1280, "height": 900})
     page.goto("/Modhub?game=Starfall+Rally")
-    expect(page.locator(".game-icon")).to_be_visible()
+    expect(page.locator(".results .game-icon")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_have_text("Mods for Starfall Rally")
     page.locator("#sort").select_option("top")
     page.get_by_role("button", name="Search").click()
