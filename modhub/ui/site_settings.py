@@ -74,7 +74,7 @@ SITE: Final = (
     Setting("modhub.site_mark", image_file, "", "image file beside the name: PNG, JPEG, WebP or SVG, at most 256 KB"),
     Setting("modhub.accent", colour, "", "colour of links and buttons, such as #0a5c62; adjusted until it is readable"),
     Setting("modhub.welcome", operator_text, "", "Markdown file above the search, for visitors; empty: one sentence"),
-    Setting("modhub.front_picture", image_file, "", "image file on top of the front, as site_mark; it is cut to fit"),
+    Setting("modhub.front_picture", image_file, "", "image file of the front and the app's page; it is cut to fit"),
     Setting("modhub.front_text", operator_text, "", "Markdown file on top of the front; empty: the welcome line"),
     *(
         Setting(f"modhub.{name}", operator_text, "", f"Markdown file of the page /Modhub/{name}; empty: no such page")

@@ -29,9 +29,14 @@ def headings(answer):
     return [heading.get_text() for heading in answer.html.select("main section > h2")]
 
 
+def primary_buttons(answer):
+    return [link["href"] for link in answer.html.select("main .button")]
+
+
 def test_an_empty_page_is_calm(site):
     answer = page(site)
     assert messages_on(answer) == ["no_builds"]
+    assert primary_buttons(answer) == []
     assert headings(answer) == ["Changelog"]
     assert len(answer.html.find_all("h1")) == 1
 
@@ -45,10 +50,11 @@ def test_the_newest_build_leads_and_every_system_is_named(agent):
     assert messages_on(answer) == ["no_build"]
     assert answer.html.select_one('header nav a[href="/Modhub/App"]')["aria-current"] == "page"
     lead = answer.html.select_one("section.leads")
-    assert lead.select_one("a.button")["href"] == "/Modhub/app/linux"
+    assert primary_buttons(answer) == ["/Modhub/app/linux"]
+    assert [link["href"] for link in answer.html.select(".platforms section > a")] == ["/Modhub/app/windows"]
     for shown in ("5 bytes", "modhub.tar.gz", "/Modhub/app/linux/", "sha256sum -- modhub.tar.gz"):
         assert shown in lead.get_text(), shown
-    assert lead.select_one("dd code").get_text() == hashlib.sha256(b"newer").hexdigest()
+    assert lead.select_one("details dd code").get_text() == hashlib.sha256(b"newer").hexdigest()
     assert lead.find("time")["datetime"].endswith("Z")
 
 
@@ -60,7 +66,6 @@ def test_the_visitors_own_system_comes_first(agent):
     assert headings(page(agent.site))[0] == "haiku"
     # A hint to a system without a build changes nothing.
     assert headings(page(agent.site, "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15)"))[0] == "haiku"
-    assert "visitors_system" in messages_on(page(agent.site, LINUX))
     assert {"User-Agent", "Sec-CH-UA-Platform", "Cookie"} <= set(page(agent.site).headers["Vary"].split(", "))
 
 
@@ -69,6 +74,7 @@ def test_nobody_is_led_to_what_cannot_run(agent):
         agent.upload(os)
     answer = page(agent.site, ANDROID)
     assert answer.html.select(".leads") == []
+    assert primary_buttons(answer) == []
     assert answer.html.select_one("main .note").get_text().startswith("There is no build for Android yet.")
     assert headings(answer)[:2] == ["macOS", "Windows"]
     answer = page(agent.site)
@@ -87,7 +93,19 @@ def test_older_builds_are_in_details(agent):
     older = page(agent.site).html.select("details li a")
     links = [link["href"] for link in older]
     assert [url for url in links if url in urls] == [urls[1], urls[1], urls[0], urls[0]]
-    assert "2 older builds for Linux" in page(agent.site).html.find("summary").get_text()
+    assert "2 older builds for Linux" in page(agent.site).html.select("summary")[1].get_text()
+
+
+def test_the_page_shows_an_overlay_or_the_operators_picture(site, start, tmp_path):
+    # C-PAGE-3
+    image = page(site).html.select_one(".app-head img")
+    assert image["alt"].startswith("A racing game")
+    assert site.get(image["src"]).headers["Content-Type"] == "image/svg+xml"
+    picture = tmp_path / "front.svg"
+    picture.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    own = start("modhub_builds", modhub__front_picture=str(picture))
+    image = page(own).html.select_one(".app-head img")
+    assert (image["alt"], own.get(image["src"]).text) == ("", picture.read_text())
 
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}&lt;b&gt;"
@@ -99,12 +117,12 @@ def test_what_agents_write_is_text(agent):
     agent.push(b"1.0\n  - indented")
     agent.push(HOSTILE.encode())
     answer = page(agent.site)
-    assert answer.html.select("main script, main img") == []
+    assert answer.html.select("main script, main img:not(.overlay-picture)") == []
     assert [section.get_text() for section in answer.html.select("section.changes pre")] == [
         HOSTILE,
         "1.0\n  - indented",
     ]
-    assert "<script>alert(1)</script>" in answer.html.select_one("section.leads dd").get_text()
+    assert "<script>alert(1)</script>" in answer.html.select_one("section.leads p").get_text()
     assert "49" not in answer.html.select_one("section.changes").get_text()
 
 
