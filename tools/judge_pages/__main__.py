@@ -17,7 +17,9 @@ from showcase import Showcase, serve_showcase
 
 from modhub_testing.service import PASSWORD
 
-BYTES = {"front": 350_000, "browse": 1_000_000}
+FIRST_BYTES = {"front": 250_000, "game": 200_000, "mod": 200_000}
+"""Before anything is scrolled."""
+SCROLLED_BYTES = {"browse": 1_000_000}
 FRONT_LCP = 2.0
 """Seconds, on the slow network of Lighthouse."""
 FIRST_CARD_TOP = 320
@@ -26,6 +28,7 @@ PERFORMANCE = 95
 JUDGED = {
     "front": "/Modhub",
     "browse": "/Modhub?sort=top",
+    "game": "/Modhub?game=Night+Harbor",
     "mod": "/Modhub/{mod}",
     "app": "/Modhub/App",
     "wiki": "/Modhub/Wiki",
@@ -33,7 +36,6 @@ JUDGED = {
 }
 READ = {
     **JUDGED,
-    "game": "/Modhub?game=Night+Harbor",
     "none": "/Modhub?q=nothing+like+this",
     "missing": "/Modhub/999999",
     "sign-in": "/Modhub/account/login",
@@ -141,9 +143,10 @@ def _missed_goals(figures: dict[str, Any]) -> list[str]:
             if scores[name] < goal:
                 missed.append(f"{page}: {name} {scores[name]:.0f}, not {goal}")
     missed += [
-        f"{page} weighs {figures['weights'][page][1]:,} bytes, not {most:,}"
-        for page, most in BYTES.items()
-        if figures["weights"][page][1] > most
+        f"{page} weighs {figures['weights'][page][when]:,} bytes ({when}), not {most:,}"
+        for when, goals in (("first", FIRST_BYTES), ("scrolled", SCROLLED_BYTES))
+        for page, most in goals.items()
+        if figures["weights"][page][when] > most
     ]
     if figures["lighthouse"]["front"]["lcp"] > FRONT_LCP:
         missed.append(f"front: LCP {figures['lighthouse']['front']['lcp']:.1f} s, not {FRONT_LCP} s")
@@ -156,13 +159,16 @@ def _missed_goals(figures: dict[str, Any]) -> list[str]:
 
 def _print_tables(figures: dict[str, Any], missed: list[str]) -> None:
     print(
-        "| page | performance | accessibility | best practices | SEO | LCP | CLS | requests | bytes, scrolled through |"
+        "| page | performance | accessibility | best practices | SEO | LCP | CLS | bytes | bytes, scrolled | requests |"
     )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for page, scores in figures["lighthouse"].items():
-        requests, size = figures["weights"][page]
+        weight = figures["weights"][page]
         points = " | ".join(f"{scores[name]:.0f}" for name in CATEGORIES)
-        print(f"| {page} | {points} | {scores['lcp']:.1f} s | {scores['cls']:.3f} | {requests} | {size:,} |")
+        print(
+            f"| {page} | {points} | {scores['lcp']:.1f} s | {scores['cls']:.3f} | "
+            f"{weight['first']:,} | {weight['scrolled']:,} | {weight['requests']} |"
+        )
     print(f"\nThe pictures of all mods were ready {figures['picture_seconds']} s after the last upload.")
     tops = " and ".join(f"{top:.0f} ({who})" for who, top in figures["first_card"].items())
     print(f"The first card starts {tops} pixels from the top at 360 pixels.\n")

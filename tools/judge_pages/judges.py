@@ -119,20 +119,21 @@ def find_violations(page: Page, url: str) -> list[str]:
     return [f"{violation['id']}: {violation['help']}" for violation in violations]
 
 
-def weigh(page: Page, url: str) -> tuple[int, int]:
-    """Return (requests, bytes over the wire) of a page that somebody scrolls through to its end."""
+def weigh(page: Page, url: str) -> dict[str, int]:
+    """Return the bytes over the wire of a page before anything is scrolled; bytes and requests when all of it was."""
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
     session.send("Network.clearBrowserCache")
     sizes: list[int] = []
     session.on("Network.loadingFinished", lambda event: sizes.append(int(event["encodedDataLength"])))
     page.goto(url, wait_until="networkidle")
+    first = sum(sizes)
     for _ in range(60):
         page.mouse.wheel(0, 400)
         page.wait_for_timeout(60)
     page.wait_for_load_state("networkidle")
     session.detach()
-    return len(sizes), sum(sizes)
+    return {"first": first, "scrolled": sum(sizes), "requests": len(sizes)}
 
 
 def first_card_top(page: Page, url: str) -> float:

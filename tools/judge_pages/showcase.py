@@ -1,4 +1,4 @@
-"""A service with what a busy catalogue shows: twenty mods with photographs, app builds, a wiki, an owner's draft."""
+"""A service with what a busy catalogue shows: mods with photographs, games with icons, builds, a wiki, a draft."""
 
 import io
 import os
@@ -15,11 +15,20 @@ from modhub_testing.caller import Caller
 from modhub_testing.service import Installation, features_of, free_port
 
 FEATURES = features_of(Path(__file__).parents[2] / "development.ini")
-MODS = 20
-SIZE = (2560, 1440)
+MODS = 30
+SCREEN, ICON = (2560, 1440), (256, 256)
 KEY = "5" * 64
 PICTURE_SECONDS = 120.0
-GAMES = ("Starfall Rally", "Lantern Depths", "Night Harbor")
+GAMES = (
+    "Starfall Rally",
+    "Lantern Depths",
+    "Night Harbor",
+    "Alpine Drift",
+    "Copper Sky",
+    "Old Town",
+    "Tidewater",
+    "Paper Kings",
+)
 
 
 class Showcase:
@@ -56,6 +65,11 @@ def serve_showcase(folder: Path) -> Iterator[Showcase]:
 
 def _fill(showcase: Showcase) -> None:
     installation = showcase.installation
+    for number, game in enumerate(GAMES):
+        icon = installation.folder / "icon.png"
+        icon.write_bytes(_photograph(number, ICON, "PNG"))
+        done = installation.admin("game", "add", game, "--icon", str(icon))
+        assert done.returncode == 0, done.stderr
     owner = installation.register("mira")
     showcase.owner = "mira@example.org"
     guids: list[str] = []
@@ -72,14 +86,15 @@ def _fill(showcase: Showcase) -> None:
 
 
 def _publish_mod(owner: Caller, number: int, requires: list[str]) -> Any:
-    title = f"{GAMES[number % 3]} panel {number + 1}"
-    text = f"<p>Shows what happens in {GAMES[number % 3]} beside the picture, and keeps out of the way.</p>"
-    mod = owner.new_mod(title, description=text, games=[GAMES[number % 3]], requires=requires)
+    game = GAMES[number % len(GAMES)]
+    title = f"{game} panel {number + 1}"
+    text = f"<p>Shows what happens in {game} beside the picture, and keeps out of the way.</p>"
+    mod = owner.new_mod(title, description=text, games=[game], requires=requires)
     answer = owner.send_file(mod["id"], "code", os.urandom(50_000), version=f"1.{number}", name="panel.zip")
     assert answer.status == 201, answer
     for view in range(4 if number == MODS - 1 else 1):
-        name = f"view-{view + 1}.jpeg"
-        answer = owner.send_file(mod["id"], "images", _photograph(number * 10 + view), "image/jpeg", name=name)
+        name, content = f"view-{view + 1}.jpeg", _photograph(number * 10 + view, SCREEN, "JPEG")
+        answer = owner.send_file(mod["id"], "images", content, "image/jpeg", name=name)
         assert answer.status == 201, answer
     return owner.need(200, "POST", f"/api/modhub/{mod['id']}/publish")
 
@@ -92,23 +107,23 @@ def _send_build(caller: Caller, system: str) -> None:
 
 def _wait_for_pictures(caller: Caller, began: float) -> None:
     """Wait until every card has its small pictures: until then the originals are shown."""
-    while caller.ask("GET", "/Modhub?page=1").body.count(b"<picture>") < MODS:
+    while caller.ask("GET", f"/Modhub?size={MODS}").body.count(b"<picture>") < MODS:
         assert time.monotonic() - began < PICTURE_SECONDS, "the pictures were not made"
         time.sleep(0.2)
 
 
-def _photograph(seed: int) -> bytes:
-    """Return a JPEG that weighs what a screenshot of a game does: shapes and gradients under fine noise."""
+def _photograph(seed: int, size: tuple[int, int], kind: str) -> bytes:
+    """Return a picture that weighs what one of a game does: shapes and gradients under fine noise."""
     chance = random.Random(seed)  # noqa: S311 - pictures, not secrets
     picture = Image.new("RGB", (160, 90), _color(chance))
     pen = ImageDraw.Draw(picture)
     for _ in range(40):
         left, top = chance.randrange(-20, 150), chance.randrange(-10, 80)
         pen.ellipse((left, top, left + chance.randrange(8, 70), top + chance.randrange(8, 50)), fill=_color(chance))
-    smooth = picture.resize(SIZE, Image.Resampling.BICUBIC).filter(ImageFilter.GaussianBlur(6))
-    noise = Image.effect_noise(SIZE, 60).convert("RGB")
+    smooth = picture.resize(size, Image.Resampling.BICUBIC).filter(ImageFilter.GaussianBlur(size[0] / 400))
+    noise = Image.effect_noise(size, 60).convert("RGB")
     buffer = io.BytesIO()
-    Image.blend(smooth, noise, 0.18).save(buffer, "JPEG", quality=88)
+    Image.blend(smooth, noise, 0.18).save(buffer, kind, quality=88)
     return buffer.getvalue()
 
 
