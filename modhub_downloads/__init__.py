@@ -57,7 +57,6 @@ def includeme(config: Configurator) -> None:
     config.add_mod_detail("downloads", services.downloads_of_mods)
     popular = {"mod_id": PopularMod.mod_id, "value": PopularMod.weight}
     config.add_mod_column("popular", **popular, order=pages.POPULAR_TITLE, row=True)
-    config.add_panel("mod", "downloads", pages.mod_panel, order=50)
     config.add_panel("workshop", "downloads", pages.workshop_panel, order=50)
     config.add_check("downloads", verify_counts, when=("verify",))
     config.scan("modhub_downloads.views")

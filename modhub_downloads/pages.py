@@ -1,4 +1,4 @@
-"""What pages show: the downloads of a mod to everybody, and their days to its owner."""
+"""What pages show of downloads: their days to the owner of a mod. Their number is a column of it."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -8,7 +8,7 @@ from pyramid.renderers import render
 
 from modhub.content.text import N_
 from modhub.db import now
-from modhub.plugins.resources import IMod, IOwnMod
+from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IMods, ModSummary
 from modhub.web.request import Request
 from modhub_downloads.models import date_of, day_of
@@ -32,20 +32,6 @@ class DayRow:
 
     stamp: str
     downloads: int
-
-
-def mod_panel(context: Any, request: Request) -> Markup | None:
-    """All downloads of a published mod, and those of its version; nothing before the first."""
-    mod = context.shown if IMod.providedBy(context) else None
-    if mod is None:
-        return None
-    counts = DownloadReader(request.databases.raw_queries).versions(mod.id)
-    of_version = next((count.downloads for count in counts if count.version == mod.version), 0)
-    total = sum(count.downloads for count in counts)
-    if not total:
-        return None
-    values = {"total": total, "version": mod.version, "of_version": of_version, "definition": DEFINITION}
-    return Markup(render("modhub_downloads:templates/mod.jinja2", values, request=request))  # noqa: S704 - a template
 
 
 def workshop_panel(context: Any, request: Request) -> Markup | None:

@@ -9,7 +9,6 @@ from zope.interface import implementer, implementer_only
 from modhub.base.identity import CorePermission, CredentialKind, KeyUse, Permission
 from modhub.base.operations import Parameter
 from modhub.base.service_registry import find_optional_service
-from modhub.catalogue.documents import ModDocument
 from modhub.catalogue.reading.statements import (
     image_owner_statement,
     note_owner_statement,
@@ -67,7 +66,6 @@ class ModResource(OwnedResource):
     """A mod, in the API and on the site. Its owner is looked up when an ACL needs it; public reads do not."""
 
     segment = Parameter("id", "The number of the mod.", int)
-    shown: ModDocument | None = None
 
     owner_permissions = (ModPermission.EDIT, ModPermission.DELETE)
 

@@ -171,10 +171,7 @@ class IReportForms(Protocol):
     """The service that knows where readers report what they see; absent without such a feature."""
 
     def mod_address(self, mod_id: int) -> str:
-        """The path of the form for a mod."""
-
-    def image_address(self, mod_id: int, asset_id: int) -> str:
-        """The path of the form for an image of it."""
+        """The path of the form for a mod and its images."""
 
 
 class IQuotas(Protocol):

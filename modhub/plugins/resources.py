@@ -36,7 +36,6 @@ class IMod(IResource):
 
     id = Attribute("The mod's number or None.")
     owner = Attribute("The account id of its owner, None when there is no such mod.")
-    shown = Attribute("On its page what everybody sees of it, the fields of its JSON; else None.")
 
 
 class IAuthor(IResource):

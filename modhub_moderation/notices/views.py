@@ -403,10 +403,6 @@ class ReportForms:
         """The form for a mod."""
         return f"/Modhub/{mod_id}/reports"
 
-    def image_address(self, mod_id: int, asset_id: int) -> str:
-        """The form for an image of it."""
-        return f"/Modhub/{mod_id}/reports?asset={asset_id}"
-
 
 def report_author_panel(context: Any, request: Request) -> Markup | None:
     """The way to report an author, for everybody else."""

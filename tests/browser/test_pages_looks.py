@@ -59,9 +59,19 @@ def test_the_download_stays_on_a_phone(visit: Visit) -> None:
         assert box
         assert box["y"] >= 0
         assert box["y"] + box["height"] <= 740
-    targets = page.locator(".mod-side :is(a, button, summary), .mod-gallery a, .chain a, .how-to summary")
+    targets = page.locator(".mod-side :is(a, button, summary), .mod-gallery a, .chain a")
     heights = [target.bounding_box() for target in targets.all() if target.is_visible()]
     assert [box for box in heights if box and box["height"] < 24] == []
+
+
+def test_a_shared_link_says_at_once_what_the_mod_does(visit: Visit) -> None:
+    # C-PAGE-21
+    page = visit(viewport={"width": 360, "height": 740})
+    page.goto("/Modhub/1")
+    sentence = page.locator(".mod-head .lead").bounding_box()
+    assert sentence
+    assert sentence["y"] <= 220
+    expect(page.locator(".download")).to_be_in_viewport()
 
 
 @pytest.mark.parametrize("density", [1.75, 2.625, 4])

@@ -93,7 +93,7 @@ def owner_of(site: Site) -> Any:
 
 
 def test_what_a_panel_gives_is_text_unless_it_is_markup(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    places = ("navigation", "notice", "mod", "app", "footer")
+    places = ("navigation", "notice", "mod", "footer")
 
     def includeme(config: Any) -> None:
         config.include("modhub")

@@ -71,7 +71,7 @@ def changes(site: Site, mod: Any, other: Any) -> dict[str, tuple[Callable[[], ob
     return {
         "title": (lambda: own.put_json(url, {"title": "Renamed"}), "Renamed"),
         "games": (lambda: own.put_json(url, {"games": ["Quake"]}), "Quake"),
-        "vote": (lambda: voter.put_json(f"{url}/vote", {"value": -1}), "1 vote"),
+        "vote": (lambda: voter.put_json(f"{url}/vote", {"value": -1}), ">1 vote<"),
         "code": (lambda: upload_asset(site, mod, "code", b"x" * 5000, version="2"), "4.9\u00a0KB"),
         "image": (
             lambda: upload_asset(site, mod, "images", b"x", content_type="image/png", name="view.png"),

@@ -41,8 +41,7 @@ def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> Non
     assert ABSENT in page.html.select_one(".mod-main .note.warn").text
     assert "11234567-89ab-cdef-0123-456789abcdef" in page.text
     assert page.html.select_one(".mod-gallery[data-viewer] img")["alt"] == "Image 1 of 1: view.png"
-    assert page.html.select_one(".byline").text.startswith("by Person 7 (member since January 2026) · updated")
-    assert page.html.select_one(".mod-main a[href$='/feed']")["href"] == f"{mod['url']}/feed"
+    assert page.html.select_one(".byline").text.startswith("by Person 7 · updated")
     # Headings of the owner stand below the page's own.
     assert page.html.select_one(".prose h3").text == "Steps"
     assert "added automatically" in page.html.select_one(".notes").text

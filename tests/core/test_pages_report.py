@@ -55,9 +55,6 @@ class ReportForms:
     def mod_address(self, mod_id: int) -> str:
         return f"/Modhub/{mod_id}/notice"
 
-    def image_address(self, mod_id: int, asset_id: int) -> str:
-        return f"/Modhub/{mod_id}/notice?asset={asset_id}"
-
 
 def includeme(config: Any) -> None:
     """A feature that takes notices."""

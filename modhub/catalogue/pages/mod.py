@@ -1,9 +1,9 @@
 """``/Modhub/{id}``: the public page of a mod.
 
-The page says what else the mod takes, with the installation order above the description. "Open in the app" is
-``modhub://install/{guid}`` (`modhub.install_scheme`): the GUID, because the app reads the chain itself and may have
-some of it. It stands below the download, because without the app a browser does nothing with it. Where
-mods are required, everything is also one archive, unless that could not be made.
+The page says what the mod does, then what else it takes; the installation order is below the description. "Open in
+the app" is ``modhub://install/{guid}`` (`modhub.install_scheme`): the GUID, because the app reads the chain itself and
+may have some of it. It stands below the download, because without the app a browser does nothing with it. Where mods
+are required, everything is also one archive, unless that could not be made.
 """
 
 import re
@@ -68,7 +68,10 @@ def fold_bare(notes: Iterable[AgedNote]) -> tuple[tuple[AgedNote, ...], ...]:
 
 
 MOD_TEMPLATE: Final = "modhub.catalogue:templates/mod.jinja2"
-MOD_FRAGMENTS: Final = "modhub.catalogue:templates/mod_"
+HEAD_TEMPLATE: Final = "modhub.catalogue:templates/mod_head.jinja2"
+BODY_TEMPLATE: Final = "modhub.catalogue:templates/mod_main.jinja2"
+VISITOR: Final = Markup("<!-- visitor -->")
+"""Where the fragment leaves out what depends on the visitor. Nobody else can write it there: it would be escaped."""
 _VALUES: Final = {"1": 1, "0": 0, "-1": -1}
 _HEADING = re.compile(r"<(/?)h([234])>")
 
@@ -94,62 +97,52 @@ def notes_page_number(request: Request) -> int:
 
 def page_values(request: Request, shown: ModPage, author: Profile | None, preview: str = "") -> dict[str, Any]:
     """Return the values for the template of a mod's page. ``preview``: for a draft, its path in the workshop."""
-    ui, mod, notes, relations = PageHelpers(request), shown.mod, shown.notes, shown.relations
-    fragment = partial(ui.cached_fragment, presenter=ModPresenter, document=mod.document, image_facts=mod.image_facts)
-    base, games, name = ui.absolute(""), page_games(request), author and author.name
-    reports = find_optional_service(request.registry, IReportForms)
-    installing = {"preview": bool(preview), "install_scheme": request.registry.settings["modhub.install_scheme"]}
+    ui, mod, notes, related = PageHelpers(request), shown.mod, shown.notes, shown.related
+    fragment = partial(
+        ui.cached_fragment,
+        presenter=ModPresenter,
+        document=mod.document,
+        image_facts=mod.image_facts,
+        base=ui.absolute(""),
+        games=page_games(request),
+    )
+    reports, is_owner = find_optional_service(request.registry, IReportForms), ui.account == mod.owner
+    report = reports.mod_address(mod.mod.id) if reports else contact_about(request.registry, mod.mod.id)
     aged = (AgedNote(note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
-    fragments = {
-        "head": fragment(
-            MOD_FRAGMENTS + "head.jinja2", base=base, site_name=ui.site_name, site_image=ui.site_image, games=games
-        ),
-        "top": fragment(
-            MOD_FRAGMENTS + "top.jinja2",
-            base=base,
-            author=name,
-            owner=mod.owner,
-            linked=not preview,
-            since=author and author.since,
-            age=_age(ui, mod.mod.updated_at),
-            games=games,
-            fold_game=fold_game,
-            reports=reports if not preview and ui.account != mod.owner else None,
-        ),
-        "download": fragment(
-            MOD_FRAGMENTS + "download.jinja2",
-            chain=relations.chain,
-            hidden=relations.chain_hidden,
-            missing=len(relations.missing),
-            conflicts=len(relations.conflicts),
-            archive=not preview and relations.fit_one_archive,
-            **installing,
-        ),
-        "facts": fragment(MOD_FRAGMENTS + "facts.jinja2", ups=mod.ups, downs=mod.downs),
-        "technical": fragment(MOD_FRAGMENTS + "technical.jinja2", sha256=shown.sha256, preview=bool(preview)),
-        "main": fragment(
-            MOD_FRAGMENTS + "main.jinja2",
-            related=relations,
-            author=name,
-            app_links=tuple(ui.panels("app")),
-            entries=fold_bare(aged),
-            page=notes.page,
-            pages=notes.pages,
-            html=shift_headings,
-            **installing,
-        ),
-    }
-    related = shown.related
+    body = fragment(
+        BODY_TEMPLATE,
+        author=author and author.name,
+        owner=mod.owner,
+        linked=not preview,
+        age=_age(ui, mod.mod.updated_at),
+        fold_game=fold_game,
+        preview=bool(preview),
+        install_scheme=request.registry.settings["modhub.install_scheme"],
+        superseded=shown.successor is not None,
+        related=shown.relations,
+        votes=(mod.ups, mod.downs),
+        figures=mod.figures,
+        sha256=shown.sha256,
+        report="" if preview or is_owner else report,
+        entries=fold_bare(aged),
+        page=notes.page,
+        pages=notes.pages,
+        html=shift_headings,
+        visitor=VISITOR,
+    )
+    before, _, after = body.partition(VISITOR)
     return {
         "mod": mod.mod,
-        "fragments": fragments,
+        "metadata": fragment(HEAD_TEMPLATE, site_name=ui.site_name, site_image=ui.site_image),
+        "before": before,
+        "after": after,
+        "successor": shown.successor,
         "related": related,
         "users": join_cards(request, related.users),
         "others": join_cards(request, related.others),
-        "author": name,
-        "report": reports.mod_address(mod.mod.id) if reports else contact_about(request.registry, mod.mod.id),
+        "author": author and author.name,
         "own_vote": None,
-        "is_owner": False,
+        "is_owner": is_owner,
         "preview": preview,
         "is_judged": False,
     }
@@ -167,12 +160,10 @@ def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
         raise not_found()
     if len(shown.relations.chain) + shown.relations.chain_hidden > MANY_MODS:
         take_large_turn(request.environ)
-    context.shown = shown.mod.mod
-    author, owner = find_authors(request, [shown.mod, *shown.related.users]).get(shown.mod.owner), shown.mod.owner
-    values = page_values(request, shown, author) | {"successor": shown.successor}
+    author = find_authors(request, [shown.mod, *shown.related.users]).get(shown.mod.owner)
+    values = page_values(request, shown, author)
     account = request.identify(CredentialKind.ACCOUNT).account_id
     if account is not None:
-        values["is_owner"] = account == owner
         values["own_vote"] = voting.vote_of(request.dbsession, context.id, account)
     return values
 

@@ -136,7 +136,7 @@ class ModPage:
     related: RelatedCards
     notes: NotesPage
     sha256: str | None
-    successor: SuccessorDocument | None = None
+    successor: SuccessorDocument | None
 
 
 def _by_guid(guids: list[str], documents: Mapping[str, bytes]) -> tuple[tuple[str, bytes | None], ...]:
@@ -308,12 +308,19 @@ class PageReader:
             successor_document(successor),
         )
 
-    def preview(self, draft: ModPresenter, document: ModDocument, notes: NotesPage, sha256: str | None) -> ModPage:
+    def preview(
+        self,
+        draft: ModPresenter,
+        document: ModDocument,
+        notes: NotesPage,
+        sha256: str | None,
+        successor: SuccessorDocument | None,
+    ) -> ModPage:
         """Return a draft as its public page would show it: as ``document``; for its owner only."""
         mod = ModPresenter(encode(document), draft.image_facts, owner=draft.owner)
         related = RelatedCards(*self.users(document.guid), [])
         relations = Relations(*self._chain_of(document), self.named(document.conflicts_with))
-        return ModPage(mod, relations, related, notes, sha256)
+        return ModPage(mod, relations, related, notes, sha256, successor)
 
     def named(self, guids: list[str]) -> tuple[tuple[str, bytes | None], ...]:
         """Return each GUID with the document of its mod, or None if it is not published."""

@@ -193,10 +193,10 @@ def preview_values(request: Request, draft: OwnModPresenter, back: str) -> dict[
     session, mod_id, owner = request.dbsession, draft.mod.id, draft.owner
     notes = [replace(note, text=draft.with_own_images(note.text)) for note in read_notes(session, mod_id, owner)]
     notes_page = paginate_notes(notes, notes_page_number(request))
-    shown = page_reader(request).preview(draft, draft.preview_document(), notes_page, draft.sha256)
-    author = find_authors(request, [draft]).get(owner)
     _, successor = read_successor(session, mod_id, owner)
-    return page_values(request, shown, author, back) | {"successor": successor}
+    shown = page_reader(request).preview(draft, draft.preview_document(), notes_page, draft.sha256, successor)
+    author = find_authors(request, [draft]).get(owner)
+    return page_values(request, shown, author, back)
 
 
 class ModPreviews:
