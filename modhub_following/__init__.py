@@ -44,7 +44,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(IAuthor, "follow", AuthorFollow)
     config.add_personal_data("following", collect_following)
     config.add_panel("personal", "following", pages.following_link, order=850)
-    config.add_panel("mod", "follow", pages.mod_button, order=50)
+    config.add_panel("mod", "follow", pages.mod_button, order=0)
     config.add_panel("workshop", "followers", pages.followers_panel, order=45)
     config.add_panel("author", "follow", pages.author_button)
     config.add_panel("browse", "follow", pages.game_button)

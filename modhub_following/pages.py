@@ -30,12 +30,6 @@ from modhub_following.read_service import UNREAD_MOST, FollowReader
 from modhub_following.resources import FollowPermission, FollowTarget, IFollowing, IFollowTarget, game_address
 from modhub_following.services import LeaveTokens, Target, find_contact
 
-FOLLOW: dict[TargetKind, str] = {
-    TargetKind.MOD: N_("Follow this mod"),
-    TargetKind.AUTHOR: N_("Follow this author"),
-    TargetKind.GAME: N_("Follow this game"),
-}
-
 ASKED_ALREADY: Final = "modhub_following.unread"
 """The environ key of the number of what is unread."""
 
@@ -111,12 +105,7 @@ def _visitor_id(request: Request) -> int | None:
 def _button(request: Request, target: Target, address: str) -> Markup:
     account_id = _visitor_id(request)
     followed = account_id is not None and services.is_followed(request.dbsession, account_id, target)
-    values = {
-        "address": address,
-        "followed": followed,
-        "label": FOLLOW[target.kind],
-        "signed_in": account_id is not None,
-    }
+    values = {"address": address, "followed": followed, "signed_in": account_id is not None}
     return Markup(render("modhub_following:templates/button.jinja2", values, request=request))  # noqa: S704 - a template
 
 

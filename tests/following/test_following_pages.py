@@ -105,7 +105,7 @@ def test_visitors_sign_in_first(site: Site, ada: Person, bob: Person) -> None:
         ("/Modhub?game=portal", "/Modhub/following/game?game=portal"),
     ):
         link = visitor.get(place).html.select_one(".follow a")
-        assert (link.text, link["href"]) == ("Sign in to follow", target)
+        assert (link.text, link["href"]) == ("Follow", target)
         assert "/Modhub/account/login?next=" in visitor.get(target, status=303).location
         # Back from signing in it leads to the button.
         assert bob.pages.get(target, status=303).location.endswith("#follow")
