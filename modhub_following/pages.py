@@ -19,7 +19,7 @@ from modhub.content.text import N_
 from modhub.db import bulk, from_micros, now, to_micros
 from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IAccounts, IModCards, IMods, IProfiles, ModSelection
-from modhub.ui.template_helpers import nav_link, translations_for
+from modhub.ui.template_helpers import count_mark, nav_link, translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
 from modhub.web.request import Request
@@ -56,11 +56,7 @@ def _unread_mark(request: Request, account_id: int) -> Markup:
     if not number:
         return Markup("")
     shown = str(number) if number <= UNREAD_MOST else f"{UNREAD_MOST}+"
-    # Read out after the name of the link.
-    words = translations_for(request).gettext("%(count)s new or updated", count=shown)
-    return Markup(' <span class="unread-count" aria-hidden="true">{}</span><span class="hidden">{}</span>').format(
-        shown, words
-    )
+    return count_mark(shown, translations_for(request).gettext("%(count)s new or updated", count=shown))
 
 
 def mod_button(context: Any, request: Request) -> Markup | None:

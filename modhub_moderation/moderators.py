@@ -14,14 +14,12 @@ from modhub.audit import record
 from modhub.base.errors import ApiError
 from modhub.base.identity import CredentialKind, Permission, principal_for_account
 from modhub.base.settings import StartRefused
-from modhub.content.text import N_
 from modhub.db import Base, Id, Timestamp, iso, now
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.plugins.commands import AdminCommand, add_dry_run_option, add_json_option
 from modhub.plugins.events import AccountDeleted
 from modhub.plugins.resources import IResource, ISite
 from modhub.plugins.services import IProfiles
-from modhub.ui.template_helpers import nav_link
 from modhub.web.request import Request
 from modhub.web.traversal import Acl, Resource
 from modhub_auth.blocking import find_account_ids
@@ -137,13 +135,6 @@ def forget_moderator(event: AccountDeleted) -> None:
         event.session.delete(moderator)
 
 
-def desk_link(_context: Any, request: Request) -> Any:
-    """The entry in the navigation of moderators."""
-    if not standing_of_visitor(request).is_moderator:
-        return None
-    return nav_link(request, MODERATION, N_("Moderation"))
-
-
 _EXAMPLES: Final = """\
 moderator add mo@example.org      this account may decide; it needs an authenticator
 moderator remove 12               it may no longer, at once
@@ -210,10 +201,9 @@ def moderator_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the pages' root, the link to it, the subscriber and the command."""
+    """Register the pages' root, the subscriber and the command."""
     config.add_child(ISite, "moderation", open_desk)
     config.add_robots_rule(MODERATION)
-    config.add_panel("personal", "moderation", desk_link, order=150)
     config.add_subscriber(forget_moderator, AccountDeleted)
     about = "who may decide about notices"
     config.add_command(AdminCommand("moderator", about, moderator_arguments, run_moderator, examples=_EXAMPLES))

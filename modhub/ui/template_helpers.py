@@ -162,6 +162,13 @@ def nav_link(request: Request, path: str, text: str, mark: Markup = Markup("")) 
     return Markup(f'<a href="{escape(path)}"{tools.aria_current_section(path)}>{label}{mark}</a>')  # noqa: S704 - escaped
 
 
+def count_mark(number: str, words: str) -> Markup:
+    """Return a number that follows the text of `nav_link`; ``words`` are read out in its place."""
+    return Markup(' <span class="unread-count" aria-hidden="true">{}</span><span class="hidden">{}</span>').format(
+        number, words
+    )
+
+
 def add_renderer_globals(event: Any) -> None:
     """Add ``ui``, ``_`` and ``ngettext`` to templates. Pages of signed-in users are not cached (``no-store``)."""
     if not str(event.get("renderer_name") or "").endswith(".jinja2"):

@@ -4,9 +4,8 @@ from pyramid.config import Configurator
 
 from modhub.plugins.events import AccountDeleted, ModsDeleted
 from modhub_auth.resources import IBlockedAccounts
-from modhub_moderation.cases import appeal_pages, decisions
+from modhub_moderation.cases import appeal_pages, decisions, queue_pages
 from modhub_moderation.cases.appeals import BlockedAccounts
-from modhub_moderation.cases.queue_pages import BulkResource, QueueResource
 from modhub_moderation.cases.resources import CHILDREN
 from modhub_moderation.cases.statements import APPEAL_PAGE, OWN_DECISIONS
 from modhub_moderation.moderators import IModerationDesk
@@ -14,12 +13,13 @@ from modhub_moderation.moderators import IModerationDesk
 
 def includeme(config: Configurator) -> None:
     """Register the addresses, the service, the panels, the subscribers, the worker and the pages."""
-    queue = (IModerationDesk, "queue", QueueResource), (IModerationDesk, "bulk", BulkResource)
+    queue = (IModerationDesk, "queue", queue_pages.QueueResource), (IModerationDesk, "bulk", queue_pages.BulkResource)
     for parent, name, factory in (*CHILDREN, *queue):
         config.add_child(parent, name, factory)
     config.add_service(IBlockedAccounts, BlockedAccounts(config.registry.settings["modhub.secret"]))
     config.add_robots_rule(OWN_DECISIONS)
     config.add_robots_rule(APPEAL_PAGE)
+    config.add_panel("personal", "moderation", queue_pages.desk_link, order=150)
     config.add_panel("mine", "decisions", appeal_pages.decisions_panel)
     config.add_panel("account", "decisions", appeal_pages.account_decisions_panel)
     config.add_subscriber(decisions.forget_parts_of_mods, ModsDeleted)

@@ -125,6 +125,8 @@ class Notice(Base):
     case_id: Mapped[int] = mapped_column(ForeignKey("moderation_case.id"), index=True)
     receipt_hash: Mapped[str] = mapped_column(String(64), unique=True)
     """The SHA-256 of the receipt, in hexadecimal."""
+    receipt: Mapped[str | None] = mapped_column(String(200))
+    """The receipt, encrypted, for the link in the email about the outcome; None once the data are erased."""
     ground: Mapped[str] = mapped_column(String(10))
     text: Mapped[str] = mapped_column(String(CASE_TEXT))
     asset_id: Mapped[int | None] = mapped_column(Id)

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
+from markupsafe import Markup
 from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 from zope.interface import implementer
@@ -13,10 +14,12 @@ from modhub.base.errors import ApiError, invalid
 from modhub.base.service_registry import find_optional_service, find_service
 from modhub.content.text import N_
 from modhub.db import is_transient
+from modhub.db.raw_queries import PreparedQuery
 from modhub.plugins.moderation import FileRecord, IAccountBlocking, IModeration
 from modhub.plugins.resources import IResource
 from modhub.plugins.services import IMods, IProfiles, ModSummary, Profile
 from modhub.ui.forms import set_error_status
+from modhub.ui.template_helpers import count_mark, nav_link, translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
 from modhub.web.request import Request, act_for_request
@@ -28,13 +31,28 @@ from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind,
 from modhub_moderation.cases.pages import RULING_FIELDS, read_ruling
 from modhub_moderation.cases.read_service import names_of
 from modhub_moderation.cases.rulings import RESTRICTIONS, Ruling, SubjectState, clean_ruling
-from modhub_moderation.moderators import MODERATION, IModerationDesk, ModerationPermission
+from modhub_moderation.moderators import MODERATION, IModerationDesk, ModerationPermission, standing_of_visitor
 
 CASES_SHOWN: Final = 25
 """Cases on one page of the queue."""
 FILES_SHOWN: Final = 20
 REPORTERS_SHOWN: Final = 10
+NOTICES_SHOWN: Final = 3
+LINE: Final = 160
+"""Characters of a notice's first line."""
+_OPEN_CASES: Final = select(func.count()).select_from(Case).where(Case.decided_at.is_(None))
+_OPEN_APPEALS: Final = select(func.count()).select_from(Appeal).where(Appeal.decided_at.is_(None))
+_WAITING: Final = PreparedQuery(select(_OPEN_CASES.scalar_subquery(), _OPEN_APPEALS.scalar_subquery()))
 _KINDS: Final = [kind.value for kind in RESTRICTIONS]
+
+
+def desk_link(_context: Any, request: Request) -> Any:
+    """The entry in the navigation of moderators, with the number of what waits for a decision."""
+    if not standing_of_visitor(request).is_moderator:
+        return None
+    waiting = sum(request.databases.raw_queries.rows(_WAITING)[0])
+    words = translations_for(request).ngettext("%(num)s waits for a decision", "%(num)s wait for a decision", waiting)
+    return nav_link(request, MODERATION, N_("Moderation"), count_mark(str(waiting), words) if waiting else Markup(""))
 
 
 class Person(NamedTuple):
@@ -68,6 +86,8 @@ class QueueCase(NamedTuple):
     """Decisions in earlier cases about the same."""
     grounds: dict[str, int]
     """Notices by ground."""
+    lines: list[str]
+    """The first line of each of the first notices."""
     strangers: int
     owner: Person
     reporters: list[Person]
@@ -99,7 +119,7 @@ def read_queue(session: Session, registry: Any, page: int) -> QueueView:
 def _describe(session: Session, registry: Any, cases: Sequence[Case]) -> list[QueueCase]:
     ids, mod_ids = [case.id for case in cases], [case.subject_id for case in cases if _is_of_mod(case)]
     notices: dict[int, list[Any]] = defaultdict(list)
-    columns = (Notice.case_id, Notice.ground, Notice.account_id)
+    columns = (Notice.case_id, Notice.ground, Notice.account_id, func.substr(Notice.text, 1, LINE).label("line"))
     for row in session.execute(select(*columns).where(Notice.case_id.in_(ids)).order_by(Notice.id)):
         notices[row.case_id].append(row)
     mods = find_service(registry, IMods).get_mods(session, mod_ids)
@@ -114,6 +134,7 @@ def _describe(session: Session, registry: Any, cases: Sequence[Case]) -> list[Qu
             files=files.get(case.subject_id, []) if _is_of_mod(case) else [],
             decided_before=before[case.subject_kind, case.subject_id],
             grounds=dict(Counter(row.ground for row in notices[case.id]).most_common()),
+            lines=[row.line.partition("\n")[0] for row in notices[case.id][:NOTICES_SHOWN]],
             strangers=sum(row.account_id is None for row in notices[case.id]),
             owner=people[case.owner_id],
             reporters=[

@@ -20,6 +20,7 @@ from modhub_auth.mail.outbox import EmailEntry, EmailText, Outbox, without_links
 from modhub_auth.models import Login, LoginKind
 from modhub_auth.rate_limits import rate_counter
 from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
+from modhub_auth.tokens import SecretBox
 from modhub_moderation.cases.models import (
     Basis,
     Case,
@@ -121,7 +122,7 @@ REDRESS: Final = N_(
 REDRESS_AFTER: Final = N_("You can still turn to a certified body for out-of-court dispute settlement, or to a court.")
 NOT_WHOLE: Final = N_("It could not be put back, because its place has been taken meanwhile. Please upload it again.")
 
-OUTCOME_SUBJECT: Final = N_("What became of your report")
+OUTCOME_SUBJECT: Final = N_("We have decided about your report")
 ACTED: Final = N_("Thank you for your report. We have acted on it.")
 NOT_ACTED: Final = N_("Thank you for your report. We have looked at it and leave everything as it is.")
 CHANGED: Final = N_("You sent us a report. What we decided about it first no longer applies.")
@@ -129,9 +130,10 @@ APPEALED: Final = N_(
     "You sent us a report. The person concerned appealed, and what we decided first no longer applies."
 )
 REPORTER_REDRESS: Final = N_(
-    "If you disagree, you can write to the operator's contact address, turn to a certified body for out-of-court "
-    "dispute settlement, or to a court."
+    "If you disagree, you can write to the operator, turn to a certified body for out-of-court dispute settlement, or "
+    "to a court."
 )
+REPORTED: Final = N_("What you reported, and what was decided:")
 
 
 class Written(NamedTuple):
@@ -224,14 +226,14 @@ def tell_reporters(session: Session, registry: Any, written: Written) -> None:
                 continue
             told.add(address)
             if is_confirmed:
-                email = in_languages(registry, languages, partial(_outcome, registry, written))
+                email = in_languages(registry, languages, partial(_outcome, registry, written, notice))
                 outbox_of(registry).queue(session, OUTCOME, address, email)
             else:
-                fixed = partial(_fixed_outcome, written)
+                fixed = partial(_fixed_outcome, registry, written, notice)
                 queue_for_stranger(session, registry, address, OUTCOME, fixed=fixed, languages=languages)
 
 
-def _outcome(registry: Any, written: Written, messages: Translations) -> Letter:
+def _outcome(registry: Any, written: Written, notice: Notice, messages: Translations) -> Letter:
     case, decision = written.case, written.decision
     lines = [
         say_subject(messages, case, without_links(case.title)),
@@ -240,14 +242,32 @@ def _outcome(registry: Any, written: Written, messages: Translations) -> Letter:
         messages.gettext(N_("The facts:")),
         *messages.gettext(decision.facts).splitlines(),
         messages.gettext(AUTOMATIC if decision.automatic else BY_PERSON),
-        messages.gettext(REPORTER_REDRESS),
     ]
-    return Letter(messages.gettext(OUTCOME_SUBJECT), [EmailEntry(lines=lines)])
+    return _outcome_letter(registry, notice, messages, lines)
 
 
-def _fixed_outcome(written: Written, messages: Translations) -> Letter:
-    lines = [messages.gettext(_verdict(written)), messages.gettext(REPORTER_REDRESS)]
-    return Letter(messages.gettext(OUTCOME_SUBJECT), [EmailEntry(lines=lines)])
+def _fixed_outcome(registry: Any, written: Written, notice: Notice, messages: Translations) -> Letter:
+    return _outcome_letter(registry, notice, messages, [messages.gettext(_verdict(written))])
+
+
+def _outcome_letter(registry: Any, notice: Notice, messages: Translations, lines: list[str]) -> Letter:
+    """The lines, the link to the receipt, and what the reporter can do."""
+    sealed, parts = notice.receipt, [EmailEntry(lines=lines)]
+    receipt = sealed and receipt_box(registry).decrypt(sealed, notice.receipt_hash)
+    if receipt:
+        parts.append(EmailEntry(lines=[messages.gettext(REPORTED)], link=receipt_link(registry, receipt)))
+    parts.append(EmailEntry(lines=[messages.gettext(REPORTER_REDRESS)]))
+    return Letter(messages.gettext(OUTCOME_SUBJECT), parts)
+
+
+def receipt_box(registry: Any) -> SecretBox:
+    """What encrypts receipts: their hashes find notices, and emails need the receipts themselves."""
+    return SecretBox(registry.settings["modhub.secret"], "receipt of a notice")
+
+
+def receipt_link(registry: Any, receipt: str) -> str:
+    """The address of the page that says what became of a notice."""
+    return f"{registry.settings['modhub.base_url']}/Modhub/notices/{receipt}"
 
 
 def _verdict(written: Written) -> str:

@@ -28,7 +28,8 @@ from modhub_auth.rate_limits import rate_counter
 from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
 from modhub_auth.tokens import new_refresh_token, token_digest
 from modhub_moderation.cases.decisions import CaseSubject, open_case
-from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME, Case, Ground, Notice, Origin, SubjectKind
+from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME, Case, Decision, Ground, Notice, Origin, SubjectKind
+from modhub_moderation.cases.statements import receipt_box, receipt_link
 
 _NO_ID: Final = 0
 """In place of what is no id: the statement runs for it, too, so that the time reveals nothing (T-B4)."""
@@ -223,17 +224,21 @@ def find_reporter(session: Session, notice: Notice) -> Contact | None:
     return Contact(notice.email, confirmed=False) if notice.email else None
 
 
-def new_receipt() -> tuple[str, str]:
-    """A receipt of 256 random bits, and the hash to store."""
-    receipt = new_refresh_token()
-    return receipt, token_digest(receipt)
+class ReceiptView(NamedTuple):
+    """What whoever has a receipt may know: what was reported, and what was decided last."""
+
+    notice: Notice
+    case: Case
+    decision: Decision | None
 
 
-def is_decided(session: Session, receipt: str) -> bool | None:
-    """Whether the case of the notice with this receipt was decided; None if there is no such notice."""
-    decided = select(Case.decided_at.is_not(None)).join(Notice, Notice.case_id == Case.id)
-    answer = session.scalar(decided.where(Notice.receipt_hash == token_digest(receipt)))
-    return None if answer is None else bool(answer)
+def read_receipt(session: Session, receipt: str) -> ReceiptView | None:
+    """What became of the notice with this receipt; None if there is no such notice."""
+    notice = session.scalar(select(Notice).where(Notice.receipt_hash == token_digest(receipt)))
+    if notice is None:
+        return None
+    decisions = select(Decision).where(Decision.case_id == notice.case_id).order_by(Decision.id.desc()).limit(1)
+    return ReceiptView(notice, session.get_one(Case, notice.case_id), session.scalar(decisions))
 
 
 NOTICE_EMAIL: Final = "notice"
@@ -264,8 +269,7 @@ def confirm_notice(registry: Any, session: Session, case: Case, notice: Notice, 
         after = [EmailEntry(lines=[messages.gettext(_NOT_YOU)])]
     else:
         return
-    link = f"{registry.settings['modhub.base_url']}/Modhub/notices/{receipt}"
-    parts = [EmailEntry(lines=[*lines, messages.gettext(_WE_LOOK)], link=link), *after]
+    parts = [EmailEntry(lines=[*lines, messages.gettext(_WE_LOOK)], link=receipt_link(registry, receipt)), *after]
     email = auth.outbox.compose(messages.language, messages.gettext(ARRIVED), parts)
     auth.outbox.queue(session, NOTICE_EMAIL, contact.address, email)
 
@@ -279,11 +283,12 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Che
     reported = CaseSubject(subject.kind, subject.id, subject.owner_id, subject.title)
     case = open_case(session, reported, Origin.NOTICE)
     _lock_mod(registry, session, subject)
-    receipt, receipt_hash = new_receipt()
-    reporter = report.reporter
+    receipt, reporter = new_refresh_token(), report.reporter
+    receipt_hash = token_digest(receipt)
     notice = Notice(
         case_id=case.id,
         receipt_hash=receipt_hash,
+        receipt=receipt_box(registry).encrypt(receipt, receipt_hash),
         ground=report.ground.value,
         text=report.text,
         asset_id=report.asset_id,
@@ -341,7 +346,7 @@ def erase_notices(session: Session, days: int) -> int:
     ended = select(Notice.id).join(Case, Case.id == Notice.case_id)
     ended = ended.where(Notice.erased_at.is_(None), Case.ended_at <= now() - timedelta(days=days))
     ids = session.scalars(ended.order_by(Notice.id).limit(ERASED_AT_ONCE)).all()
-    erased = {"text": "", "name": None, "email": None, "account_id": None, "erased_at": now()}
+    erased = {"text": "", "receipt": None, "name": None, "email": None, "account_id": None, "erased_at": now()}
     bulk.execute_bulk(session, update(Notice).where(Notice.id.in_(ids)).values(**erased))
     return len(ids)
 

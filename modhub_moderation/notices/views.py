@@ -13,8 +13,10 @@ from zope.interface import implementer
 from modhub.base.errors import ApiError, not_found
 from modhub.base.identity import CredentialKind, Permission
 from modhub.base.operations import Operation, Refusal, about, body_over
+from modhub.base.service_registry import find_service
 from modhub.content.limits import KB
 from modhub.content.text import N_
+from modhub.plugins.moderation import IModeration
 from modhub.plugins.resources import IResource
 from modhub.ui.forms import set_error_status
 from modhub.ui.i18n import Catalogs
@@ -28,7 +30,8 @@ from modhub_auth.container import auth_services
 from modhub_auth.pages.form_pages import form_value, never_store
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.signin.authentication import presented_token
-from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME
+from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME, Ground
+from modhub_moderation.cases.words import say_done, say_subject
 from modhub_moderation.notices.services import (
     GROUND_TITLES,
     ReportedImage,
@@ -39,8 +42,8 @@ from modhub_moderation.notices.services import (
     create_notice,
     find_reported_author,
     find_reported_mod,
-    is_decided,
     list_images,
+    read_receipt,
 )
 
 
@@ -164,7 +167,7 @@ class ReceiptDocument(Struct):
     receipt: Annotated[
         str,
         about(
-            "A secret; the page `/Modhub/notices/{receipt}` says whether it was decided, and no more",
+            "A secret; the page `/Modhub/notices/{receipt}` says what was reported and what was decided",
             "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         ),
     ]
@@ -383,14 +386,23 @@ def _asset_id(value: str) -> int | None:
 
 @page(context=IReceipt, request_method="GET", permission=OPEN, renderer=RECEIPT_TEMPLATE)
 def receipt_page(context: ReceiptResource, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/notices/{receipt}``: open or decided, and no more (C-NTC-3)."""
-    decided = is_decided(request.dbsession, context.__name__)
-    if decided is None:
+    """``GET /Modhub/notices/{receipt}``: what was reported, and what was decided (C-NTC-3)."""
+    view = read_receipt(request.dbsession, context.__name__)
+    if view is None:
         raise not_found()
     never_store(request)
     # The address is a secret.
     request.response.headers["Referrer-Policy"] = "no-referrer"
-    return {"decided": decided, "is_new": query(request, "done") == "sent"}
+    messages, (notice, case, decision) = translations_for(request), view
+    parts = find_service(request.registry, IModeration).parts
+    return {
+        "notice": notice,
+        "is_decided": case.decided_at is not None,
+        "subject": say_subject(messages, case, case.title),
+        "ground": GROUND_TITLES[Ground(notice.ground)],
+        "outcome": decision and say_done(messages, decision, parts),
+        "is_new": query(request, "done") == "sent",
+    }
 
 
 _REPORT_AUTHOR: Final = N_("Report this author")

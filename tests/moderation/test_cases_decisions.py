@@ -15,7 +15,7 @@ from modhub_auth.models import Account
 from modhub_auth.services import delete_account
 from modhub_moderation.cases import decisions
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
-from modhub_moderation.cases.models import AppealOutcome, Decision, DecisionKind, Origin
+from modhub_moderation.cases.models import AppealOutcome, Case, Decision, DecisionKind, Origin
 from modhub_moderation.moderators import Moderator
 from modhub_testing import Site
 from tests.people import Person, emails_to, register, text_of
@@ -124,6 +124,28 @@ def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
 
 def outcomes(site: Site, address: str) -> list[str]:
     return [text_of(message) for message in emails_to(site, address) if "your report" in message["Subject"]]
+
+
+@pytest.mark.parametrize("by_account", [True, False])
+def test_the_outcome_leads_to_what_was_reported_and_decided(
+    site: Site, ada: Person, bob: Person, mo: Person, by_account: bool
+) -> None:
+    # C-CAS-7, C-NTC-3, C-NTC-7
+    mod = ada.publish("Tool")
+    who = {} if by_account else {"name": "Sam", "email": STRANGER}
+    notice = {"ground": "malware", "text": "It calls home.", "goodFaith": True, **who}
+    headers = bob.bearer if by_account else {}
+    receipt = site.post_json(f"/api/modhub/{mod['id']}/reports", notice, headers=headers, status=201).json["receipt"]
+    with site.databases.readonly_session() as session:
+        case_id = session.scalars(select(Case.id)).one()
+    rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
+    (message,) = emails_to(site, bob.address if by_account else STRANGER, "We have decided about your report")
+    told = text_of(message)
+    assert f"{site.registry.settings['modhub.base_url']}/Modhub/notices/{receipt}\n" in told
+    page = site.get(f"/Modhub/notices/{receipt}")
+    for text in ("Your report was decided. The mod is hidden", "“Tool”", "It calls home."):
+        assert text in page
+    assert FACTS not in page
 
 
 def test_a_dismissal_is_told_to_those_who_reported(site: Site, ada: Person, bob: Person, mo: Person) -> None:

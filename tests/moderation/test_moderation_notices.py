@@ -40,7 +40,7 @@ def test_a_stranger_reports_a_mod_and_gets_a_receipt(site: Site, ada: Person) ->
     assert (notice.ground, notice.text, notice.asset_id) == ("deceptive", "It sends\nthe save files away.", None)
     assert (notice.account_id, notice.name, notice.email) == (None, "Sam   Stranger", "sam@example.org")
     assert (notice.locale, notice.case_id) == ("de", case.id)
-    assert answer.json["receipt"] not in {notice.receipt_hash, notice.text}
+    assert answer.json["receipt"] not in {notice.receipt_hash, notice.receipt, notice.text}
     assert (case.subject_kind, case.subject_id, case.owner_id, case.title) == ("mod", mod["id"], ada.id, "Timer")
     assert (case.origin, case.decided_at, case.ended_at) == ("notice", None, None)
 
@@ -223,6 +223,7 @@ def test_an_old_notice_is_erased_after_its_case_has_ended(site: Site, ada: Perso
     stranger, account = (True, STRANGER["name"], STRANGER["email"], None), (True, None, None, bob.id)
     assert kept == [(False, None, None, None)] * 2 + [stranger, account] * 2
     assert [notice.erased_at is None for notice in notices_of(site)] == [False] * 2 + [True] * 4
+    assert [notice.receipt is None for notice in notices_of(site)] == [True] * 2 + [False] * 4
     assert {notice.ground for notice in notices_of(site)} == {"stolen"}
     assert "report_decided" in site.get(f"/Modhub/notices/{receipts[0]}")
 

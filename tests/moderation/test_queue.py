@@ -13,12 +13,13 @@ from sqlalchemy.orm import Session
 from modhub.base.errors import OwnershipLost
 from modhub.db import now
 from modhub_moderation.cases import queue_pages
+from modhub_moderation.cases.appeals import create_appeal
 from modhub_moderation.cases.models import Case, Decision, DecisionKind
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on
 from tests.people import Person
 
-from .cases_kit import make_case, rule, ruling_of
+from .cases_kit import NOTICE, make_case, rule, ruling_of
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +82,28 @@ def test_open_cases_come_by_weight_then_by_age(site: Site, ada: Person, mo: Pers
     assert cases_on(mo.pages.get(QUEUE)) == [cases[2], cases[1], cases[3], cases[0]]
     rule(site, cases[1], ruling_of(DecisionKind.HIDE), mo)
     assert cases_on(mo.pages.get(QUEUE)) == [cases[2], cases[3], cases[0]]
+    assert NOTICE in article(mo.pages.get(QUEUE), cases[2])
     assert mo.pages.get(f"{QUEUE}?page=2").status_int == 200
+
+
+def test_the_navigation_says_how_much_waits(site: Site, ada: Person, mo: Person) -> None:
+    # C-QUE-1
+    def waiting(visitor: Person) -> list[str]:
+        return [mark.text for mark in visitor.pages.get("/Modhub").html.select("nav .unread-count")]
+
+    case_id = make_case(site, ada, ada.publish(), stranger=True)
+    make_case(site, ada)
+    assert (waiting(mo), waiting(ada)) == (["2"], [])
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Case).values(decided_at=now(), open_key=None))
+    assert waiting(mo) == []
+    decision_id = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
+    with site.databases.write_session.begin() as session:
+        create_appeal(session, decision_id, "It is a test of keyboards.")
+    assert waiting(mo) == ["1"]
+    page = mo.pages.get(QUEUE)
+    assert messages_on(page) == []
+    assert page.html.find(id="appeals")
 
 
 def test_owner_reporters_history_and_files_stand_side_by_side(site: Site, ada: Person, bob: Person, mo: Person) -> None:

@@ -130,6 +130,7 @@ def upgrade() -> None:
         sa.Column("id", ID, nullable=False),
         sa.Column("case_id", ID, nullable=False),
         sa.Column("receipt_hash", sa.String(64), nullable=False),
+        sa.Column("receipt", sa.String(200)),
         sa.Column("ground", sa.String(10), nullable=False),
         sa.Column("text", sa.String(2000), nullable=False),
         sa.Column("asset_id", ID),
