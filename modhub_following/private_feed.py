@@ -1,6 +1,7 @@
 """A feed of what an account follows, for feed readers: its address, which has a secret, is the permission."""
 
 from typing import Any, Final
+from uuid import NAMESPACE_URL, uuid5
 
 from pyramid.response import Response
 
@@ -74,7 +75,9 @@ def _feed_of(request: Request, path: str, twin: str) -> tuple[ModSelection, Feed
     if account_id is None:
         raise not_found()
     title = f"{PageHelpers(request).site_name} – Following"
-    head = FeedHead(title, f"{path}?token={token}", FOLLOWING, f"{twin}?token={token}")
+    # Readers show ids and share them: it stays the same, and does not tell the token.
+    feed_id = uuid5(NAMESPACE_URL, token).urn
+    head = FeedHead(title, f"{path}?token={token}", FOLLOWING, f"{twin}?token={token}", feed_id)
     return selection_of(services.follows_of(request.dbsession, account_id)), head
 
 

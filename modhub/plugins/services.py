@@ -306,6 +306,8 @@ class FeedHead(NamedTuple):
     page: str
     twin: str
     """The path of the same feed in the other format."""
+    id: str = ""
+    """The id of the Atom feed; without one its address."""
 
 
 class CardPage(NamedTuple):

@@ -67,6 +67,8 @@ def test_a_feed_reader_without_a_session_gets_what_is_followed(site: Site, ada: 
     ada.upload(other, "2", changes="<p>Faster.</p>")
     register(ada.site, "Eve").publish("Of nobody followed")
     assert titles(site, atom) == ["Other 2", "Other 1", "Tool 1"]
+    ids = {new_visitor(site).get(atom).xml.findtext("{http://www.w3.org/2005/Atom}id") for _ in range(2)}
+    assert [feed_id[:9] for feed_id in ids] == ["urn:uuid:"]
     feed = new_visitor(site).get(twin)
     assert [item["title"] for item in feed.json["items"]] == ["Other 2", "Other 1", "Tool 1"]
     assert "Faster." in feed.json["items"][0]["content_html"]
