@@ -10,7 +10,7 @@ from modhub.content.text import N_
 from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IMods
 from modhub.ui.forms import set_error_status
-from modhub.ui.template_helpers import translations_for
+from modhub.ui.template_helpers import PageHelpers, translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
 from modhub.web.request import Request
@@ -39,8 +39,8 @@ def tags_panel(context: Any, request: Request) -> Markup | None:
     tags = TagReader(request.databases.raw_queries).of_mod(context.id)
     if not tags:
         return None
-    values = {"tags": titles_in(tags, translations_for(request).language)}
-    return Markup(render("modhub_tags:templates/mod.jinja2", values, request=request))  # noqa: S704 - a template
+    ui = PageHelpers(request)
+    return ui.cached_fragment("modhub_tags:templates/mod.jinja2", tags=tuple(tags), lang=ui.lang, titles_in=titles_in)
 
 
 def choice_panel(context: Any, request: Request) -> Markup | None:
