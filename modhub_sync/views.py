@@ -116,7 +116,9 @@ READ_CHANGES: Final = Operation(
     returns=ChangesDocument,
     parameters=(
         Parameter("since", "The changes after this serial, that of the last answer.", int, 0),
-        Parameter("limit", f"Changes in one answer, at most {limits.CHANGES_MOST}; 0 counts as 1.", int, limits.CHANGES),
+        Parameter(
+            "limit", f"Changes in one answer, at most {limits.CHANGES_MOST}; 0 counts as 1.", int, limits.CHANGES
+        ),
         Parameter("feed", "The `feed` of the last answer: 410 if it is another by now."),
     ),
     refusals=(

@@ -72,7 +72,13 @@ def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
     rows = []
     for at, values in enumerate(many):
         time = began + timedelta(seconds=at)
-        columns = {"guid": str(uuid.uuid4()), "owner": OWNER, "title": f"Mod {at}", "published": True, "published_at": time}
+        columns = {
+            "guid": str(uuid.uuid4()),
+            "owner": OWNER,
+            "title": f"Mod {at}",
+            "published": True,
+            "published_at": time,
+        }
         rows.append(Mod(**{**columns, "created_at": time, "updated_at": time, "assets": [], **values}))
     with find_service(site.registry, Databases).write_session.begin() as session:
         session.add_all(rows)

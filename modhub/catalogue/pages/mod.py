@@ -121,7 +121,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
         superseded=shown.successor is not None,
         related=shown.relations,
         votes=(mod.ups, mod.downs),
-        figures=mod.figures,
+        figures=shown.figures,
         sha256=shown.sha256,
         report="" if preview or is_owner else report,
         entries=fold_bare(aged),

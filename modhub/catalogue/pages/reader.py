@@ -137,6 +137,8 @@ class ModPage:
     notes: NotesPage
     sha256: str | None
     successor: SuccessorDocument | None
+    figures: tuple[Figure, ...] = ()
+    """What features count."""
 
 
 def _by_guid(guids: list[str], documents: Mapping[str, bytes]) -> tuple[tuple[str, bytes | None], ...]:
@@ -169,7 +171,8 @@ class PageReader:
         self._selected_cards = PreparedQuery(statements.selected_page_statement(dialect, columns))
         self._selected_updates = PreparedQuery(statements.selected_page_statement(dialect, statements.UPDATE_COLUMNS))
         self._author_totals = PreparedQuery(statements.author_totals_statement(self._figures))
-        self._mod_page = PreparedQuery(statements.mod_page_statement(dialect, columns))
+        figures = map(statements.figure_of, self._figures)
+        self._mod_page = PreparedQuery(statements.mod_page_statement(dialect, (*columns, *figures)))
         self._users = PreparedQuery(statements.users_statement(columns))
         self._newest = PreparedQuery(statements.newest_statement(declared.off_front, 2 * MODS_IN_ROW))
         self._total = PreparedQuery(total_statement())
@@ -306,6 +309,7 @@ class PageReader:
             NotesPage(tuple(_notes_of(notes)), number, pages),
             sha256,
             successor_document(successor),
+            self._figures_of(rows[0][7 + len(statements.CARD_COLUMNS) :]),
         )
 
     def preview(
