@@ -19,7 +19,7 @@ from modhub.content.text import N_
 from modhub.db import bulk, from_micros, now, to_micros
 from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IAccounts, IModCards, IMods, IProfiles, ModSelection
-from modhub.ui.template_helpers import count_mark, nav_link, translations_for
+from modhub.ui.template_helpers import nav_link, translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
 from modhub.web.request import Request
@@ -39,7 +39,10 @@ def following_link(_context: Any, request: Request) -> Markup | None:
     account_id = _visitor_id(request)
     if account_id is None:
         return None
-    return nav_link(request, "/Modhub/following", N_("Following"), _unread_mark(request, account_id))
+    number = unread_number(request, account_id)
+    shown = str(number) if number <= UNREAD_MOST else f"{UNREAD_MOST}+"
+    words = translations_for(request).gettext("%(count)s new or updated", count=shown)
+    return nav_link(request, "/Modhub/following", N_("Following"), shown if number else "", words)
 
 
 def unread_number(request: Request, account_id: int) -> int:
@@ -49,14 +52,6 @@ def unread_number(request: Request, account_id: int) -> int:
         environ[ASKED_ALREADY] = find_service(request.registry, FollowReader).count_unread(account_id)
     number: int = environ[ASKED_ALREADY]
     return number
-
-
-def _unread_mark(request: Request, account_id: int) -> Markup:
-    number = unread_number(request, account_id)
-    if not number:
-        return Markup("")
-    shown = str(number) if number <= UNREAD_MOST else f"{UNREAD_MOST}+"
-    return count_mark(shown, translations_for(request).gettext("%(count)s new or updated", count=shown))
 
 
 def mod_button(context: Any, request: Request) -> Markup | None:

@@ -151,22 +151,18 @@ def translations_for(request: Request) -> Translations:
     return translations
 
 
-def nav_link(request: Request, path: str, text: str, mark: Markup = Markup("")) -> Markup:  # noqa: B008 - immutable
+def nav_link(request: Request, path: str, text: str, number: str = "", words: str = "") -> Markup:
     """Return an entry for the place ``navigation``, marked if it is the current page; ``text`` is a msgid.
 
-    ``mark`` follows the text, such as a number.
+    ``number`` follows the text, and ``words`` are read out in its place.
     """
     tools = PageHelpers(request)
     label = escape(tools.messages.gettext(text))
+    if number:
+        mark = Markup(' <span class="unread-count" aria-hidden="true">{}</span><span class="hidden">{}</span>')
+        label += mark.format(number, words)
     # Markup.format takes as long as a database statement.
-    return Markup(f'<a href="{escape(path)}"{tools.aria_current_section(path)}>{label}{mark}</a>')  # noqa: S704 - escaped
-
-
-def count_mark(number: str, words: str) -> Markup:
-    """Return a number that follows the text of `nav_link`; ``words`` are read out in its place."""
-    return Markup(' <span class="unread-count" aria-hidden="true">{}</span><span class="hidden">{}</span>').format(
-        number, words
-    )
+    return Markup(f'<a href="{escape(path)}"{tools.aria_current_section(path)}>{label}</a>')  # noqa: S704 - escaped
 
 
 def add_renderer_globals(event: Any) -> None:

@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
-from markupsafe import Markup
 from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 from zope.interface import implementer
@@ -19,7 +18,7 @@ from modhub.plugins.moderation import FileRecord, IAccountBlocking, IModeration
 from modhub.plugins.resources import IResource
 from modhub.plugins.services import IMods, IProfiles, ModSummary, Profile
 from modhub.ui.forms import set_error_status
-from modhub.ui.template_helpers import count_mark, nav_link, translations_for
+from modhub.ui.template_helpers import nav_link, translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
 from modhub.web.request import Request, act_for_request
@@ -40,9 +39,8 @@ REPORTERS_SHOWN: Final = 10
 NOTICES_SHOWN: Final = 3
 LINE: Final = 160
 """Characters of a notice's first line."""
-_OPEN_CASES: Final = select(func.count()).select_from(Case).where(Case.decided_at.is_(None))
-_OPEN_APPEALS: Final = select(func.count()).select_from(Appeal).where(Appeal.decided_at.is_(None))
-_WAITING: Final = PreparedQuery(select(_OPEN_CASES.scalar_subquery(), _OPEN_APPEALS.scalar_subquery()))
+_OPEN: Final = [select(func.count()).where(kind.decided_at.is_(None)) for kind in (Case, Appeal)]
+_WAITING: Final = PreparedQuery(select(*(number.scalar_subquery() for number in _OPEN)))
 _KINDS: Final = [kind.value for kind in RESTRICTIONS]
 
 
@@ -52,7 +50,7 @@ def desk_link(_context: Any, request: Request) -> Any:
         return None
     waiting = sum(request.databases.raw_queries.rows(_WAITING)[0])
     words = translations_for(request).ngettext("%(num)s waits for a decision", "%(num)s wait for a decision", waiting)
-    return nav_link(request, MODERATION, N_("Moderation"), count_mark(str(waiting), words) if waiting else Markup(""))
+    return nav_link(request, MODERATION, N_("Moderation"), str(waiting or ""), words)
 
 
 class Person(NamedTuple):

@@ -225,39 +225,30 @@ def tell_reporters(session: Session, registry: Any, written: Written) -> None:
             if address in told:
                 continue
             told.add(address)
+            write = partial(_outcome, registry, written, notice, whole=is_confirmed)
             if is_confirmed:
-                email = in_languages(registry, languages, partial(_outcome, registry, written, notice))
-                outbox_of(registry).queue(session, OUTCOME, address, email)
+                outbox_of(registry).queue(session, OUTCOME, address, in_languages(registry, languages, write))
             else:
-                fixed = partial(_fixed_outcome, registry, written, notice)
-                queue_for_stranger(session, registry, address, OUTCOME, fixed=fixed, languages=languages)
+                queue_for_stranger(session, registry, address, OUTCOME, fixed=write, languages=languages)
 
 
-def _outcome(registry: Any, written: Written, notice: Notice, messages: Translations) -> Letter:
-    case, decision = written.case, written.decision
-    lines = [
-        say_subject(messages, case, without_links(case.title)),
-        messages.gettext(_verdict(written)),
-        say_done(messages, decision, find_service(registry, IModeration).parts),
-        messages.gettext(N_("The facts:")),
-        *messages.gettext(decision.facts).splitlines(),
-        messages.gettext(AUTOMATIC if decision.automatic else BY_PERSON),
-    ]
-    return _outcome_letter(registry, notice, messages, lines)
-
-
-def _fixed_outcome(registry: Any, written: Written, notice: Notice, messages: Translations) -> Letter:
-    return _outcome_letter(registry, notice, messages, [messages.gettext(_verdict(written))])
-
-
-def _outcome_letter(registry: Any, notice: Notice, messages: Translations, lines: list[str]) -> Letter:
-    """The lines, the link to the receipt, and what the reporter can do."""
-    sealed, parts = notice.receipt, [EmailEntry(lines=lines)]
-    receipt = sealed and receipt_box(registry).decrypt(sealed, notice.receipt_hash)
+def _outcome(registry: Any, written: Written, notice: Notice, messages: Translations, *, whole: bool) -> Letter:
+    """The verdict, all about the decision if the email is to be ``whole``, and the link to the receipt."""
+    case, decision, lines = written.case, written.decision, [messages.gettext(_verdict(written))]
+    if whole:
+        lines = [
+            say_subject(messages, case, without_links(case.title)),
+            *lines,
+            say_done(messages, decision, find_service(registry, IModeration).parts),
+            messages.gettext(N_("The facts:")),
+            *messages.gettext(decision.facts).splitlines(),
+            messages.gettext(AUTOMATIC if decision.automatic else BY_PERSON),
+        ]
+    parts = [EmailEntry(lines=lines)]
+    receipt = notice.receipt and receipt_box(registry).decrypt(notice.receipt, notice.receipt_hash)
     if receipt:
         parts.append(EmailEntry(lines=[messages.gettext(REPORTED)], link=receipt_link(registry, receipt)))
-    parts.append(EmailEntry(lines=[messages.gettext(REPORTER_REDRESS)]))
-    return Letter(messages.gettext(OUTCOME_SUBJECT), parts)
+    return Letter(messages.gettext(OUTCOME_SUBJECT), [*parts, EmailEntry(lines=[messages.gettext(REPORTER_REDRESS)])])
 
 
 def receipt_box(registry: Any) -> SecretBox:

@@ -224,21 +224,11 @@ def find_reporter(session: Session, notice: Notice) -> Contact | None:
     return Contact(notice.email, confirmed=False) if notice.email else None
 
 
-class ReceiptView(NamedTuple):
-    """What whoever has a receipt may know: what was reported, and what was decided last."""
-
-    notice: Notice
-    case: Case
-    decision: Decision | None
-
-
-def read_receipt(session: Session, receipt: str) -> ReceiptView | None:
-    """What became of the notice with this receipt; None if there is no such notice."""
-    notice = session.scalar(select(Notice).where(Notice.receipt_hash == token_digest(receipt)))
-    if notice is None:
-        return None
-    decisions = select(Decision).where(Decision.case_id == notice.case_id).order_by(Decision.id.desc()).limit(1)
-    return ReceiptView(notice, session.get_one(Case, notice.case_id), session.scalar(decisions))
+def read_receipt(session: Session, receipt: str) -> Any:
+    """(notice, case, last decision or None) of this receipt; None if there is no such notice."""
+    rows = select(Notice, Case, Decision).join(Case, Case.id == Notice.case_id)
+    rows = rows.outerjoin(Decision, Decision.case_id == Case.id).order_by(Decision.id.desc()).limit(1)
+    return session.execute(rows.where(Notice.receipt_hash == token_digest(receipt))).first()
 
 
 NOTICE_EMAIL: Final = "notice"

@@ -30,7 +30,7 @@ from modhub_auth.container import auth_services
 from modhub_auth.pages.form_pages import form_value, never_store
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.signin.authentication import presented_token
-from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME, Ground
+from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME
 from modhub_moderation.cases.words import say_done, say_subject
 from modhub_moderation.notices.services import (
     GROUND_TITLES,
@@ -387,19 +387,19 @@ def _asset_id(value: str) -> int | None:
 @page(context=IReceipt, request_method="GET", permission=OPEN, renderer=RECEIPT_TEMPLATE)
 def receipt_page(context: ReceiptResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/notices/{receipt}``: what was reported, and what was decided (C-NTC-3)."""
-    view = read_receipt(request.dbsession, context.__name__)
-    if view is None:
+    found = read_receipt(request.dbsession, context.__name__)
+    if found is None:
         raise not_found()
     never_store(request)
     # The address is a secret.
     request.response.headers["Referrer-Policy"] = "no-referrer"
-    messages, (notice, case, decision) = translations_for(request), view
+    messages, (notice, case, decision) = translations_for(request), found
     parts = find_service(request.registry, IModeration).parts
     return {
         "notice": notice,
-        "is_decided": case.decided_at is not None,
+        "case": case,
         "subject": say_subject(messages, case, case.title),
-        "ground": GROUND_TITLES[Ground(notice.ground)],
+        "grounds": GROUND_TITLES,
         "outcome": decision and say_done(messages, decision, parts),
         "is_new": query(request, "done") == "sent",
     }
