@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from pyramid.response import Response
 
 from modhub.base.body_rules import IS_LARGE_TURN
 from modhub.base.errors import ApiError
@@ -25,8 +24,8 @@ from modhub_testing.mods import OWNER, insert_mods, mod_address, published_mod
 
 pytestmark = pytest.mark.slow
 
-LONG = "\U0001f600" * 7_990
-"""A description of 32 KB."""
+LONG = "a" * 32_000
+"""A description, of a letter that SQLite's index of words takes in a tenth of the time of an emoji."""
 
 
 def insert_chain(site: Site, count: int, **fields: Any) -> tuple[int, list[str]]:
@@ -184,7 +183,7 @@ def test_a_long_changelog_is_complete_and_revalidated(site: Site) -> None:
     with site.databases.write_session.begin() as session:
         for at in range(1, 200):
             row = Note(mod_id=mod["id"], version=str(at), size=1, sha256="0" * 64, created_at=now())
-            row.text = LONG[:4_000]
+            row.text = LONG[:16_000]
             session.add(row)
     whole = ask(site, url)
     notes = whole.json["notes"]
@@ -241,19 +240,15 @@ def test_a_large_body_takes_little_memory(site: Site) -> None:
     reader, mods = site.find_service(CatalogueReader), site.find_service(IPublicMods)
     request = Request.blank("/")
     request.registry = site.registry
-    response: Response | None = None
     tracemalloc.start()
     try:
-        for read in (lambda: reader.mod(mod_id), lambda: reader.mod(mod_id)):
-            before = tracemalloc.get_traced_memory()[0]
-            tracemalloc.reset_peak()
-            response = composed_json(request, read)
-            assert response is not None
-            assert response.content_length is not None
-            assert response.content_length > 8_000_000
-            peak = tracemalloc.get_traced_memory()[1] - before
-            assert peak < 4_000_000
-            response.app_iter.close()
+        before = tracemalloc.get_traced_memory()[0]
+        response = composed_json(request, lambda: reader.mod(mod_id))
+        assert response is not None
+        assert response.content_length is not None
+        assert response.content_length > 8_000_000
+        assert tracemalloc.get_traced_memory()[1] - before < 4_000_000
+        response.app_iter.close()
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
         mods.get_chains(guids[:1])
