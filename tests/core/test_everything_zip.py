@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import socket
 import time
 import uuid
 import zipfile
@@ -209,7 +210,8 @@ class SlowReader:
 
     def rest(self) -> bytes:
         """The body, as far as it comes."""
-        content = self.began.partition(b"\r\n\r\n")[2]
+        self.client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MB)
+        content = bytearray(self.began.partition(b"\r\n\r\n")[2])
         try:
             while piece := self.client.socket.recv(MB):
                 content += piece
@@ -217,7 +219,7 @@ class SlowReader:
                     break
         except ConnectionError:
             pass
-        return content
+        return bytes(content)
 
 
 def folder_of(site: Site) -> Path:
