@@ -35,7 +35,7 @@ from modhub_testing.databases import TemplateDatabases
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub_testing.postgres import PORT, PostgresServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_wiki "
@@ -92,6 +92,7 @@ def feed(site: Site) -> str:
         return session.scalars(select(Generation.feed)).one()
 
 
+@pytest.mark.postgres
 def test_a_backup_becomes_an_installation_elsewhere(site: Site, place: Any, tmp_path: Path, capsys: Any) -> None:
     # C-RUN-16, C-RUN-17, C-RUN-18, C-MOD-2
     mod = published_mod(site, title="Searched")
@@ -127,6 +128,7 @@ def plain_text(folder: Path, dialect: str) -> bytes:
     return subprocess.run(["pg_restore", "--file=-", folder / DUMP], capture_output=True, check=True).stdout
 
 
+@pytest.mark.postgres
 def test_no_row_is_in_it_that_no_backup_may_hold(start: Start, dialect: str, tmp_path: Path) -> None:
     # C-DL-3, C-RUN-16. Also of a feature that the ini no longer names.
     site = start(f"{TEST_ACCOUNTS} modhub_downloads")
@@ -175,6 +177,7 @@ def test_a_damaged_or_unfinished_backup_is_refused_in_one_sentence(site: Site, p
     assert not stored_files(other)
 
 
+@pytest.mark.postgres
 def test_what_is_no_dump_is_refused_in_one_sentence(site: Site, place: Any, tmp_path: Path, monkeypatch: Any) -> None:
     # C-RUN-17: somebody has made digests for it.
     folder = tmp_path / "made"
@@ -188,6 +191,7 @@ def test_what_is_no_dump_is_refused_in_one_sentence(site: Site, place: Any, tmp_
             run(place(), *words, folder)
 
 
+@pytest.mark.postgres
 def test_a_place_that_is_in_use_or_another_kind_is_refused(
     start: Start, dialect: str, place: Any, tmp_path: Path, new_url: NewUrl
 ) -> None:
@@ -211,6 +215,7 @@ def test_a_place_that_is_in_use_or_another_kind_is_refused(
         run(start(url=new_url(kind)), "restore", folder)
 
 
+@pytest.mark.postgres
 def test_a_restored_database_is_not_served_before_it_is_prepared(site: Site, place: Any, tmp_path: Path) -> None:
     # C-RUN-18
     mod, folder = published_mod(site), tmp_path / "made"
@@ -247,6 +252,7 @@ def feature(tmp_path: Path) -> Migrations:
     return Migrations("shelf", str(tmp_path / "feature"), "shelf_")
 
 
+@pytest.mark.postgres
 def test_a_backup_of_an_older_schema_is_restored_and_read(
     start: Start, dialect: str, new_url: NewUrl, feature: Migrations, tmp_path: Path
 ) -> None:
@@ -270,6 +276,7 @@ def test_a_backup_of_an_older_schema_is_restored_and_read(
         run(newer, "restore", folder)
 
 
+@pytest.mark.postgres
 def test_a_restore_that_was_killed_is_run_again(site: Site, place: Any, tmp_path: Path, monkeypatch: Any) -> None:
     # C-RUN-17
     mod, folder, other = published_mod(site), tmp_path / "made", place()
@@ -294,6 +301,7 @@ def test_a_restore_that_was_killed_is_run_again(site: Site, place: Any, tmp_path
     assert other.get(mod_address(mod, "download")).status_int == 200
 
 
+@pytest.mark.postgres
 def test_files_that_are_deleted_while_a_backup_runs_stay_for_it(site: Site, tmp_path: Path, monkeypatch: Any) -> None:
     # C-RUN-6, C-RUN-16
     mods = [published_mod(site) for _ in range(3)]

@@ -10,7 +10,7 @@ import pytest
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync "
@@ -45,6 +45,7 @@ READS = {
 }
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("many", [False, True])
 def test_anonymous_reads(site: Site, many: bool) -> None:
     # T-B4
@@ -160,6 +161,7 @@ def call_cost(site: Site, account: int | None, method: str, url: str) -> int:
     return count(site, lambda: caller._gen_request(method, url, params=b'{"value": 1}', expect_errors=True))
 
 
+@pytest.mark.postgres
 def test_a_foreign_and_an_absent_mod_cost_the_same(site: Site) -> None:
     # C-OWN-14, T-B4
     mod, draft = published_mod(site), new_mod(site)
@@ -173,6 +175,7 @@ def test_a_foreign_and_an_absent_mod_cost_the_same(site: Site) -> None:
         assert votes == {1} if account else len(votes) == 1
 
 
+@pytest.mark.postgres
 def test_writes_do_not_grow_with_what_the_mod_has(site: Site) -> None:
     mod = published_mod(site)
     own = site.as_account(OWNER)

@@ -34,7 +34,7 @@ from modhub_testing.mods import (
 )
 from modhub_testing.pages import new_visitor
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 
 def photograph(size: tuple[int, int] = (900, 500)) -> bytes:
@@ -174,6 +174,7 @@ def test_what_no_browser_shows_is_a_file(site: Site, content: bytes, content_typ
     assert problems == {"tile": ["not_shown"], "pictures": []}.get(later, ["cut"] if "jpeg" in content_type else [])
 
 
+@pytest.mark.postgres
 def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site: Site) -> None:
     # C-PIC-2
     mod = published_mod(site)
@@ -186,6 +187,7 @@ def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site: Site) -> None:
     assert len(stored_files(site)) == before
 
 
+@pytest.mark.postgres
 def test_a_task_belongs_to_one_worker(site: Site) -> None:
     # C-PIC-6
     mod = published_mod(site)
@@ -212,6 +214,7 @@ class _Killed(BaseException):
     """As if the process ended."""
 
 
+@pytest.mark.postgres
 def test_a_killed_worker_is_succeeded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-PIC-6
     add_image(site, published_mod(site))
@@ -258,6 +261,7 @@ def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(
     assert task.due_at > now()
 
 
+@pytest.mark.postgres
 def test_pictures_of_no_image_are_damage(site: Site) -> None:
     # C-PIC-7
     number = int(add_image(site, published_mod(site))["url"].rpartition("/")[2])

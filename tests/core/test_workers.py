@@ -35,8 +35,6 @@ from modhub.plugins.workers import (
 )
 from modhub_testing import Site, Start
 
-pytestmark = pytest.mark.postgres
-
 
 def worker(run: Callable[[Any], object], every: float = 0.01, name: str = "deeds", **more: bool) -> Worker:
     return Worker(name, run, every, **{"long": False, "alone": False, "at_stop": False, **more})
@@ -224,6 +222,7 @@ def test_a_round_that_could_go_on_is_told_that_its_time_is_up(site: Site, monkey
     assert is_over()
 
 
+@pytest.mark.postgres
 def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site: Site) -> None:
     first, other = (lease_of(site.databases, holder) for holder in ("one", "other"))
     assert first.take()
@@ -242,6 +241,7 @@ def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site: Site) -> None
     assert other.take()
 
 
+@pytest.mark.postgres
 def test_the_lease_goes_by_the_databases_clock(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     first, other = (lease_of(site.databases, holder) for holder in ("one", "other"))
     assert first.take()
@@ -252,6 +252,7 @@ def test_the_lease_goes_by_the_databases_clock(site: Site, monkeypatch: pytest.M
     assert abs(until / 1e6 - time.time_ns() / 1e9 - LEASE_SECONDS) < 20
 
 
+@pytest.mark.postgres
 def test_who_does_not_hold_the_lease_only_reads(site: Site) -> None:
     assert lease_of(site.databases, "one").take()
     with site.counted() as statements:
@@ -259,6 +260,7 @@ def test_who_does_not_hold_the_lease_only_reads(site: Site) -> None:
     assert [statement.split()[0] for statement in statements] == ["SELECT"]
 
 
+@pytest.mark.postgres
 def test_many_take_it_at_once_and_one_has_it(site: Site) -> None:
     for _ in range(5):
         taken, barrier = list[str](), threading.Barrier(6)
@@ -277,6 +279,7 @@ def test_many_take_it_at_once_and_one_has_it(site: Site) -> None:
         shift(site.databases, -1)
 
 
+@pytest.mark.postgres
 def test_what_a_woken_process_writes_is_rolled_back(site: Site) -> None:
     other = lease_of(site.databases, "other")
 
@@ -296,6 +299,7 @@ def test_what_a_woken_process_writes_is_rolled_back(site: Site) -> None:
     assert games(site) == ["before", "later, in no round"]
 
 
+@pytest.mark.postgres
 def test_only_the_holder_runs_a_round_and_hands_it_on_at_a_stop(site: Site) -> None:
     first, other, runs = Workers(), Workers(), []
     alone = worker(lambda _: runs.append(1), 60, alone=True)
@@ -308,6 +312,7 @@ def test_only_the_holder_runs_a_round_and_hands_it_on_at_a_stop(site: Site) -> N
     assert runs == [1, 1]
 
 
+@pytest.mark.postgres
 def test_who_has_lost_the_lease_exports_neither_success_nor_failure(site: Site) -> None:
     # C-RUN-49
     mine, fails = site.find_service(Workers), False
@@ -369,6 +374,7 @@ def test_workers_end_while_threads_can_still_be_started(site: Site, tmp_path: Pa
     assert lease_of(site.databases, "mine").take(), "it was released"
 
 
+@pytest.mark.postgres
 def test_doctor_names_work_that_nobody_does(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     declared = site.find_service(Declarations)
     monkeypatch.setattr(declared, "workers", [worker(print, alone=True), worker(print)])
