@@ -28,7 +28,7 @@ LOCK_PAUSE = 0.05
 
 
 class TemplateDatabases:
-    """Copies a migrated database per dialect and set of features. ``postgres`` starts the server."""
+    """Copies a migrated database per dialect and set of tables. ``postgres`` starts the server."""
 
     def __init__(self, folder: Path, postgres: Callable[[], PostgresServer]) -> None:
         self._folder = folder
@@ -39,36 +39,35 @@ class TemplateDatabases:
 
         If ``includes`` is None, it is empty; on SQLite the file does not exist yet.
         """
-        name = _template_name(includes or "")
         if dialect == "sqlite":
             if includes is not None:
-                shutil.copyfile(self._sqlite_template(name, includes), copy)
+                shutil.copyfile(self._sqlite_template(includes), copy)
             return f"sqlite:///{copy}"
         server = self.postgres()
         if includes is None:
             return server.new_database()
+        name = _template_name(includes)
         server.add_template(name, lambda url: _migrate(url, includes))
         return server.new_database(name)
 
     def renew(self, url: str, includes: str) -> None:
         """Replace a database of :meth:`new` by a fresh one, under the same address; nobody may be connected."""
-        name = _template_name(includes)
         if not url.startswith("sqlite"):
-            self.postgres().renew_database(url, name)
+            self.postgres().renew_database(url, _template_name(includes))
             return
         file = Path(url.removeprefix("sqlite:///"))
         for suffix in ("-wal", "-shm", "-journal"):
             file.with_name(file.name + suffix).unlink(missing_ok=True)
         file.unlink(missing_ok=True)
-        shutil.copyfile(self._sqlite_template(name, includes), file)
+        shutil.copyfile(self._sqlite_template(includes), file)
 
     def drop(self, url: str) -> None:
         """Drop a PostgreSQL database; an SQLite file is deleted with its folder."""
         if not url.startswith("sqlite"):
             self.postgres().drop_database(url)
 
-    def _sqlite_template(self, name: str, includes: str) -> Path:
-        template = self._folder / f"{name}.sqlite"
+    def _sqlite_template(self, includes: str) -> Path:
+        template = self._folder / f"{_template_name(includes)}.sqlite"
         if not template.exists():
             _migrate(f"sqlite:///{template}", includes)
             with closing(sqlite3.connect(template)) as connection:
@@ -77,7 +76,9 @@ class TemplateDatabases:
 
 
 def _template_name(includes: str) -> str:
-    return hashlib.sha256(" ".join(sorted(includes.split())).encode()).hexdigest()[:16]
+    """The same for all features that bring the same tables: most of those that tests make have none."""
+    packages = sorted(f"{each.package} {each.folder}" for each in _migrations(includes))
+    return hashlib.sha256("\n".join(packages).encode()).hexdigest()[:16]
 
 
 def _migrate(url: str, includes: str) -> None:
