@@ -22,7 +22,7 @@ from modhub_testing import TEST_ACCOUNTS, Site, Start
 from modhub_testing.mods import mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 from modhub_testing.workers import run_worker
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 Command = Callable[..., tuple[int, str]]
 Deed = tuple[str, str, str]
@@ -100,6 +100,7 @@ def test_a_refused_deed_is_not_recorded(site: Site) -> None:
     assert deeds(site) == before
 
 
+@pytest.mark.postgres
 def test_only_what_is_committed_is_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     # C-AUD-1
     caplog.set_level("INFO", "modhub.security")
@@ -176,6 +177,7 @@ def fill(site: Site, count: int = 5) -> None:
         new_mod(site)
 
 
+@pytest.mark.postgres
 def test_what_is_personal_is_erased_after_days(site: Site) -> None:
     # C-AUD-3
     fill(site)
@@ -188,6 +190,7 @@ def test_what_is_personal_is_erased_after_days(site: Site) -> None:
     assert deeds(site) == before
 
 
+@pytest.mark.postgres
 def test_a_deleted_account_leaves_nothing_personal(site: Site) -> None:
     # C-AUD-3
     fill(site, 2)
@@ -201,6 +204,7 @@ def test_a_deleted_account_leaves_nothing_personal(site: Site) -> None:
     assert deeds(site)[-1] == ("account 7", "mods deleted with their account", "account 7")
 
 
+@pytest.mark.postgres
 def test_nobody_waits_for_a_writer(site: Site, dialect: str) -> None:
     # C-AUD-4
     if dialect == "sqlite":
@@ -227,6 +231,7 @@ def test_all_entries_are_exported(site: Site, command: Command) -> None:
     assert [line["target"]["id"] for line in lines] == [str(number) for number in range(1201)]
 
 
+@pytest.mark.postgres
 def test_the_list_finds_entries(site: Site, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-AUD-5
     monkeypatch.setenv("SUDO_USER", "grace")

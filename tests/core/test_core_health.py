@@ -18,7 +18,7 @@ from modhub_testing import Site, Start
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, published_mod
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -63,6 +63,7 @@ class Part:
         return ()
 
 
+@pytest.mark.postgres
 def test_both_are_well(site: Site) -> None:
     # C-RUN-8
     assert site.get("/healthz").json == {"status": "ok"}
@@ -145,6 +146,7 @@ def test_those_who_come_first_together_ask_once(site: Site) -> None:
     assert part.asked == 1
 
 
+@pytest.mark.postgres
 def test_a_database_that_cannot_be_written_is_503_and_read_from(
     site: Site, clock: Clock, dialect: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -223,6 +225,7 @@ def test_a_disk_of_sqlite_without_room_is_503_although_its_log_still_has_some(
     site.get("/readyz", status=200)
 
 
+@pytest.mark.postgres
 def test_a_lock_that_lasts_is_503_and_a_short_one_is_waited_for(start: Start, clock: Clock) -> None:
     # C-RUN-8
     site = start(modhub__lock_seconds="1")

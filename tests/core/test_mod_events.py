@@ -29,7 +29,7 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 FEATURE = "modhub_listening"
 PUBLISHED, CHANGED, DELETED = "ModPublished", "ModChanged", "ModsDeleted"
@@ -185,6 +185,7 @@ def test_a_deletion_fires_its_event(
     site.get(mod_address(mod), status=404)
 
 
+@pytest.mark.postgres
 def test_an_account_with_many_mods_fires_events_in_batches(
     site: Site, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +194,7 @@ def test_an_account_with_many_mods_fires_events_in_batches(
     assert listener.since(lambda: delete_account(site, OWNER)) == [(DELETED, tuple(ids[:2])), (DELETED, (ids[2],))]
 
 
+@pytest.mark.postgres
 def test_a_subscriber_that_raises_rolls_the_change_back(site: Site, listener: Listener) -> None:
     mod, draft = published_mod(site, title="Before"), new_mod(site)
     upload_asset(site, draft, "code", version="1")

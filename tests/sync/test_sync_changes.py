@@ -21,7 +21,7 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 CHANGES = "/api/modhub/changes"
 
@@ -41,6 +41,7 @@ def follow(site: Site, since: int = 0, limit: int = 7) -> tuple[int, list[Any]]:
             return since, changes
 
 
+@pytest.mark.postgres
 def test_an_entry_for_each_mod_with_its_latest_change(site: Site) -> None:
     # C-SYNC-4, C-SYNC-5
     assert feed(site) == {"feed": feed(site)["feed"], "serial": 0, "more": False, "changes": []}
@@ -79,6 +80,7 @@ def test_hiding_is_a_tombstone_and_restoring_a_publication(site: Site) -> None:
     assert (restored["serial"], restored["what"], restored["id"]) == (3, "published", mod["id"])
 
 
+@pytest.mark.postgres
 def test_pages_lead_to_the_head_in_rising_serials(site: Site) -> None:
     # C-SYNC-4
     insert_mods(site, [{"title": f"mod {number}"} for number in range(25)])
@@ -109,6 +111,7 @@ def test_the_default_and_the_largest_page(site: Site) -> None:
     assert len(statements) == 1
 
 
+@pytest.mark.postgres
 def test_a_new_feed_or_a_serial_from_elsewhere_is_410(site: Site) -> None:
     # C-SYNC-6
     published_mod(site)
@@ -162,6 +165,7 @@ def test_a_new_file_stays_visible_when_the_mod_is_edited(site: Site) -> None:
     assert last_change(site, mod)[1] == "edited"
 
 
+@pytest.mark.postgres
 def test_edits_of_the_changelog_are_changes(site: Site) -> None:
     # C-SYNC-26
     mod = published_mod(site, version="1")

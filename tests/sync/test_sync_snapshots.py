@@ -34,7 +34,7 @@ from modhub_testing.mods import (
 )
 from modhub_testing.workers import run_worker
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 POINTER = "/api/modhub/snapshot"
 KEY = b64encode(bytes(range(32))).decode()
@@ -62,6 +62,7 @@ def age_changes(site: Site, minutes: int) -> None:
         session.execute(update(PublicChange).values(at=now() - timedelta(minutes=minutes)))
 
 
+@pytest.mark.postgres
 def test_a_snapshot_of_a_feed_that_has_ended_is_made_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failover while it is made: its serial would be one of the lost future."""
     # C-SYNC-6, C-SYNC-12
@@ -84,6 +85,7 @@ def test_a_snapshot_of_a_feed_that_has_ended_is_made_again(site: Site, monkeypat
     assert len(stored_files(site)) == 1 + len(mods)
 
 
+@pytest.mark.postgres
 def test_a_snapshot_is_the_list_by_serial(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     # C-SYNC-12, C-SYNC-13, C-SYNC-21
     before = site.get(POINTER, status=404)
@@ -192,6 +194,7 @@ def test_the_command_that_hides_moves_the_pointer_at_once(site: Site) -> None:
     site.get(first["url"], status=404)
 
 
+@pytest.mark.postgres
 def test_ten_minutes_after_a_deletion_no_snapshot_shows_the_mod(site: Site) -> None:
     # C-SYNC-14
     mod = published_mod(site)
@@ -207,6 +210,7 @@ def test_ten_minutes_after_a_deletion_no_snapshot_shows_the_mod(site: Site) -> N
     assert site.get(POINTER).json == pointer
 
 
+@pytest.mark.postgres
 def test_old_snapshots_are_deleted(site: Site) -> None:
     urls = []
     for _ in range(4):
@@ -215,6 +219,7 @@ def test_old_snapshots_are_deleted(site: Site) -> None:
     assert [site.get(url, status="*").status_int for url in urls] == [404, 404, 200, 200]
 
 
+@pytest.mark.postgres
 def test_the_schedule_makes_one_each_n_hours_if_anything_changed(site: Site) -> None:
     # C-SYNC-12
     published_mod(site)
@@ -244,6 +249,7 @@ def test_a_machine_whose_clock_is_ahead_makes_none_too_soon(site: Site) -> None:
     assert not make_if_due(site, 6)
 
 
+@pytest.mark.postgres
 def test_one_process_makes_it(site: Site, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     published_mod(site)
     url, hours = str(site.registry.settings["sqlalchemy.url"]), {"modhub_sync__snapshot_hours": "1"}
@@ -258,6 +264,7 @@ def test_one_process_makes_it(site: Site, start: Start, monkeypatch: pytest.Monk
     assert made == [1]
 
 
+@pytest.mark.postgres
 def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-SYNC-12
     mods = [published_mod(site, title=f"mod {number}") for number in range(6)]
@@ -287,6 +294,7 @@ def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site: Site, m
     assert known == {mod["guid"]: mod["title"] for mod in site.get("/api/modhub").json["mods"]}
 
 
+@pytest.mark.postgres
 def test_a_mod_that_is_hidden_while_a_snapshot_is_made_is_in_none(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-SYNC-14
     mods = [published_mod(site) for _ in range(2)]
