@@ -47,7 +47,12 @@ KINDS = {
     DELETE: ({}, State(404, False, False)),
 }
 WITH_MODS = ({"hides_mods": True}, State(404, False, True))
-TABLE = [*((kind, *row) for kind, row in KINDS.items()), (BLOCK, *WITH_MODS)]
+NOTICED, OWN = (True, AppealOutcome.REVERSED), (False, AppealOutcome.UPHELD)
+TABLE = [
+    *((kind, *row, *NOTICED) for kind, row in KINDS.items()),
+    (BLOCK, *WITH_MODS, *NOTICED),
+    (HIDE, *KINDS[HIDE], *OWN),
+]
 AFTER = {HIDE: SHOWN, REMOVE: SHOWN, BLOCK: SHOWN, DELETE: KINDS[DELETE][1]}
 """What everybody sees once it is undone."""
 
@@ -67,10 +72,7 @@ def audit_of(site: Site, case_id: int) -> list[tuple[str, str]]:
         return [(action, details) for action, details in session.execute(statement.order_by(AuditEntry.id))]
 
 
-@pytest.mark.parametrize(
-    ("reported", "outcome"), [(True, AppealOutcome.REVERSED), (False, AppealOutcome.UPHELD)], ids=["notice", "own"]
-)
-@pytest.mark.parametrize(("kind", "choice", "expected"), TABLE, ids=lambda value: getattr(value, "value", ""))
+@pytest.mark.parametrize(("kind", "choice", "expected", "reported", "outcome"), TABLE)
 def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
     site: Site,
     ada: Person,
@@ -93,7 +95,7 @@ def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
         assert words in statement
     assert "A person made the decision" in statement
     assert NOTICE not in statement
-    assert "Bob" not in statement
+    assert "Bob" not in statement.replace(appeal_link(statement), "")  # any letters can be in it
     whole, fixed = (outcomes(site, address) for address in (bob.address, STRANGER))
     assert [len(whole), len(fixed)] == [reported, reported]
     if reported:
