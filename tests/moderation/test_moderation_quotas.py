@@ -35,12 +35,17 @@ Begin = Callable[..., Site]
 
 @pytest.fixture
 def begin(start: Start, monkeypatch: pytest.MonkeyPatch) -> Begin:
-    """``begin(quota_mods="3")``: an application with these settings of quotas, with hashes that take no time."""
+    """``begin(quota_mods=3)``: an application with these settings, which it reads at each call.
 
-    def start_with(**settings: str) -> Site:
-        named = {f"modhub_moderation__{name}": value for name, value in settings.items()}
+    All tests share one, whose hashes take no time.
+    """
+
+    def start_with(**settings: int) -> Site:
         with cheap_hashes(monkeypatch):
-            return start("modhub_auth modhub_moderation", modhub__mail_dir="{folder}/mail", **named)
+            site = start("modhub_auth modhub_moderation", modhub__mail_dir="{folder}/mail")
+        for name, value in settings.items():
+            monkeypatch.setitem(site.registry.settings, f"modhub_moderation.{name}", value)
+        return site
 
     return start_with
 
@@ -102,7 +107,7 @@ def test_as_shipped_nothing_is_limited_or_counted(begin: Begin) -> None:
 
 def test_mods_have_a_limit_that_deletion_frees(begin: Begin) -> None:
     # C-QUO-2
-    site = begin(quota_mods="2")
+    site = begin(quota_mods=2)
     _, bearer = register(site)
     _, other = register(site, OTHER)
     mod = create(site, bearer)
@@ -116,7 +121,7 @@ def test_mods_have_a_limit_that_deletion_frees(begin: Begin) -> None:
 
 def test_what_an_operators_command_stores_has_no_limit(begin: Begin) -> None:
     # C-QUO-2
-    site = begin(quota_mods="1")
+    site = begin(quota_mods=1)
     account_id, bearer = register(site)
     create(site, bearer)
     with site.databases.write_session.begin() as session:
@@ -126,7 +131,7 @@ def test_what_an_operators_command_stores_has_no_limit(begin: Begin) -> None:
 
 def test_a_repeated_call_is_answered_at_the_limit(begin: Begin) -> None:
     # C-QUO-2, C-QUO-4
-    site = begin(quota_mods="1", quota_uploads="1")
+    site = begin(quota_mods=1, quota_uploads=1)
     _, bearer = register(site)
     mod = create(site, bearer, key="one")
     assert create(site, bearer, key="one")["id"] == mod["id"]
@@ -138,7 +143,7 @@ def test_a_repeated_call_is_answered_at_the_limit(begin: Begin) -> None:
 
 def test_files_have_a_limit_that_names_what_is_used(begin: Begin) -> None:
     # C-QUO-3
-    site = begin(quota_megabytes="3")
+    site = begin(quota_megabytes=3)
     account_id, bearer = register(site)
     mod, another = create(site, bearer), create(site, bearer)
     upload(site, bearer, mod, kind="code", size=2 * MB, version="1")
@@ -163,7 +168,7 @@ def test_files_have_a_limit_that_names_what_is_used(begin: Begin) -> None:
 @pytest.mark.postgres
 def test_uploads_within_an_hour_have_a_limit(begin: Begin) -> None:
     # C-QUO-4
-    site = begin(quota_uploads="2")
+    site = begin(quota_uploads=2)
     account_id, bearer = register(site)
     mod = create(site, bearer)
     upload(site, bearer, mod, kind="code", version="1")
@@ -182,7 +187,7 @@ def test_uploads_within_an_hour_have_a_limit(begin: Begin) -> None:
 
 def test_an_upload_at_the_limit_is_refused_before_it_is_read(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-QUO-4
-    site = begin(quota_uploads="1")
+    site = begin(quota_uploads=1)
     _, bearer = register(site)
     mod = create(site, bearer)
     upload(site, bearer, mod)
@@ -194,7 +199,7 @@ def test_an_upload_at_the_limit_is_refused_before_it_is_read(begin: Begin, monke
 @pytest.mark.postgres
 def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin: Begin) -> None:
     # C-QUO-5
-    site = begin(new_days="7", new_mods="2")
+    site = begin(new_days=7, new_mods=2)
     account_id, bearer = register(site)
     first = create(site, bearer)
     create(site, bearer)
@@ -217,7 +222,7 @@ def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin: Begin)
 
 def test_a_publisher_key_counts_as_its_account(begin: Begin) -> None:
     # C-QUO-4
-    site = begin(quota_uploads="2")
+    site = begin(quota_uploads=2)
     account_id, bearer = register(site)
     mod = create(site, bearer)
     upload(site, bearer, mod)
@@ -236,7 +241,7 @@ def test_a_publisher_key_counts_as_its_account(begin: Begin) -> None:
 def test_uploads_at_once_do_not_get_beyond_a_limit(begin: Begin) -> None:
     """Of mods and of the number of uploads: tests/functional/test_moderation_races.py."""
     # C-QUO-6
-    site = begin(quota_megabytes="1")
+    site = begin(quota_megabytes=1)
     _, bearer = register(site)
     mods = [create(site, bearer) for _ in range(CALLERS)]
 
@@ -252,7 +257,7 @@ def test_uploads_at_once_do_not_get_beyond_a_limit(begin: Begin) -> None:
 @pytest.mark.usefixtures("patience")
 def test_mods_created_at_once_do_not_get_beyond_the_limit_of_a_new_account(begin: Begin) -> None:
     # C-QUO-6
-    site = begin(new_days="1", new_mods="2")
+    site = begin(new_days=1, new_mods=2)
     _, bearer = register(site)
 
     def make() -> Any:
@@ -264,7 +269,7 @@ def test_mods_created_at_once_do_not_get_beyond_the_limit_of_a_new_account(begin
 
 def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin: Begin) -> None:
     # C-QUO-7
-    site = begin(quota_mods="1", quota_megabytes="1", quota_uploads="2")
+    site = begin(quota_mods=1, quota_megabytes=1, quota_uploads=2)
     visitor = visitor_of(site)
     page = make_mod_by_form(visitor)
     send_file_by_form(page, "images", "a.png", PNG).follow(status=200)
@@ -287,7 +292,7 @@ def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin: Be
 
 def test_a_new_account_reads_until_when_it_is_new(begin: Begin) -> None:
     # C-QUO-7
-    site = begin(new_days="9", new_mods="3")
+    site = begin(new_days=9, new_mods=3)
     shown = visitor_of(site).get("/Modhub/mine")
     assert messages_on(shown)[-3:] == ["quota", "new_account", "no_mods"]
     day = now() + timedelta(days=9)
@@ -297,7 +302,7 @@ def test_a_new_account_reads_until_when_it_is_new(begin: Begin) -> None:
 @pytest.mark.postgres
 def test_what_is_counted_goes_with_the_hour_and_the_account(begin: Begin) -> None:
     # C-QUO-8
-    site = begin(quota_uploads="9")
+    site = begin(quota_uploads=9)
     account_id, bearer = register(site)
     other_id, other = register(site, OTHER)
     for credential in (bearer, other):
