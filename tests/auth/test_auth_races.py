@@ -130,8 +130,8 @@ def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person:
                 session.flush()
                 later = pool.submit(post, app, path, body)
                 # On SQLite it does not even begin before the reset has been committed.
-                locking.wait(1.0)
-                assert not wait([later], timeout=1.0).done
+                locking.wait(0.3)
+                assert not wait([later], timeout=0.3).done
             assert later.result(WAIT).status_int == 401
     finally:
         services.lock_account = lock
@@ -187,7 +187,7 @@ def test_who_comes_while_a_deletion_waits_stands_behind_it(app: Any, person: Per
             deletion = pool.submit(deleted)
             assert not wait([deletion], timeout=0.5).done
             later = [pool.submit(made) for _ in range(CONTENDERS)]
-            assert not wait(later, timeout=1.0).done
+            assert not wait(later, timeout=0.2).done
         deletion.result(WAIT)
         # On SQLite they are not served in the order in which they came.
         assert app.databases.dialect == "sqlite" or [maker.result(WAIT) for maker in later] == [False] * CONTENDERS
