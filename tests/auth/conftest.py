@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from modhub.admin.program import Admin, build_admin_parser
+from modhub.base.settings import boolean, positive
 from modhub_auth.container import AuthServices
 from modhub_testing import TEST_SECRET, Site, Start
 from modhub_testing.service import free_port
@@ -24,14 +25,27 @@ from tests.people import cheap_hashes, text_of
 Auth = Callable[..., "Site"]
 
 
+READ_AT_EACH_CALL = {
+    "modhub_auth__failures": positive,
+    "modhub_auth__register_limit": positive,
+    "modhub_auth__forgot_limit": positive,
+    "modhub_auth__require_verified": boolean,
+}
+"""Set on a shared application: configuring another one takes longer than a test."""
+
+
 @pytest.fixture
 def auth(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Auth:
     """``auth(**settings)``: an application with accounts, its emails in a folder."""
 
     def begin(**settings: Any) -> Site:
         settings.setdefault("modhub__mail_dir", "{folder}/mail")
+        chosen = {name: settings.pop(name) for name in READ_AT_EACH_CALL.keys() & settings.keys()}
         with cheap_hashes(monkeypatch):
-            return start("modhub_auth", **settings)
+            app = start("modhub_auth", **settings)
+        for name, value in chosen.items():
+            monkeypatch.setitem(app.registry.settings, name.replace("__", "."), READ_AT_EACH_CALL[name](value))
+        return app
 
     return begin
 
