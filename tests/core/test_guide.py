@@ -50,7 +50,6 @@ def bookmark(site: Site, address: str, account: int = 8) -> int:
     return number
 
 
-@pytest.mark.postgres
 def test_its_own_test_passes(feature: Path, start: Start) -> None:
     tests = runpy.run_path(str(feature / "tests" / "test_bookmarks.py"))
     tests["test_a_bookmark_is_closed_to_strangers"](start)

@@ -27,7 +27,6 @@ def banner(page: Any) -> Any:
     return page.html.find(id="superseded")
 
 
-@pytest.mark.postgres
 def test_a_published_successor_is_shown_to_readers(site: Site) -> None:
     # C-OWN-18, C-OWN-19
     old, new = published_mod(site, title="Old"), published_mod(site, owner=8, title="New <b>one</b>")
