@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from modhub_testing.caller import Caller, CallerResponse
-from modhub_testing.service import PASSWORD
 from tests.races import patiently_at_once
 
 pytestmark = pytest.mark.postgres
@@ -109,20 +108,6 @@ def test_different_versions_at_once_are_all_taken_and_belong_together(service, o
     for answer in sent:
         assert answer.json["assets"][0]["bytes"] == len(contents[answer.json["version"]])
     assert own.need(200, "GET", f"{path}/changelog")["count"] == 17
-
-
-def test_of_eight_refreshes_of_one_token_one_is_answered(service):
-    # C-ACC-14, T-C1
-    caller = service.caller()
-    credentials = {"email": "refresher@example.org", "password": PASSWORD}
-    session = caller.need(201, "POST", "/api/auth/register", credentials)
-    for _ in range(5):
-        token = {"refreshToken": session["refreshToken"]}
-        sent = patiently_at_once([lambda token=token: caller.ask("POST", "/api/auth/refresh", token)] * 8)
-        assert statuses(sent) == {200: 1, 401: 7}
-        session = next(answer.json for answer in sent if answer.status == 200)
-        bearer = {"Authorization": f"Bearer {session['accessToken']}"}
-        assert caller.ask("GET", "/api/auth/me", headers=bearer).status == 200
 
 
 def test_nothing_is_left_over_when_all_is_over(service, own):
