@@ -55,6 +55,7 @@ PANEL_PLACES: Final = (
     "account",
     "browse",
     "mine",
+    "details",
     "workshop",
     "workshop_script",
     "footer",
@@ -66,13 +67,16 @@ PANEL_PLACES: Final = (
 class Panel:
     """A named block at a place in the core's pages.
 
-    ``render(context, request)`` returns ``Markup``, text (which is escaped) or None for nothing.
+    ``render(context, request)`` returns ``Markup``, text (which is escaped) or None for nothing. At the place
+    ``details`` it is called with ``errors`` too, the messages of a refused form by field.
     """
 
     place: str
     name: str
     order: int
-    render: Callable[[Any, Any], Any]
+    render: Callable[..., Any]
+    fields: tuple[str, ...] = ()
+    """What it adds to a form: sent again if the form has expired."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

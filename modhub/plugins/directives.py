@@ -224,19 +224,20 @@ def add_panel(
     config: Configurator,
     place: str,
     name: str,
-    render: Callable[[Any, Any], Any],
+    render: Callable[..., Any],
     *,
     order: int = 100,
+    fields: tuple[str, ...] = (),
 ) -> None:
     """Show ``render(context, request)`` at ``place``, one of `PANEL_PLACES` (docs/writing-a-feature.md).
 
-    It returns ``Markup``; a plain string is text and is escaped.
+    It returns ``Markup``; a plain string is text and is escaped. ``fields`` are those that it adds to a form.
     """
     if place not in PANEL_PLACES:
         raise StartRefused(f"no page has a place {place} for the panel {name}; places are {', '.join(PANEL_PLACES)}")
 
     def register() -> None:
-        find_declarations(config).panels.append(Panel(place, name, order, render))
+        find_declarations(config).panels.append(Panel(place, name, order, render, fields))
 
     config.action(("modhub panel", place, name), register)
 

@@ -26,6 +26,19 @@ class AccountDeleted:
 
 
 @dataclass(frozen=True, slots=True)
+class ModDetailsSaving:
+    """The form of a mod's details is being saved, in the transaction of ``request.dbsession``, after its own fields.
+
+    It has the fields of the panels ``details``, too. A subscriber stores its own, or adds to ``errors`` a message for
+    each that it refuses: then nothing of the form is saved, and the panels get the messages.
+    """
+
+    mod_id: int
+    request: Any
+    errors: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class ModPublishing:
     """A mod is about to be published by its owner, in the transaction of ``session``.
 

@@ -47,7 +47,8 @@ def json_for_script(request: Request, error: ApiError, **more: object) -> Respon
 def preserve_form_deriver(view: RecoverableView, info: Any) -> RecoverableView:
     """View deriver for ``preserve_fields={"title": "Title"}``; a field with an empty label is resubmitted but hidden.
 
-    Only for same-origin submissions: a form on another site must not get its fields back with a valid token.
+    A form with fields of features has a function of the request. Only for same-origin submissions: a form on another
+    site must not get its fields back with a valid token.
     """
     fields = info.options.get("preserve_fields")
     if fields is None:
@@ -79,12 +80,13 @@ def _may_preserve(request: Request) -> bool:
     return is_same_origin(request) and request.environ.get(LIMIT_EXCEEDED) is None
 
 
-def resubmit_view(request: Request, error: ApiError, labels: Mapping[str, str], sign_in: str = "") -> Response:
+def resubmit_view(request: Request, error: ApiError, labels: Any, sign_in: str = "") -> Response:
     """Show the submitted fields again. ``sign_in``: the address of the sign-in page, if signing in comes first."""
     set_error_status(request, error)
     if wants_json(request):
         return json_for_script(request, error, signIn=sign_in)
     has_file = not is_urlencoded(request)
+    labels = labels(request) if callable(labels) else labels
     fields = [] if has_file else _submitted_fields(request, labels)
     values = {"refusal": error, "sign_in": sign_in, "action": request.path, "fields": fields, "has_file": has_file}
     return Response(render(RESUBMIT_TEMPLATE, values, request=request), error.status, cache_control="no-store")

@@ -134,14 +134,14 @@ class PageHelpers(Formatter):
         self.request.environ[HAS_TOKEN] = True
         return str(get_csrf_token(self.request))
 
-    def panels(self, place: str) -> list[Markup]:
+    def panels(self, place: str, **values: Any) -> list[Markup]:
         """Render the panels of the features at ``place``. Plain strings are escaped, ``Markup`` is not."""
         if self.without_database:
             return []
         declared = [panel for panel in find_service(self.registry, Declarations).panels if panel.place == place]
         panels = sorted(declared, key=lambda panel: panel.order)
         context = getattr(self.request, "context", None)
-        rendered = (panel.render(context, self.request) for panel in panels)
+        rendered = (panel.render(context, self.request, **values) for panel in panels)
         return [escape(text) for text in rendered if text is not None]
 
 
