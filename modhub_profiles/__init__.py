@@ -7,13 +7,13 @@ from pyramid.config import Configurator
 from modhub.base.service_registry import find_service
 from modhub.content.text import N_
 from modhub.db import Databases
-from modhub.plugins.events import AccountDeleted, ModsDeleted
-from modhub.plugins.resources import IAuthor, IMod, IOwnMod, ISite
+from modhub.plugins.events import AccountDeleted, ModDetailsSaving, ModsDeleted
+from modhub.plugins.resources import IAuthor, IMod, ISite
 from modhub.plugins.services import IAuthorPictures
 from modhub.ui.multipart import OVERHEAD
 from modhub_profiles import limits, pages, services, upkeep, views
 from modhub_profiles.read_service import AuthorPictures, ProfileReader
-from modhub_profiles.resources import AuthorPicturesResource, LinksResource, OwnLinksResource, ProfileResource
+from modhub_profiles.resources import AuthorPicturesResource, LinksResource, ProfileResource
 from modhub_profiles.services import collect_profile
 
 
@@ -29,9 +29,9 @@ def includeme(config: Configurator) -> None:
     reader = ProfileReader(find_service(config.registry, Databases).raw_queries)
     config.add_service(IAuthorPictures, AuthorPictures(reader))
     config.add_subscriber(services.delete_links_of_mods, ModsDeleted)
+    config.add_subscriber(pages.save_links, ModDetailsSaving)
     config.add_subscriber(services.delete_profile_of_account, AccountDeleted)
     config.add_child(IMod, "links", LinksResource)
-    config.add_child(IOwnMod, "links", OwnLinksResource)
     config.add_child(IAuthor, "picture", AuthorPicturesResource)
     config.add_child(ISite, "profile", ProfileResource)
     config.add_body_limit("PUT", "/api/modhub/{id}/links", limits.BODY, credential="Authorization")
@@ -41,7 +41,7 @@ def includeme(config: Configurator) -> None:
     config.add_cross_origin("/Modhub/by/[0-9]+/picture/[^/]+")
     config.add_robots_rule("/Modhub/profile")
     config.add_panel("mod", "links", pages.links_panel, order=20)
-    config.add_panel("workshop", "links", pages.links_form_panel, order=40)
+    config.add_panel("details", "links", pages.links_form_panel, order=40, fields=(*pages.MOD_FIELDS, pages.SEEN))
     config.add_panel("author", "profile", pages.author_panel, order=50)
     config.add_panel("account", "profile", pages.account_panel)
     config.add_mod_detail("links", views.links_of_mods)

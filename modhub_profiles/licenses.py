@@ -104,6 +104,14 @@ def other_license(words: str, field: str = "license") -> str:
     return f"{OTHER} {typed}" if typed else ""
 
 
+def clean_typed_license(typed: str, field: str) -> str:
+    """As :func:`clean_license`; what is none of SPDX's is the owner's own words."""
+    try:
+        return clean_license(typed, field)
+    except ApiError:
+        return other_license(typed, field)
+
+
 def words_of(stored: str) -> str:
     """The words of a licence that is none of SPDX's; empty for an expression."""
     return stored.removeprefix(OTHER).strip() if stored.startswith(OTHER) else ""

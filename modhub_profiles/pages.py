@@ -1,7 +1,7 @@
-"""``/Modhub/mine/{id}/links`` and ``/Modhub/profile``: the forms, without scripts."""
+"""The links of a mod in the workshop, and ``/Modhub/profile``: the forms, without scripts."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -13,6 +13,7 @@ from modhub.blobs import Blob
 from modhub.content import text
 from modhub.content.limits import KB
 from modhub.content.text import N_
+from modhub.plugins.events import ModDetailsSaving
 from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IAccounts, IMods, ISquarePictures
 from modhub.ui.forms import set_error_status
@@ -25,10 +26,10 @@ from modhub.web.request import Request
 from modhub.web.uploads import stage_upload
 from modhub.web.views import page
 from modhub_profiles import limits, services
-from modhub_profiles.licenses import COMMON, clean_license, other_license, words_of
-from modhub_profiles.read_service import ProfileReader, ShownLinks
-from modhub_profiles.resources import IOwnLinks, IProfile, OwnLinksResource, ProfilePermission
-from modhub_profiles.web_links import clean_link, host_of
+from modhub_profiles.licenses import COMMON, clean_typed_license, words_of
+from modhub_profiles.read_service import ProfileReader
+from modhub_profiles.resources import IProfile, ProfilePermission
+from modhub_profiles.web_links import clean_link, host_of, with_scheme
 
 PARTS: Final = "modhub_profiles:templates/"
 LINK_LABELS: Final = {
@@ -48,26 +49,35 @@ def links_panel(context: Any, request: Request) -> Markup | None:
     return PageHelpers(request).cached_fragment(f"{PARTS}mod.jinja2", **values)
 
 
-def links_form_panel(context: Any, request: Request) -> Markup | None:
-    """The form of links and licence, for the owner of a mod."""
+def links_form_panel(context: Any, request: Request, errors: Mapping[str, str]) -> Markup | None:
+    """The fields of links and licence in the form of a mod's details."""
     if not IOwnMod.providedBy(context):
         return None
     links = ProfileReader(request.databases.raw_queries).links_of(context.id)
-    values = form_values(context.id, links)
-    return Markup(render(f"{PARTS}workshop.jinja2", values, request=request))  # noqa: S704 - a template
-
-
-def form_values(mod_id: int, links: ShownLinks, typed: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
-    """The values of the form; ``typed`` is what a refused form had."""
-    words = words_of(links.license)
-    stored = links._asdict() | {"license": "" if words else links.license, "otherLicense": words}
-    fields = {
-        "typed": stored if typed is None else typed,
+    shown = links._asdict() | {"license": words_of(links.license) or links.license}
+    values = {
+        "typed": _typed(request, MOD_FIELDS) if SEEN in request.POST else shown,
+        "seen": request.POST.get(SEEN, " ".join(shown.values())),
+        "errors": errors,
         "labels": LINK_LABELS,
         "limits": limits,
         "common": COMMON,
     }
-    return {"mod_id": mod_id, "errors": {}, **fields, **more}
+    return Markup(render(f"{PARTS}workshop.jinja2", values, request=request))  # noqa: S704 - a template
+
+
+def save_links(event: ModDetailsSaving) -> None:
+    """Change links and licence, unless they are those that the form was rendered with: another tab may have done so."""
+    request = event.request
+    typed, errors = _typed(request, MOD_FIELDS), FormErrors(request, MOD_FIELDS)
+    if request.POST.get(SEEN) in {None, " ".join(typed.values())}:
+        return
+    changes = {name: errors.check(name, clean_link, with_scheme(typed[name])) for name in LINK_LABELS}
+    changes["license"] = errors.check("license", clean_typed_license, typed["license"])
+    event.errors.update(errors)
+    if not errors:
+        owner, mods = request.authenticated_userid, request.find_service(IMods)
+        services.change_links(request.dbsession, mods, event.mod_id, owner, changes)
 
 
 def author_panel(context: Any, request: Request) -> Markup | None:
@@ -86,9 +96,10 @@ def account_panel(_context: Any, request: Request) -> Markup:
 
 
 PROFILE: Final = "/Modhub/profile"
-LINKS_TEMPLATE: Final = f"{PARTS}links.jinja2"
+SEEN: Final = "linksSeen"
+"""The hidden field with the links and the licence that the form was rendered with."""
 PROFILE_TEMPLATE: Final = f"{PARTS}profile.jinja2"
-MOD_FIELDS: Final = {**LINK_LABELS, "license": N_("Licence"), "otherLicense": N_("Licence in your own words")}
+MOD_FIELDS: Final = {**LINK_LABELS, "license": N_("Licence")}
 """The fields of a mod's form and their labels."""
 PROFILE_FIELDS: Final = {
     "sentence": N_("One sentence about you"),
@@ -130,47 +141,6 @@ class FormErrors(dict[str, str]):
             self[name] = self._translate(N_("The file is too large; the limit is %(size)s."), size=size)
         else:
             self[name] = error.localized(self._translate, self._labels)
-
-
-@page(context=IOwnLinks, request_method="GET", permission=ProfilePermission.LINKS, renderer=LINKS_TEMPLATE)
-def links_page(context: OwnLinksResource, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/mine/{id}/links``"""
-    return _links_values(context, request)
-
-
-def _links_values(context: OwnLinksResource, request: Request, **more: Any) -> dict[str, Any]:
-    mod_id = context.mod_id or 0
-    # Not the request's session: after an error that one is doomed.
-    with request.databases.readonly_session() as session:
-        mod = context.find_mod(session)
-    if mod is None:
-        raise OwnershipLost
-    saved = query(request, "done") == "saved"
-    links = ProfileReader(request.databases.raw_queries).links_of(mod_id)
-    return form_values(mod_id, links, mod=mod, saved=saved, **more)
-
-
-@page(
-    context=IOwnLinks,
-    request_method="POST",
-    permission=ProfilePermission.LINKS,
-    renderer=LINKS_TEMPLATE,
-    preserve_fields=MOD_FIELDS,
-)
-def links_submit(context: OwnLinksResource, request: Request) -> Any:
-    """``POST /Modhub/mine/{id}/links``: all fields at once; ``otherLicense`` is a licence in words."""
-    typed, errors = _typed(request, MOD_FIELDS), FormErrors(request, MOD_FIELDS)
-    changes = {name: errors.check(name, clean_link, typed[name]) for name in LINK_LABELS}
-    spdx = errors.check("license", clean_license, typed["license"])
-    words = errors.check("otherLicense", other_license, typed["otherLicense"])
-    if spdx and words:
-        errors.add("otherLicense", invalid("Enter a licence of the SPDX list or your own words, not both."))
-    if errors:
-        return _links_values(context, request, typed=typed, errors=errors)
-    owner, mods = request.authenticated_userid, request.find_service(IMods)
-    changes["license"] = spdx or words
-    services.change_links(request.dbsession, mods, context.mod_id, owner, changes)
-    return Redirect(f"/Modhub/mine/{context.mod_id}/links?done=saved")
 
 
 def _lock_account(request: Request) -> int:
@@ -216,7 +186,7 @@ def _profile_values(request: Request, **more: Any) -> dict[str, Any]:
 def profile_submit(_context: Any, request: Request) -> Any:
     """``POST /Modhub/profile``: a longer sentence is cut off."""
     typed, errors = _typed(request, PROFILE_FIELDS), FormErrors(request, PROFILE_FIELDS)
-    links = [errors.check(name, clean_link, typed[name]) for name in PROFILE_FIELDS if name != "sentence"]
+    links = [errors.check(name, clean_link, with_scheme(typed[name])) for name in PROFILE_FIELDS if name != "sentence"]
     if errors:
         return _profile_values(request, typed=typed, errors=errors)
     sentence = text.line(typed["sentence"], limits.SENTENCE)

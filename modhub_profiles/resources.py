@@ -15,10 +15,6 @@ class IModLinks(IResource):
     """``/api/modhub/{id}/links``"""
 
 
-class IOwnLinks(IResource):
-    """``/Modhub/mine/{id}/links``: the form in the workshop."""
-
-
 class IAuthorPicture(IResource):
     """``/Modhub/by/{accountId}/picture/{name}``"""
 
@@ -39,11 +35,6 @@ class LinksResource(OwnModChild):
     """``/api/modhub/{id}/links``: read by everybody while the mod is public, changed by its owner."""
 
     owner_permissions = (ProfilePermission.LINKS,)
-
-
-@implementer(IOwnLinks)
-class OwnLinksResource(LinksResource):
-    """``/Modhub/mine/{id}/links``"""
 
 
 @implementer(IProfile)

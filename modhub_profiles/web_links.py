@@ -40,6 +40,12 @@ def clean_link(value: str, field: str) -> str:
     return address
 
 
+def with_scheme(typed: str) -> str:
+    """What somebody typed as an address, with ``https://`` where it has no scheme."""
+    typed = typed.strip()
+    return f"https://{typed}" if typed and "://" not in typed else typed
+
+
 def host_of(address: str) -> str:
     """The host of a stored address, with its port, as readers see it."""
     return urlsplit(address).netloc

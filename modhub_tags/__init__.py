@@ -10,13 +10,13 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.content.text import N_
-from modhub.plugins.events import ModsDeleted
-from modhub.plugins.resources import IMod, IOwnMod
+from modhub.plugins.events import ModDetailsSaving, ModsDeleted
+from modhub.plugins.resources import IMod
 from modhub.plugins.services import IMods
 from modhub_tags import pages, services
 from modhub_tags.limits import TAG_SETTINGS
 from modhub_tags.models import ModTag
-from modhub_tags.resources import OwnTagsResource, TagsResource
+from modhub_tags.resources import TagsResource
 from modhub_tags.services import collect_tags, find_wrong_tags
 
 
@@ -33,8 +33,8 @@ def includeme(config: Configurator) -> None:
     )
     registry = config.registry
     config.add_subscriber(services.delete_tags_of_mods, ModsDeleted)
+    config.add_subscriber(pages.save_choice, ModDetailsSaving)
     config.add_child(IMod, "tags", TagsResource)
-    config.add_child(IOwnMod, "tags", OwnTagsResource)
     left_out = registry.settings["modhub_tags.off_front"]
     config.add_mod_column(
         "tag",
@@ -47,8 +47,7 @@ def includeme(config: Configurator) -> None:
     config.add_mod_detail("tags", services.tags_of_mods)
     config.add_personal_data("tags", partial(collect_tags, config.registry))
     config.add_panel("mod", "tags", pages.tags_panel, order=10)
-    config.add_panel("workshop", "tags", pages.choice_panel, order=20)
+    config.add_panel("details", "tags", pages.choice_panel, order=20, fields=("tag", pages.SEEN))
     config.add_check("tags", verify_tags, when=("verify",))
     config.include("modhub_tags.commands")
     config.scan("modhub_tags.views")
-    config.scan("modhub_tags.pages")

@@ -11,27 +11,14 @@ class ITags(IResource):
     """``/api/modhub/{id}/tags``"""
 
 
-class IOwnTags(IResource):
-    """``/Modhub/mine/{id}/tags``"""
-
-
 class TagPermission(Permission):
     """What the owner of a mod may do here."""
 
     EDIT = "tags:edit", CredentialKind.ACCOUNT, False, KeyUse.ONE_MOD
 
 
-class ModTagsResource(OwnModChild):
-    """The tags of the mod above it."""
-
-    owner_permissions = (TagPermission.EDIT,)
-
-
 @implementer(ITags)
-class TagsResource(ModTagsResource):
+class TagsResource(OwnModChild):
     """``/api/modhub/{id}/tags``"""
 
-
-@implementer(IOwnTags)
-class OwnTagsResource(ModTagsResource):
-    """``/Modhub/mine/{id}/tags``"""
+    owner_permissions = (TagPermission.EDIT,)

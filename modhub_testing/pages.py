@@ -26,6 +26,23 @@ def form_at(page: Any, action: str) -> Any:
     return only_form
 
 
+_PARTS = {"": "details", "code": "files", "changelog": "changelog"} | dict.fromkeys(
+    ("images", "captions", "image-order"), "images"
+)
+"""Where the forms of the workshop are; the others are on its last part."""
+
+
+def workshop_form(author: Site, action: str) -> Any:
+    """The form with this ``action``, or that of a button with it, in the part of a mod's workshop where it is."""
+    number, _, tail = action.removeprefix("/Modhub/mine/").partition("/")
+    kind, _, child = tail.removesuffix("/remove").partition("/")
+    page = author.get(f"/Modhub/mine/{number}?part={_PARTS.get(kind, 'publish')}&entry={child}")
+    (form,) = {form for form in page.forms.values() if f'"{action}"' in form.text}
+    if form.action != action:
+        form.action, form.enctype = action, "application/x-www-form-urlencoded"
+    return form
+
+
 def messages_on(page: Any) -> list[str]:
     """Return the ids of the messages on ``page``, which are the same in all languages."""
     return [element["data-message"] for element in page.html.select("[data-message]")]
@@ -40,8 +57,9 @@ def make_mod_by_form(author: Site, **fields: str) -> Any:
 
 
 def send_file_by_form(page: Any, kind: str, name: str, content: bytes, **fields: str) -> Any:
-    """Upload a file by the form of a workshop page; ``kind``: ``code``, ``css`` or ``images``."""
-    (form,) = (form for form in page.forms.values() if form.action.endswith(f"/{kind}"))
+    """Upload a file by the form of a mod whose workshop page this is; ``kind``: ``code``, ``css`` or ``images``."""
+    here = "/".join(page.request.path.split("/")[:4])
+    form = workshop_form(page.test_app, f"{here}/{kind}")
     for field, value in fields.items():
         form[field] = value
     sent = (name, content, "application/zip" if kind == "code" else "image/png")

@@ -40,22 +40,19 @@
 
   // How much of a limited field is used, in code points as the service counts them.
   const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, words.thousands);
-  const count = (root) => {
-    for (const field of root.querySelectorAll("[data-limit]")) {
-      const most = Number(field.dataset.limit);
-      const shown = make("p", { className: "count" });
-      shown.setAttribute("aria-hidden", "true");
-      const show = () => {
-        const used = [...field.value].length;
-        shown.textContent = used * 4 > most * 3 ? `${grouped(used)} / ${grouped(most)}` : "";
-        shown.classList.toggle("over", used > most);
-      };
-      field.addEventListener("input", show);
-      field.after(shown);
-      show();
-    }
-  };
-  count(document);
+  for (const field of document.querySelectorAll("[data-limit]")) {
+    const most = Number(field.dataset.limit);
+    const shown = make("p", { className: "count" });
+    shown.setAttribute("aria-hidden", "true");
+    const show = () => {
+      const used = [...field.value].length;
+      shown.textContent = used * 4 > most * 3 ? `${grouped(used)} / ${grouped(most)}` : "";
+      shown.classList.toggle("over", used > most);
+    };
+    field.addEventListener("input", show);
+    field.after(shown);
+    show();
+  }
 
   // What was done is said once, not at each reload; what was refused is read first.
   const address = new URL(location);
@@ -152,7 +149,7 @@
     const done = field.form.querySelector("p.done");
     if (done) done.textContent = "";
     // Above may stand what an earlier upload did.
-    const before = document.querySelector('[data-fresh="said"] .note.good');
+    const before = document.querySelector(".note.good");
     if (before) before.remove();
     field.setAttribute("aria-invalid", "true");
     field.focus();
@@ -166,27 +163,6 @@
     const shown = form.querySelector("p.done") || make("p", { className: "hint done" });
     shown.textContent = said.textContent = message;
     form.append(shown);
-  };
-
-  // The page after an upload, without what is being typed or has been chosen elsewhere on it.
-  const settle = (form, page) => {
-    const name = form.dataset.fresh;
-    // A field that has the focus may have its dialog open: the file that is chosen there would be lost with it.
-    const isChosen = (field) => field.files.length || field === document.activeElement;
-    const busy = (part) => [...unsent].some((one) => part.contains(one))
-      || (part !== form && part.matches(".upload") && isChosen(part.elements.file));
-    for (const old of document.querySelectorAll("[data-fresh]")) {
-      const found = page.querySelector(`[data-fresh="${old.dataset.fresh}"]`);
-      if (!found || busy(old)) continue;
-      old.replaceWith(document.adoptNode(found));
-      count(found);
-    }
-    const sent = document.querySelector(`[data-fresh="${name}"]`);
-    const done = document.querySelector(".note.good");
-    if (done) hint(sent, done.textContent);
-    const [from, to] = [sent.closest(".part"), page.querySelector(".part.current")];
-    if (from && to) document.dispatchEvent(new CustomEvent("settled", { detail: [from, to].map((part) => part.dataset.part) }));
-    sent.elements.file.focus();
   };
 
   // Progress and cancel for uploads; the plain form does the same without.
@@ -209,15 +185,22 @@
       cancel.remove();
       for (const button of buttons) button.disabled = false;
     });
-    asking.addEventListener("abort", () => { hint(form, words.cancelled); file.focus(); });
-    asking.addEventListener("error", () => complain(file, words.failed));
+    asking.addEventListener("abort", () => { keep(); hint(form, words.cancelled); file.focus(); });
+    asking.addEventListener("error", () => { keep(); complain(file, words.failed); });
     asking.addEventListener("load", () => {
       const answer = asking.response;
-      if (asking.status < 400 && answer && answer.querySelector(`[data-fresh="${form.dataset.fresh}"]`)) {
-        unsent.delete(form);
-        settle(form, answer);
+      const done = asking.status < 400 && answer && answer.querySelector(".workshop > [data-message]");
+      if (done && unsent.size) {
+        // Something was typed meanwhile, and stays.
+        hint(form, done.textContent);
+        file.value = "";
         return;
       }
+      if (done) {
+        location.assign(asking.responseURL);
+        return;
+      }
+      keep();
       if (answer && answer.error === "form_lapsed" && !renewed) {
         renew(form, (found) => { if (found) upload(form, true); else complain(file, answer.message); });
         return;
@@ -233,15 +216,17 @@
     asking.open("POST", form.action);
     asking.setRequestHeader("Accept", "application/json");
     asking.send(new FormData(form));
+    const isTyped = unsent.delete(form);
+    const keep = () => { if (isTyped) unsent.add(form); };
     hint(form, words.sending);
   };
 
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (event.submitter && event.submitter.name === "preview" && form.matches(".upload")) return;
-    if (form.matches(".upload")) {
-      const files = [...form.elements.file.files];
-      if (!files.length) return;
+    const files = form.matches(".upload") ? [...form.elements.file.files] : [];
+    // Its other buttons have addresses of their own.
+    if (files.length && !(event.submitter && event.submitter.hasAttribute("formaction"))) {
       event.preventDefault();
       if (sending) return;
       forgive(form);

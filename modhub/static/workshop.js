@@ -60,6 +60,8 @@
 // Drag images into another order.
 (() => {
   let dragged = null;
+  let before = "";
+  const idsOf = (list) => [...list.children].map((item) => item.dataset.id).join(" ");
   const listOf = (node) => node instanceof Element && node.closest("[data-order]");
 
   // The handle is the image itself, so that text in the fields can still be selected.
@@ -77,6 +79,7 @@
     const item = event.target instanceof Element && event.target.closest("[data-order] > li");
     if (!item) return;
     dragged = item;
+    before = idsOf(listOf(item));
     event.dataTransfer.effectAllowed = "move";
     event.dataTransfer.setData("text/plain", item.dataset.id);
     event.dataTransfer.setDragImage(item, 0, 0);
@@ -95,11 +98,14 @@
     if (!dragged) return;
     const list = listOf(dragged);
     dragged = null;
-    const form = document.getElementById(list.dataset.order);
-    const order = [...list.children].map((item) => item.dataset.id).join(" ");
-    if (!form || form.elements.order.value === order) return;
-    form.elements.order.value = order;
-    form.requestSubmit();
+    const value = idsOf(list);
+    if (value === before) return;
+    const button = Object.assign(document.createElement("button"), {
+      name: "order", value, hidden: true, formAction: list.dataset.order, formEnctype: "application/x-www-form-urlencoded",
+      formNoValidate: true,
+    });
+    list.after(button);
+    list.closest("form").requestSubmit(button);
   });
 })();
 
@@ -140,38 +146,12 @@
   });
 
   document.addEventListener("paste", (event) => {
-    const form = document.querySelector('form.upload[data-fresh="images"]');
+    const form = [...document.querySelectorAll("form.upload")].find((one) => one.elements.file.multiple);
     const files = [...event.clipboardData.files].filter((file) => file.type.startsWith("image/"));
     const isText = event.clipboardData.types.includes("text/plain") && event.target.matches("input, textarea");
     if (!form || !files.length || isText) return;
     event.preventDefault();
     give(form, files);
-  });
-})();
-
-// The part that the address names stays when something outside of the parts is named, such as the main content.
-(() => {
-  const show = (name) => {
-    if (!name) return;
-    for (const part of document.querySelectorAll(".part")) part.classList.toggle("current", part.dataset.part === name);
-    for (const link of document.querySelectorAll(".steps a")) {
-      if (link.hash === `#${name}`) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
-    }
-  };
-  const named = () => {
-    const target = location.hash && document.getElementById(location.hash.slice(1));
-    const part = target && target.closest(".part");
-    return part && part.dataset.part;
-  };
-  addEventListener("hashchange", () => show(named()));
-  show(named());
-  // After an upload the page that answers says with which part to go on, unless another one was opened meanwhile.
-  document.addEventListener("settled", (event) => {
-    const [from, to] = event.detail;
-    const shown = document.querySelector(".part.current").dataset.part;
-    show(shown);
-    if (shown === from && to !== from) location.replace(`#${to}`);
   });
 })();
 

@@ -15,8 +15,8 @@ from modhub.web.request import Request
 HEAD_BYTES: Final = 1024
 FIELD: Final = 32 * 1024
 """Bytes read of each field before the file; longer text is truncated, not rejected (C-UP-11)."""
-MAX_FIELDS: Final = 2 * FIELD
-"""Bytes read of all these fields together."""
+MAX_FIELDS: Final = 4 * FIELD
+"""Bytes read of all these fields together: the captions of some hundred images."""
 OVERHEAD: Final = 2 * MAX_FIELDS
 """Bytes that a body may have besides its files."""
 
@@ -71,6 +71,8 @@ class UploadForm:
                 return
             value, is_cut = self._reader.read_field(min(left, FIELD))
             left -= len(value)
+            if not left:
+                raise invalid("The form has too many fields.")
             self.fields[self._reader.name] = _decode(value, is_cut=is_cut)
         self._reader.file_name = None
 

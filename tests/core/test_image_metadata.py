@@ -21,7 +21,7 @@ from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.catalogue.pictures.metadata import read_stored
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
-from modhub_testing.pages import form_at, messages_on, new_visitor
+from modhub_testing.pages import messages_on, new_visitor, workshop_form
 
 XMP_NAME = b"<x:xmpmeta><rdf:Description><dc:creator><rdf:Seq><rdf:li>Jo</rdf:li></rdf:Seq></dc:creator></x:xmpmeta>"
 XMP_PLACE = b'<rdf:Description exif:GPSLatitude="52,31.2N"/>'
@@ -313,7 +313,10 @@ def test_the_owner_is_told_and_may_have_a_copy_without_it(site: Site) -> None:
     ]
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
     seen = author.get(f"{here}/rehearsal")
-    assert seen.html.find("a", href=f"{here}#image-{shot}").find_parent("li").text == "b: says where it was taken"
+    assert (
+        seen.html.find("a", href=f"{here}?part=images#image-{shot}").find_parent("li").text
+        == "b: says where it was taken"
+    )
     text = f'<p><img src="/Modhub/file/{shot}" alt="x"> <img src="/Modhub/file/{shot}0" alt="y"></p>'
     site.as_account(OWNER).put_json(mod_address(mod), {"description": text})
     note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
@@ -321,13 +324,14 @@ def test_the_owner_is_told_and_may_have_a_copy_without_it(site: Site) -> None:
     site.as_account(OWNER).put_json(
         mod_address(mod, "captions"), {"captions": [{"assetId": int(shot), "caption": "A hut"}]}
     )
-    workshop = author.get(here)
-    assert not workshop.html.select(f'#image-{first} form[action$="/clean"]')
-    warning = workshop.html.find(id=f"image-{shot}").find("form", action=f"{here}/images/{shot}/clean")
+    workshop = author.get(f"{here}?part=images")
+    assert not workshop.html.select(f'#image-{first} [formaction$="/clean"]')
+    assert workshop.html.select_one(f'#image-{shot} [formaction="{here}/images/{shot}/clean"]') is not None
+    warning = workshop.html.select_one(f"#image-{shot} .note.warn")
     assert "This image says where it was taken." in warning.text
     assert "This image names a person or a device." in warning.text
     before = site.get(mod_address(mod)).json
-    page = form_at(workshop, f"{here}/images/{shot}/clean").submit(status=303).follow()
+    page = workshop_form(author, f"{here}/images/{shot}/clean").submit(status=303).follow()
     assert messages_on(page) == ["image-cleaned"]
     after = site.get(mod_address(mod)).json
     assert after["updatedAt"] > before["updatedAt"]
@@ -355,7 +359,7 @@ def test_a_copy_that_fails_changes_nothing(site: Site, monkeypatch: pytest.Monke
     mod = new_mod(site)
     shot = add(site, mod, PHOTOGRAPH, "b")
     here = f"/Modhub/mine/{mod['id']}"
-    form = form_at(new_visitor(site, OWNER).get(here), f"{here}/images/{shot}/clean")
+    form = workshop_form(new_visitor(site, OWNER), f"{here}/images/{shot}/clean")
 
     def fail(*_args: Any) -> None:
         raise storage_unreachable()
@@ -398,12 +402,12 @@ def test_what_is_found_is_stored_with_the_image(site: Site, monkeypatch: pytest.
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
     assert [image["problem"] for image in rehearsed_images(site, mod)] == ["pending"]
     assert "not looked at yet" in author.get(f"{here}/rehearsal")
-    assert "/clean" not in author.get(here)
+    assert "/clean" not in author.get(f"{here}?part=images")
     work_off(site)
     monkeypatch.setattr(site.find_service(BlobStore), "open", None)
     for _ in range(2):
         assert [image["problem"] for image in rehearsed_images(site, mod)] == ["location", "names"]
-        assert "/clean" in author.get(here)
+        assert "/clean" in author.get(f"{here}?part=images")
 
 
 def test_a_copy_that_cannot_be_made_is_refused_with_a_sentence(site: Site) -> None:
@@ -412,6 +416,6 @@ def test_a_copy_that_cannot_be_made_is_refused_with_a_sentence(site: Site) -> No
     frames = {"save_all": True, "append_images": [Image.new("RGB", (48, 32), "red")], "exif": exif(place=True)}
     shot = add(site, mod, picture("WEBP", **frames), "b")
     here = f"/Modhub/mine/{mod['id']}"
-    refused = form_at(new_visitor(site, OWNER).get(here), f"{here}/images/{shot}/clean").submit(status=400)
+    refused = workshop_form(new_visitor(site, OWNER), f"{here}/images/{shot}/clean").submit(status=400)
     assert "cannot be copied without changing how it looks" in refused
     assert site.count_rows(Asset) == 1

@@ -7,7 +7,7 @@ import pytest
 from modhub.content.limits import CAPTION
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, copy_damage, hide_mod, mod_address, new_mod, published_mod, upload_asset
-from modhub_testing.pages import form_at, messages_on, new_visitor
+from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
 
 pytestmark = pytest.mark.slow
 
@@ -37,33 +37,38 @@ def test_the_order_is_the_owners(site: Site) -> None:
     before = read(site, mod)["updatedAt"]
 
     def press(image: str, to: str) -> Any:
-        return form_at(author.get(here), f"{here}/images/{image}/move").submit("to", value=to, status=303).follow()
+        form = workshop_form(author, f"{here}/image-order")
+        button = form.response.html.select_one(f"#image-{image} button:-soup-contains('{to}')")
+        return author.post(
+            f"{here}/image-order", {"csrf_token": form["csrf_token"].value, "order": button["value"]}, status=303
+        ).follow()
 
-    page = press(ids[2], "first")
+    page = press(ids[2], "Use as cover")
     assert messages_on(page) == ["order"]
     assert order_of(site, mod) == ["c", "a", "b"]
     moved = read(site, mod)["updatedAt"]
     assert moved > before
-    press(ids[1], "earlier")
+    press(ids[1], "Move earlier")
     assert order_of(site, mod) == ["c", "b", "a"]
-    press(ids[2], "later")
+    press(ids[2], "Move later")
     assert order_of(site, mod) == ["b", "c", "a"]
-    form = form_at(author.get(here), f"{here}/image-order")
-    assert form["order"].value == " ".join([ids[1], ids[2], ids[0]])
-    form["order"] = " ".join([ids[0], ids[1]])
-    form.submit(status=303)
+
+    def drag(*order: str) -> None:
+        form = workshop_form(author, f"{here}/image-order")
+        author.post(form.action, {"csrf_token": form["csrf_token"].value, "order": " ".join(order)}, status=303)
+
+    drag(ids[0], ids[1])
     assert order_of(site, mod) == ["a", "b", "c"]
     still = read(site, mod)["updatedAt"]
-    form.submit(status=303)
+    drag(ids[0], ids[1])
     assert read(site, mod)["updatedAt"] == still
-    for wrong in ("", "0 x", "9" * 21, "-1", f"{ids[1]} 999999"):
-        form["order"] = wrong
-        form.submit(status=400)
-    form_at(author.get(here), f"{here}/images/{ids[0]}/move").submit("to", value="nowhere", status=400)
+    # What is gone or was never an image does not count.
+    for wrong in ("", "0 x", "9" * 21, "-1", f"{ids[0]} 999999"):
+        drag(wrong)
     assert order_of(site, mod) == ["a", "b", "c"]
     # What is uploaded later comes last; the first one leads lists.
     add_images(site, mod, "d")
-    press(ids[1], "first")
+    press(ids[1], "Use as cover")
     assert order_of(site, mod) == ["b", "a", "c", "d"]
     assert site.get("/Modhub").html.select_one(".card img")["src"] == f"/Modhub/file/{ids[1]}"
     assert copy_damage(site) == []
@@ -76,8 +81,8 @@ def test_captions_are_for_readers_of_pages_and_programs(site: Site) -> None:
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
 
     def caption(image: str, text: str) -> Any:
-        form = form_at(author.get(here), f"{here}/images/{image}/caption")
-        form["caption"] = text
+        form = workshop_form(author, f"{here}/captions")
+        form[f"caption-{image}"] = text
         return form.submit(status=303).follow()
 
     caption(ids[0], " A <b>calm</b> layout ")
@@ -98,6 +103,37 @@ def test_captions_are_for_readers_of_pages_and_programs(site: Site) -> None:
     assert read(site, mod)["updatedAt"] > before
     hide_mod(site, mod)
     assert site.get(captions, status=404).body == absent.body
+
+
+def test_captions_are_saved_together_and_undo_none_of_another_tab(site: Site) -> None:
+    # C-PAGE-25
+    mod = new_mod(site)
+    first, second, third = add_images(site, mod, "a", "b", "c")
+    author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
+
+    def captions() -> list[str]:
+        return [field["value"] for field in author.get(f"{here}?part=images").html.select(".gallery input[id]")]
+
+    form, stale = (workshop_form(author, f"{here}/captions") for _ in range(2))
+    form[f"caption-{first}"], form[f"caption-{second}"] = "One", "Two"
+    form.submit(status=303)
+    # Each button brings along what was typed: a move, a deletion, an upload that is refused.
+    stale[f"caption-{third}"] = "Three"
+    stale.action = f"{here}/images/{second}/remove"
+    stale.submit(status=303)
+    assert captions() == ["One", "Three"]
+    form[f"caption-{first}"], form[f"caption-{second}"] = "Other", "Of what is gone"
+    form.submit(status=303)
+    assert captions() == ["Other", "Three"]
+    form = workshop_form(author, f"{here}/images")
+    form[f"caption-{first}"] = "Typed"
+    refused = form.submit(status=400)
+    assert refused.html.find(id=f"caption-{first}")["value"] == "Typed"
+    assert captions() == ["Other", "Three"]
+    ours = {"Origin": site.registry.settings["modhub.base_url"]}
+    again = author.post(f"{here}/captions", {f"caption-{first}": "Typed"}, headers=ours, status=400)
+    form_at(again, f"{here}/captions").submit(status=303)
+    assert captions() == ["Typed", "Three"]
 
 
 def put(site: Site, mod: Any, name: str, body: Any, status: int = 200) -> Any:

@@ -10,7 +10,7 @@ from modhub.catalogue.pages.cards import CuratedGames
 from modhub.catalogue.pages.typed_details import split_games
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, published_mod
-from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
+from modhub_testing.pages import form_at, make_mod_by_form, new_visitor, workshop_form
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ ELSEWHERE = "https://elsewhere.example/Modhub/1"
 def edit(site: Site, mod: dict[str, Any], status: int = 303, **fields: str) -> Any:
     """Submit the details of a mod."""
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
-    form = form_at(author.get(here), here)
+    form = workshop_form(author, here)
     for name, value in fields.items():
         form[name] = value
     return form.submit(status=status)
@@ -115,12 +115,12 @@ def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) ->
     # C-PAGE-16
     mod = new_mod(site, title="Calm")
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
-    form = form_at(author.get(here), here)
+    form = workshop_form(author, here)
     form["title"] = "Another title"
     form["description"] = '<h2>Hello</h2><marquee>you</marquee><script>alert(1)</script><p onclick="x">there</p>'
     page = form.submit("preview", value="yes", status=200)
     shown = page.html.select_one(".preview .prose")
-    assert (page.html.find(id="shown-heading").name, shown.find(["h2", "h3", "h4"]).name) == ("h3", "h4")
+    assert (page.html.find(id="description-shown-heading").name, shown.find(["h2", "h3", "h4"]).name) == ("h3", "h4")
     assert "".join(shown.text.split()) == "Helloyouthere"
     assert not shown.find_all(["script", "marquee"])
     assert [code.text for code in page.html.select(".preview .note code")] == ["marquee", "script", "onclick"]
@@ -131,5 +131,5 @@ def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) ->
     new = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
     new["description"] = "One\n\nTwo"
     page = new.submit("preview", value="yes", status=200)
-    assert page.html.find(id="shown-heading").name == "h2"
+    assert page.html.find(id="description-shown-heading").name == "h2"
     assert [paragraph.text for paragraph in page.html.select(".preview .prose p")] == ["One", "Two"]

@@ -8,7 +8,7 @@ from modhub.base.body_rules import IBodyRules
 from modhub.content import limits
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod
-from modhub_testing.pages import form_at, new_visitor
+from modhub_testing.pages import form_at, new_visitor, workshop_form
 
 NEW = "/Modhub/mine/new"
 WORDS = "<p>An hour's work & more</p>\n\nsecond"
@@ -43,7 +43,7 @@ def sign_in(author: Site) -> None:
 def test_a_session_that_ends_during_an_edit_loses_nothing(site: Site, author: Site) -> None:
     mod = new_mod(site, title="Mine")
     address = f"/Modhub/mine/{mod['id']}"
-    form = form_at(author.get(address), address)
+    form = workshop_form(author, address)
     form["description"] = WORDS
     sign_out(author)
     page = form.submit(headers=ours(site), status=403)
@@ -78,7 +78,7 @@ def test_entries_and_votes_are_kept_too(site: Site, author: Site) -> None:
     mod = published_mod(site)
     (note,) = notes_of_mod(site, mod)
     address = f"/Modhub/mine/{mod['id']}/changelog/{note['id']}"
-    form = form_at(author.get(f"/Modhub/mine/{mod['id']}"), address)
+    form = workshop_form(author, address)
     form["text"] = "Faster"
     sign_out(author)
     page = form.submit(headers=ours(site), status=403)

@@ -6,7 +6,7 @@ import pytest
 
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
-from modhub_testing.pages import form_at, new_visitor
+from modhub_testing.pages import new_visitor, workshop_form
 
 pytestmark = pytest.mark.slow
 
@@ -26,8 +26,8 @@ def test_many_images_are_one_gallery_and_mostly_folded_away(site: Site) -> None:
     shots = [put(site, mod, f"{number}.png", "image/png") for number in range(12)]
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
     for shot in shots[:2]:
-        form = form_at(author.get(here), f"{here}/images/{shot.rpartition('/')[2]}/caption")
-        form["caption"] = f"See <{shot}>"
+        form = workshop_form(author, f"{here}/captions")
+        form[f"caption-{shot.rpartition('/')[2]}"] = f"See <{shot}>"
         form.submit(status=303)
     page = site.get(mod["url"])
     # Each once, in their order, the large one first; the viewer goes through all of them.

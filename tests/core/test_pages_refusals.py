@@ -11,7 +11,7 @@ from modhub.base.errors import ApiError, invalid
 from modhub_testing import Site
 from modhub_testing.messages import translated_texts
 from modhub_testing.mods import OWNER, new_mod
-from modhub_testing.pages import form_at, new_visitor
+from modhub_testing.pages import new_visitor, workshop_form
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +72,7 @@ def author(site: Site) -> Site:
 
 
 def save(author: Site, address: str, **fields: str) -> Any:
-    form = form_at(author.get(address), address)
+    form = workshop_form(author, address)
     for name, value in fields.items():
         form[name] = value
     return form.submit(headers=GERMAN, expect_errors=True)

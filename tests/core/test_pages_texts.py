@@ -95,7 +95,7 @@ def test_headings_of_owners_stand_below_ours_without_gaps(site: Site) -> None:
     mod = published_mod(site, description="<h3>A</h3><h4>B</h4><h2>C</h2><h4>D</h4>")
     note = notes_of_mod(site, mod)[0]["id"]
     site.as_account(OWNER).put_json(api(mod, "changelog", note), {"text": "<h4>E</h4>"})
-    for page in (site.get(mod["url"]), new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")):
+    for page in (site.get(mod["url"]), new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}?part=changelog")):
         levels = [int(heading.name[1]) for heading in page.html.main.find_all(re.compile("^h[1-6]$"))]
         assert levels[0] == 1
         assert all(after - before <= 1 for before, after in pairwise(levels)), levels

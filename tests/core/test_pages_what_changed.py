@@ -20,7 +20,7 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
-from modhub_testing.pages import form_at, messages_on, new_visitor, send_file_by_form
+from modhub_testing.pages import form_at, messages_on, new_visitor, send_file_by_form, workshop_form
 
 PLAIN = "- fixed a\n- it's\n\nThanks & bye"
 MARKDOWN = "## Fixed\n\n- a **b**\n- c"
@@ -45,7 +45,7 @@ def release(author: Site, mod: Any, version: str, text: str, chosen: str = "") -
 
 
 def entry_form(author: Site, mod: Any, note: Any) -> Any:
-    return form_at(author.get(here(mod)), f"{here(mod)}/changelog/{note['id']}")
+    return workshop_form(author, f"{here(mod)}/changelog/{note['id']}")
 
 
 def write(author: Site, mod: Any, text: str, chosen: str = "") -> Any:
@@ -126,13 +126,13 @@ def test_long_words_are_cut_and_the_page_says_so(site: Site, author: Site) -> No
 def test_the_preview_of_an_upload_saves_nothing(site: Site, author: Site) -> None:
     # C-PAGE-70
     mod = published_mod(site, version="1")
-    form = form_at(author.get(here(mod)), f"{here(mod)}/code")
+    form = workshop_form(author, f"{here(mod)}/code")
     fields = {"csrf_token": form["csrf_token"].value, "version": "7", "text": MARKDOWN + "<form>", "format": "markdown"}
     page = author.post(f"{here(mod)}/what-changed", fields, status=200)
     assert page.html.select_one("#changes-shown .prose li").text == "a b"
     assert page.html.select_one("#changes-shown code").text == "form"
     assert form_at(page, f"{here(mod)}/code")["version"].value == "7"
-    assert page.html.select_one(".part.current")["data-part"] == "new-version"
+    assert current(page) == "files"
     assert len(notes_of_mod(site, mod)) == 1
     new_visitor(site, 8).post(f"{here(mod)}/what-changed", fields, status=404)
 
@@ -149,8 +149,7 @@ def test_an_entry_takes_every_format_and_shows_what_was_typed(site: Site, author
     assert form["text"].value.strip() == PLAIN
     form["text"], form["format"] = MARKDOWN, "markdown"
     shown = form.submit("preview", status=200)
-    assert shown.html.select_one(f"#note-{note['id']}-text-shown li strong").text == "b"
-    assert shown.html.select_one(f"#note-{note['id']} > details").has_attr("open")
+    assert shown.html.select_one(f"#note-{note['id']} #text-shown li strong").text == "b"
     assert entry_form(author, mod, note)["text"].value.strip() == PLAIN
     # The same text leaves the source; a text by the API is HTML again, and its own source.
     (same,) = notes_of_mod(site, mod)
@@ -166,9 +165,7 @@ def test_sources_go_with_their_entry_and_their_mod(site: Site, author: Site) -> 
     # C-PAGE-71
     mod = published_mod(site)
     write(author, mod, PLAIN)
-    form_at(author.get(here(mod)), f"{here(mod)}/changelog/{notes_of_mod(site, mod)[0]['id']}/remove").submit(
-        status=303
-    )
+    workshop_form(author, f"{here(mod)}/changelog/{notes_of_mod(site, mod)[0]['id']}/remove").submit(status=303)
     assert site.count_rows(NoteSource) == 0
     release(author, mod, "2", PLAIN)
     assert site.count_rows(NoteSource) == 1
@@ -202,7 +199,7 @@ def test_a_published_mod_begins_with_a_new_version(site: Site, author: Site) -> 
     upload_asset(site, mod, "code", version="3.2")
     upload_asset(site, mod, "code", version="3.1.9")
     page = author.get(here(mod))
-    assert page.html.select_one(".part.current")["data-part"] == "new-version"
+    assert current(page) == "files"
     form = form_at(page, f"{here(mod)}/code")
     assert form["version"].value == "3.1.10"
     # Nothing but the file has to be chosen, and nothing but the words typed.
@@ -215,10 +212,10 @@ def test_a_published_mod_begins_with_a_new_version(site: Site, author: Site) -> 
 
 
 def current(page: Any) -> str:
-    (part,) = page.html.select(".part.current")
-    links = [link["href"] for link in page.html.select(".steps a[aria-current]")]
-    assert links == [f"#{part['data-part']}"]
-    return str(part["data-part"])
+    (link,) = page.html.select("nav:is(.steps, .tabs) a[aria-current]")
+    part = link["href"].rpartition("=")[2]
+    assert page.html.find(id="more" if part == "publish" else part).name == "h2"
+    return str(part)
 
 
 def test_the_parts_have_addresses_and_forms_return_to_theirs(site: Site, author: Site) -> None:
@@ -227,26 +224,22 @@ def test_the_parts_have_addresses_and_forms_return_to_theirs(site: Site, author:
     address = here(mod)
     for part in ("details", "files", "images", "changelog", "publish"):
         assert current(author.get(f"{address}?part={part}")) == part
-        assert author.get(address).html.select_one(f"[data-part={part}] #{part}") is not None
     # A draft goes on with what is to do; what a draft does not have is not shown.
-    assert current(author.get(address)) == current(author.get(f"{address}?part=new-version")) == "files"
+    assert current(author.get(address)) == current(author.get(f"{address}?part=nonsense")) == "files"
     page = send_file_by_form(author.get(address), "code", "a.zip", b"x", version="1").follow()
     assert current(page) == "images"
-    assert current(send_file_by_form(page, "css", "a.css", b"x").follow()) == "files"
+    assert current(send_file_by_form(page, "css", "a.css", b"x").follow()) == "publish"
     page = send_file_by_form(page, "images", "a.png", b"\x89PNG\r\n\x1a\n" + bytes(40)).follow()
-    assert current(page) == "images"
-    assert current(author.get(address)) == "changelog"
-    assert current(form_at(page, f"{address}/publish").submit(status=303).follow()) == "publish"
+    assert current(page) == current(author.get(address)) == "images"
+    assert current(workshop_form(author, f"{address}/publish").submit(status=303).follow()) == "publish"
+    assert current(author.get(address)) == "files"
     # What is refused is shown where it was typed.
-    form = form_at(page, address)
+    form = workshop_form(author, address)
     form["title"] = " "
     assert current(form.submit(status=400)) == "details"
-    assert current(send_file_by_form(page, "css", "a.css", b"")) == "files"
+    assert current(send_file_by_form(page, "css", "a.css", b"")) == "publish"
     assert current(send_file_by_form(page, "images", "a.png", b"")) == "images"
-    assert current(form_at(page, f"{address}/delete").submit(status=400)) == "publish"
-    form = form_at(page, f"{address}/superseded")
-    form["supersededBy"] = "nonsense"
-    assert current(form.submit(status=400)) == "publish"
+    assert current(workshop_form(author, f"{address}/delete").submit(status=400)) == "publish"
 
 
 def test_entries_that_say_nothing_are_one_line_in_their_place(site: Site, author: Site) -> None:
@@ -277,7 +270,7 @@ def test_my_mods_remind_of_what_nobody_has_said(site: Site, author: Site) -> Non
     assert link["href"] == f"{here(untold)}?part=changelog&entry={note['id']}#note-{note['id']}"
     page = author.get(link["href"].partition("#")[0])
     assert current(page) == "changelog"
-    assert page.html.select_one(f"#note-{note['id']} > details").has_attr("open")
+    assert page.html.select_one(f"#note-{note['id']} form") is not None
     assert f"/mine/{other['id']}" not in author.get("/Modhub/mine").text
     write(author, untold, "Said too")
     assert "entry=" not in author.get("/Modhub/mine").text
@@ -316,9 +309,7 @@ def test_words_are_nowhere_when_a_mod_is_not_public(site: Site, author: Site) ->
         assert "Of a draft" not in body, address
     restore_mod(site, mod)
     assert changes_on(site.get("/Modhub")) == [WORDS]
-    form_at(author.get(here(mod)), f"{here(mod)}/changelog/{notes_of_mod(site, mod)[0]['id']}/remove").submit(
-        status=303
-    )
+    workshop_form(author, f"{here(mod)}/changelog/{notes_of_mod(site, mod)[0]['id']}/remove").submit(status=303)
     for address in public:
         assert WORDS not in site.get(address).text, address
 

@@ -10,7 +10,7 @@ from modhub.content import limits
 from modhub.ui.multipart import OVERHEAD
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import OWNER, notes_of_mod, published_mod, upload_asset
-from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
+from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,8 @@ def test_the_page_says_what_was_cut(site: Site, author: Site) -> None:
     assert cut_fields(page) == "description"
     page = send_file_by_form(page, "code", "a.zip", b"x", version="v" * 70).follow()
     assert cut_fields(page) == "version"
-    (note,) = (form for form in page.forms.values() if "/changelog/" in form.action and "text" in form.fields)
+    entry = author.get(f"{page.request.path}?part=changelog").html.select_one(".notes > li")["id"]
+    note = workshop_form(author, f"{page.request.path}/changelog/{entry.removeprefix('note-')}")
     note["title"], note["text"] = "t" * 200, "x" * 5000
     assert cut_fields(note.submit().follow()) == "title text"
     # The names of fields are quoted: "Games was too long" is no sentence.
@@ -45,7 +46,7 @@ def test_the_page_says_what_was_cut(site: Site, author: Site) -> None:
 def test_the_later_of_two_tabs_does_not_undo_the_earlier_unasked(site: Site, author: Site) -> None:
     page = make_mod_by_form(author, title="A", description="first")
     address = page.request.path
-    first, second = form_at(page, address), form_at(author.get(address), address)
+    first, second = workshop_form(author, address), workshop_form(author, address)
     first["description"], second["description"], second["games"] = "from one", "from two", "Quake"
     assert first.submit(status=303)
     # A form that is sent twice is no other change.
@@ -53,7 +54,7 @@ def test_the_later_of_two_tabs_does_not_undo_the_earlier_unasked(site: Site, aut
     refused = second.submit(status=409)
     assert refused.html.find(id="errors") is not None
     assert refused.html.find(id="description").text.strip() == "from two"
-    assert author.get(address).html.find(id="description").text.strip() == "from one"
+    assert workshop_form(author, address)["description"].value.strip() == "from one"
     # A file that came meanwhile is no change of the words.
     send_file_by_form(author.get(address), "images", "a.png", PNG)
     page = form_at(refused, address).submit(status=303).follow()
@@ -78,7 +79,7 @@ def test_what_the_server_did_not_read_is_in_the_browser(
 
 def test_images_are_sent_together_and_kept_all_or_none(site: Site, author: Site) -> None:
     page = make_mod_by_form(author)
-    (form,) = (form for form in page.forms.values() if form.action.endswith("/images"))
+    form = workshop_form(author, f"{page.request.path}/images")
     form["file"] = [(f"{n}.png", PNG + bytes([n]) * n, "image/png") for n in range(3)]
     page = form.submit(status=303).follow()
     assert messages_on(page) == ["images"]
@@ -91,7 +92,7 @@ def test_images_are_sent_together_and_kept_all_or_none(site: Site, author: Site)
     form["file"] = [(f"{n}.png", PNG, "image/png") for n in range(workshop_files.MAX_FILES_AT_ONCE + 1)]
     assert form.submit(status=400).html.find(id="image-file-error") is not None
     assert stored_files(site) == before
-    assert len(author.get(page.request.path).html.select(".gallery img")) == 3
+    assert len(author.get(page.request.path + "?part=images").html.select(".gallery img")) == 3
     # What is no image, by its type or by its bytes, is called a file.
     text, image = ("a.txt", b"words", "text/plain"), ("a.png", PNG, "image/png")
     for files, code in (([image], "image"), ([text], "file"), ([("a.png", b"words", "image/png"), image], "files")):
@@ -117,7 +118,7 @@ def test_the_preview_shows_what_the_page_will_show(site: Site, author: Site) -> 
     older = preview.html.find("a", rel="next")["href"]
     assert "Page 2 of 2" in author.get(older.partition("#")[0]).text
     assert "2\xa0KB" in preview.html.select(".chain li")[-1].text
-    form_at(author.get(address), f"{address}/publish").submit(status=303)
+    workshop_form(author, f"{address}/publish").submit(status=303)
     number = address.rpartition("/")[2]
     assert author.get(f"{address}/preview", status=303).headers["Location"] == f"/Modhub/{number}"
     assert site.get(f"/api/modhub/{number}").json["url"] == f"/Modhub/{number}"
@@ -144,22 +145,33 @@ def test_the_steps_say_what_is_done_and_what_is_left(site: Site, author: Site) -
 
     def done(page):
         steps = page.html.select(".steps > ol > li")
-        assert [page.html.find(id=step.a["href"].removeprefix("#")).name for step in steps] == ["h2"] * 5
-        parts = [f"#{part['data-part']}" for part in page.html.select(".workshop > .part")]
-        assert [part for part in parts if part != "#new-version"] == [step.a["href"] for step in steps]
+        assert len(steps) == 5
         return [step.a.text for step in steps if "done" in (step.get("class") or [])]
 
     assert done(page) == []
     assert "Write a description" in page.html.find(id="tasks-details").text
     assert page.html.select_one(".must").find_parent("ul")["id"] == "tasks-files"
-    form = form_at(page, address)
+    form = workshop_form(author, address)
     form["description"] = "<p>x</p>"
     assert done(form.submit(status=303).follow()) == ["Details"]
     page = send_file_by_form(author.get(address), "code", "a.zip", b"x", version="1").follow()
     assert done(page) == ["Details", "Files"]
     page = send_file_by_form(page, "images", "a.png", PNG).follow()
-    assert done(page) == ["Details", "Files", "Images"]
-    assert done(form_at(page, f"{address}/publish").submit(status=303).follow())[-1] == "Publish"
+    # Nothing is done while something is missing.
+    assert done(page) == ["Details", "Files"]
+    form = workshop_form(author, f"{address}/captions")
+    form[page.html.select_one(".gallery input[id]")["name"]] = "A hut"
+    assert done(form.submit(status=303).follow()) == ["Details", "Files", "Images"]
+    page = workshop_form(author, f"{address}/publish").submit(status=303).follow()
+    tabs = {tab.contents[0]: tab["href"].rpartition("=")[2] for tab in page.html.select(".tabs a")}
+    assert tabs == {
+        "New version": "files",
+        "Details": "details",
+        "Images": "images",
+        "Changelog": "changelog",
+        "More": "publish",
+    }
+    assert [tab.contents[0] for tab in page.html.select(".tabs a:has(.hidden)")] == ["Changelog"]
 
 
 def test_what_may_be_lost_or_unheard_is_noted_beside_what_is_done(site: Site, author: Site) -> None:
@@ -170,7 +182,7 @@ def test_what_may_be_lost_or_unheard_is_noted_beside_what_is_done(site: Site, au
     def notes(page: Any, step: str) -> list[str]:
         return [note.text for note in page.html.select(f"#tasks-{step} > li.soft")]
 
-    form = form_at(page, address)
+    form = workshop_form(author, address)
     form["description"] = f"<p>{'x' * (limits.DESCRIPTION - 8)}</p>"
     page = form.submit(status=303).follow()
     assert notes(page, "details") == []  # a character is left
@@ -179,15 +191,7 @@ def test_what_may_be_lost_or_unheard_is_noted_beside_what_is_done(site: Site, au
     page = form.submit(status=303).follow()
     (note,) = notes(page, "details")
     assert note.startswith("The description is at its maximum length")
-    page = send_file_by_form(page, "images", "a.png", PNG).follow()
-    (note,) = notes(page, "images")
-    assert note.startswith("Without a caption")
-    assert note.endswith("a.png")
-    steps = [step.a.text for step in page.html.select(".steps > ol > li.done")]
-    assert steps == ["Details", "Images"]
-    form = next(form for form in page.forms.values() if "caption" in form.fields)
-    form["caption"] = "A hut"
-    assert notes(form.submit(status=303).follow(), "images") == []
+    assert [step.a.text for step in page.html.select(".steps > ol > li.done")] == ["Details"]
 
 
 def test_the_publish_box_sums_up_what_becomes_public(site: Site, author: Site) -> None:
@@ -195,12 +199,12 @@ def test_the_publish_box_sums_up_what_becomes_public(site: Site, author: Site) -
     needed = published_mod(site, title="Needed")
     page = make_mod_by_form(author, title="Sum", games="Portal", requires=f"{needed['guid']}\n{ABSENT}")
     address = page.request.path
-    box = page.html.find("form", action=f"{address}/publish")
+    box = author.get(f"{address}?part=publish").html.find("form", action=f"{address}/publish")
     assert "Write a description" in box.select_one(".note.warn").text
     assert box.find("button") is None
     send_file_by_form(page, "images", "a.png", PNG + bytes(2000))
     page = send_file_by_form(page, "code", "laps.zip", b"x" * 3072, version="1.4").follow()
-    box = page.html.find("form", action=f"{address}/publish")
+    box = author.get(f"{address}?part=publish").html.find("form", action=f"{address}/publish")
     facts = {fact.dt.text: fact.dd.text for fact in box.select(".sum > div")}
     assert facts["Title"] == "Sum"
     assert facts["Version"] == "1.4"
@@ -210,3 +214,4 @@ def test_the_publish_box_sums_up_what_becomes_public(site: Site, author: Site) -
     assert facts["Changelog"] == "1 entry"
     assert ABSENT in box.select_one(".note").text
     assert "can't be undone" in box.find("button").text
+    assert "can't unpublish" in box.text

@@ -166,7 +166,7 @@ def test_what_no_browser_shows_is_a_file(site: Site, content: bytes, content_typ
         assert (shown or "tile") == expected
         assert page.html.find("meta", property="og:image")["content"].endswith(url) == (expected == "original")
         assert bool(page.html.select(".mod-gallery img")) == (expected != "tile")
-        assert ("Other files" in page) == ("Other files" in author.get(here)) == (expected == "tile")
+        assert ("Other files" in page) == ("Other files" in author.get(f"{here}?part=images")) == (expected == "tile")
         assert site.get(url).headers["Content-Type"] == content_type
         assert work_off(site) == count
     report = site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json

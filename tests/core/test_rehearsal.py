@@ -14,7 +14,7 @@ from modhub.blobs import BlobStore
 from modhub.catalogue.owning.archives import DIRECTORY_SECONDS, END_BYTES, find_archive_problems
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
-from modhub_testing.pages import form_at, new_visitor
+from modhub_testing.pages import new_visitor, workshop_form
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +39,7 @@ def test_owners_wait_for_no_writer_to_read(start: Start) -> None:
     site = start(modhub__lock_seconds="1")
     mod, owner = new_mod(site), new_visitor(site, OWNER)
     here = f"/Modhub/mine/{mod['id']}"
-    form = form_at(owner.get(here), f"{here}/delete")
+    form = workshop_form(owner, f"{here}/delete")
     form["title"] = "another"
     with site.databases.write_session.begin() as session:
         session.execute(text("SELECT 1"))
@@ -123,7 +123,7 @@ def test_texts_games_and_names_are_looked_at(site: Site) -> None:
     page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/rehearsal")
     for shown in ("../b", "leads out of its folder", "Portal", "not every image has a caption"):
         assert shown in page.text
-    edit = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
+    edit = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}?part=publish")
     assert edit.html.find("a", href=f"/Modhub/mine/{mod['id']}/rehearsal") is not None
 
 

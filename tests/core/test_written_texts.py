@@ -11,7 +11,7 @@ from modhub.content import limits
 from modhub.content.markup import clean
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, upload_asset
-from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
+from modhub_testing.pages import form_at, make_mod_by_form, new_visitor, workshop_form
 
 MARKDOWN = "# Laps\n\nCounts **laps**.\n\n- one\n- two\n\n| a | b |\n|---|--:|\n| 1 | 2 |"
 LINK = '<a href="https://e.org" rel="nofollow noopener ugc">'
@@ -80,7 +80,7 @@ def test_what_is_typed_becomes_html(submitted: str, chosen: str, stored: str) ->
 
 def source_of(site: Site, mod: Any) -> tuple[str, str]:
     here = f"/Modhub/mine/{mod['id']}"
-    form = form_at(new_visitor(site, OWNER).get(here), here)
+    form = workshop_form(new_visitor(site, OWNER), here)
     return form["description"].value.strip(), form["format"].value
 
 
@@ -93,11 +93,11 @@ def test_a_source_is_kept_for_the_next_edit(site: Site) -> None:
     (stored,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
     assert "<strong>laps</strong>" in stored["description"]
     assert "<td>2</td>" in stored["description"]
-    form = form_at(author.get(here), here)
+    form = workshop_form(author, here)
     form["title"] = "Another title"
     form.submit(status=303)
     assert source_of(site, mod) == (MARKDOWN, "markdown")
-    form = form_at(author.get(here), here)
+    form = workshop_form(author, here)
     form["description"], form["format"] = "One\n\nTwo", ""
     form.submit(status=303)
     assert source_of(site, mod) == ("One\n\nTwo", "")
@@ -118,7 +118,7 @@ def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site: Sit
     site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), {"text": stored})
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
     for address in (here, f"{here}/changelog/{note['id']}"):
-        form = form_at(author.get(here), address)
+        form = workshop_form(author, address)
         form["title"] = "Another title"
         form.submit(status=303)
     (described,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
@@ -144,13 +144,13 @@ def test_what_was_typed_survives_an_error_with_its_format(site: Site) -> None:
     mod = new_mod(site)
     here = f"/Modhub/mine/{mod['id']}"
     author = new_visitor(site, OWNER)
-    form = form_at(author.get(here), here)
+    form = workshop_form(author, here)
     form["title"], form["description"], form["format"] = "", MARKDOWN, "markdown"
     again = form_at(form.submit(status=400), here)
     assert (again["description"].value.strip(), again["format"].value) == (MARKDOWN, "markdown")
     again["title"] = "Now"
     assert "data-cut" not in again.submit(status=303).follow().html.select_one(".note.good").attrs
-    form = form_at(author.get(here), here)
+    form = workshop_form(author, here)
     form["description"], form["format"] = "word " * 3000, "markdown"
     assert form.submit(status=303).follow().html.select_one(".note.good")["data-cut"] == "description"
 

@@ -34,7 +34,7 @@ def words(element: Any) -> str:
 
 
 def workshop(site: Site, mod: dict[str, Any]) -> Any:
-    page = site.get(f"/Modhub/mine/{mod['id']}", headers=OWNER_COOKIE).html
+    page = site.get(f"/Modhub/mine/{mod['id']}?part=details", headers=OWNER_COOKIE).html
     return page.select_one('[aria-labelledby="downloads"]')
 
 

@@ -81,7 +81,8 @@ def test_an_owner_sees_how_many_follow_a_mod(site: Site, ada: Person, bob: Perso
     other = ada.publish("Other")
 
     def said(mod: Any) -> str:
-        section = ada.pages.get(f"/Modhub/mine/{mod['id']}").html.select_one('[aria-labelledby="followers"] p')
+        page = ada.pages.get(f"/Modhub/mine/{mod['id']}?part=details")
+        section = page.html.select_one('[aria-labelledby="followers"] p')
         return section.text if section else ""
 
     bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")

@@ -24,7 +24,7 @@ from modhub_auth.personal_data import personal_archive
 from modhub_moderation.cases.models import DecisionKind
 from modhub_moderation.personal_data import ARCHIVES_AT_ONCE, ArchiveTurns
 from modhub_testing import Site, Start
-from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
+from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
 from tests.people import cheap_hashes
 
 from .cases_kit import make_case, rule, ruling_of
@@ -109,7 +109,7 @@ def test_everything_of_the_account_is_in_it_and_nothing_of_others(site: Site) ->
     send_file_by_form(page, "code", "a map.zip", b"the code", version="1.0").follow(status=200)
     make_mod_by_form(bob, title="Bob's timer")
     mod_id = 1
-    form_at(ada.get(f"/Modhub/mine/{mod_id}"), f"/Modhub/mine/{mod_id}/publish").submit(status=303)
+    workshop_form(ada, f"/Modhub/mine/{mod_id}/publish").submit(status=303)
     profile = form_at(ada.get("/Modhub/profile"), "/Modhub/profile")
     profile["sentence"] = "I draw maps."
     profile.submit(status=303)

@@ -22,7 +22,7 @@ from modhub_moderation.scanning.services import ScanHit, WaitingFile
 from modhub_testing import Site, Start
 from modhub_testing.clamd import RULE, FakeClamd
 from modhub_testing.mods import hide_mod, restore_mod
-from modhub_testing.pages import form_at, messages_on, new_visitor
+from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
 from modhub_testing.workers import run_worker
 from tests.people import Person, cheap_hashes, register
 
@@ -136,7 +136,7 @@ def test_forms_are_scanned_and_say_it_beside_the_file(site: Site) -> None:
     ada = register(site, "Ada")
     mod = draft(ada)
     path = f"/Modhub/mine/{mod}/code"
-    form = form_at(ada.pages.get(f"/Modhub/mine/{mod}?part=files"), path)
+    form = workshop_form(ada.pages, path)
     form["version"], form["file"] = "1", Upload("mod.zip", b"x" + EICAR)
     page = form.submit(status=400)
     assert "malware scanner" in page

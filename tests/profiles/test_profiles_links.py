@@ -5,7 +5,7 @@ from typing import Any
 from modhub_profiles.models import ModLinks
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, restore_mod
-from modhub_testing.pages import form_at, messages_on, new_visitor
+from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
 
 NOTHING = {"source": None, "report": None, "community": None, "license": None}
 ALL = {
@@ -80,7 +80,6 @@ def test_only_the_owner_sets_them(site: Site) -> None:
     assert len(set(answers)) == 1
     site.put_json(mod_address(mod, "links"), ALL, status=401)
     assert site.get(mod_address(mod, "links")).json == NOTHING
-    new_visitor(site, 8).get(f"/Modhub/mine/{mod['id']}/links", status=404)
 
 
 def test_the_page_of_a_mod_shows_them(site: Site) -> None:
@@ -103,32 +102,47 @@ def test_the_page_of_a_mod_shows_them(site: Site) -> None:
     assert "Lizenz" in site.get(mod["url"], headers={"Accept-Language": "de"}).html.select_one(".links").text
 
 
+def own_form(site: Site, mod: Any) -> Any:
+    return workshop_form(new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}")
+
+
 def test_the_form_in_the_workshop_sets_them(site: Site) -> None:
-    # C-PRF-5
-    mod, owner = published_mod(site), new_visitor(site, OWNER)
-    here = f"/Modhub/mine/{mod['id']}/links"
-    form = form_at(owner.get(f"/Modhub/mine/{mod['id']}"), here)
+    # C-PRF-5, C-PAGE-25
+    mod = published_mod(site)
+    form = own_form(site, mod)
     for name, value in ALL.items():
-        form[name] = value
-    page = form.submit(status=303).follow()
-    assert messages_on(page) == ["saved"]
+        form[name] = value.removeprefix("https://")
+    form["title"] = "With links"
+    assert messages_on(form.submit(status=303).follow()) == ["details"]
     assert site.get(mod_address(mod, "links")).json == ALL
-    form = form_at(page, here)
+    assert site.get(mod_address(mod)).json["title"] == "With links"
+    form = own_form(site, mod)
     assert {name: form[name].value for name in ALL} == ALL
     # All errors at once; nothing is saved, nothing that was typed is lost.
-    form["source"], form["report"], form["license"] = "http://example.org", "https://127.0.0.1", "nonsense"
+    form["title"], form["source"], form["report"], form["license"] = "", "http://example.org", "127.0.0.1", "Ask me"
     refused = form.submit(status=400)
-    assert messages_on(refused) == ["source", "report", "license"]
-    assert form_at(refused, here)["license"].value == "nonsense"
+    assert [link["href"] for link in refused.html.select("#errors a")] == ["#title", "#source", "#report"]
+    again = form_at(refused, form.action)
+    assert (again["report"].value, again["license"].value) == ("127.0.0.1", "Ask me")
     assert refused.html.select_one("#source")["aria-invalid"] == "true"
     assert site.get(mod_address(mod, "links")).json == ALL
-    form["source"] = form["report"] = ""
-    form["license"], form["otherLicense"] = "MIT", "Ask me first"
-    assert messages_on(form.submit(status=400)) == ["otherLicense"]
-    form["license"] = ""
-    page = form.submit(status=303).follow()
-    assert form_at(page, here)["otherLicense"].value == "Ask me first"
-    assert site.get(mod_address(mod, "links")).json["license"] == "other: Ask me first"
+    again["title"], again["source"], again["report"] = "Of other links", "", ""
+    again.submit(status=303)
+    assert own_form(site, mod)["license"].value == "Ask me"
+    stored = site.get(mod_address(mod, "links")).json
+    assert (stored["source"], stored["license"]) == (None, "other: Ask me")
+    own_form(site, mod).submit(status=303)
+    assert site.get(mod_address(mod, "links")).json == stored
+
+
+def test_a_tab_that_did_not_touch_the_links_undoes_nothing(site: Site) -> None:
+    # C-PAGE-25
+    mod = published_mod(site)
+    form = own_form(site, mod)
+    put(site, mod, **ALL)
+    form["description"] = "Of another tab"
+    form.submit(status=303)
+    assert site.get(mod_address(mod, "links")).json == ALL
 
 
 def test_links_end_with_their_mod(site: Site) -> None:

@@ -94,7 +94,8 @@ def test_without_any_tag_nothing_is_offered(site: Site) -> None:
             services.remove_tag(session, name)
     assert site.get("/api/modhub/tags").json == {"tags": []}
     assert site.get("/Modhub").html.select("#tag") == []
-    assert site.get(f"/Modhub/mine/{mod['id']}", headers={"Cookie": "account=7"}).html.find(id="tags") is None
+    page = site.get(f"/Modhub/mine/{mod['id']}?part=details", headers={"Cookie": "account=7"})
+    assert page.html.find(id="tag") is None
 
 
 @pytest.mark.postgres

@@ -5,7 +5,6 @@ upload needs no look at the order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 
 from sqlalchemy.orm import Session
 
@@ -15,14 +14,6 @@ from modhub.catalogue.documents import in_order
 from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.owning.services import own_mod, record_change
 from modhub.content import limits, text
-
-
-class ImageMove(StrEnum):
-    """Where an image is moved to."""
-
-    FIRST = "first"
-    EARLIER = "earlier"
-    LATER = "later"
 
 
 def images_of(mod: Mod) -> list[Asset]:
@@ -39,14 +30,20 @@ def find_image(images: Sequence[Asset], asset_id: int | None) -> Asset:
 
 
 def order_images(session: Session, mod_id: int | None, owner: int, asset_ids: Sequence[int]) -> None:
-    """Put the images into this order; those that are not listed follow. 400 for an id that is not one of them."""
+    """Put the images into this order; those that are not listed follow. Ids that are none of them do not count.
+
+    Without a real change ``updated_at`` stays (C-MOD-13).
+    """
     mod = own_mod(session, mod_id, owner)
     images = images_of(mod)
     by_id = {image.id: image for image in images}
-    if not by_id.keys() >= set(asset_ids):
-        raise invalid("The new order names an image that this mod does not have.")
-    listed = [by_id[asset_id] for asset_id in dict.fromkeys(asset_ids)]
-    _store_order(session, mod, images, [*listed, *(image for image in images if image not in listed)])
+    listed = [by_id[asset_id] for asset_id in dict.fromkeys(asset_ids) if asset_id in by_id]
+    ordered = [*listed, *(image for image in images if image not in listed)]
+    if ordered == images:
+        return
+    place_images(ordered)
+    record(session, "images reordered", "mod", mod.id)
+    record_change(session, mod)
 
 
 def order_all_images(session: Session, mod_id: int | None, owner: int, asset_ids: Sequence[int]) -> Mod:
@@ -58,39 +55,10 @@ def order_all_images(session: Session, mod_id: int | None, owner: int, asset_ids
     return mod
 
 
-def move_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int, move: ImageMove) -> None:
-    """Move one image. Moving the first one earlier or the last one later changes nothing."""
-    mod = own_mod(session, mod_id, owner)
-    images = images_of(mod)
-    image = find_image(images, asset_id)
-    place = images.index(image)
-    others = [other for other in images if other is not image]
-    place = {ImageMove.FIRST: 0, ImageMove.EARLIER: max(place - 1, 0), ImageMove.LATER: place + 1}[move]
-    _store_order(session, mod, images, [*others[:place], image, *others[place:]])
-
-
-def _store_order(session: Session, mod: Mod, before: list[Asset], after: list[Asset]) -> None:
-    """Store the places of the images; without a real change ``updated_at`` stays (C-MOD-13)."""
-    if before == after:
-        return
-    place_images(after)
-    record(session, "images reordered", "mod", mod.id)
-    record_change(session, mod)
-
-
 def place_images(images: Iterable[Asset]) -> None:
     """Give all images of a mod this order."""
     for position, image in enumerate(images):
         image.position = position
-
-
-def caption_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int, caption: str) -> str:
-    """Set the caption of an image, empty to remove it, and return it as stored: too long text is cut off."""
-    mod = own_mod(session, mod_id, owner)
-    image = find_image(images_of(mod), asset_id)
-    if _set_caption(session, image, caption):
-        record_change(session, mod)
-    return image.caption or ""
 
 
 def caption_images(session: Session, mod_id: int | None, owner: int, captions: Mapping[int, str]) -> Mod:

@@ -33,6 +33,6 @@ def includeme(config: Configurator) -> None:
     # Users who are signed in on pages have a cookie.
     for kind, limit in (("code", limits.CODE), ("css", limits.CSS), ("images", limits.IMAGES)):
         config.add_body_limit("POST", f"/Modhub/mine/{{id}}/{kind}", limit + OVERHEAD, credential="Cookie", waits=True)
-    for address in ("new", "{id}", "{id}/changelog/{noteId}", "{id}/what-changed"):
+    for address in ("new", "{id}", "{id}/captions", "{id}/changelog/{noteId}", "{id}/what-changed"):
         config.add_body_limit("POST", f"/Modhub/mine/{address}", LONG_FIELDS)
     config.scan("modhub.catalogue.pages")

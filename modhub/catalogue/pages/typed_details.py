@@ -20,8 +20,8 @@ from modhub.ui.template_helpers import PageHelpers
 from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 
-REFERENCES: Final = {"requires": "requires", "conflicts_with": "conflictsWith"}
-"""The lists of mods, and their names in forms."""
+REFERENCES: Final = {"requires": "requires", "conflicts_with": "conflictsWith", "superseded_by": "supersededBy"}
+"""The fields that name mods, and their names in forms."""
 MAX_LOOKED_UP: Final = 2 * limits.GUIDS
 _GUID_AT_END: Final = re.compile(r"(?:^|[\s(])([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})\)?$")
 _ADDRESS: Final = re.compile(r"/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?$")

@@ -3,7 +3,7 @@
 The views use the same service functions as the API. Errors are shown beside the field, and the input is preserved.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -41,7 +41,6 @@ from modhub.catalogue.pages.versions import propose_version
 from modhub.catalogue.reading.views import list_params
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.content import limits
-from modhub.content.folding import fold_game
 from modhub.content.text import N_
 from modhub.plugins.resources import IMine, IOwnMod
 from modhub.plugins.services import IPublicMods
@@ -59,6 +58,7 @@ DETAIL_FIELDS: Final = {
     "games": "Games",
     "requires": "Requires",
     "conflictsWith": "Conflicts with",
+    "supersededBy": "Superseded by",
 }
 NOTE_FIELDS: Final = {"title": "Title", "text": "What changed"}
 FIELD_LABELS: Final = {
@@ -66,7 +66,6 @@ FIELD_LABELS: Final = {
     **NOTE_FIELDS,
     "version": "Version",
     "caption": "Caption",
-    "supersededBy": "Superseded by",
 }
 """Labels by JSON field name; translated where they are shown."""
 
@@ -91,16 +90,18 @@ def field_of(error: ApiError, default: str = "") -> str:
 
 
 def detail_errors(
-    request: Request, error: ApiError, submitted: Mapping[str, Any], own_guid: str = ""
+    request: Request, refused: Iterable[ApiError], submitted: Mapping[str, Any], own_guid: str = ""
 ) -> dict[str, str]:
-    """Return the messages for ``error`` and all other errors in ``submitted``, by field."""
+    """Return the messages for these errors and all others in ``submitted``, by field."""
     mod = ModChange(**submitted)
     checks: tuple[Callable[[], object], ...] = (
         mod.clean_title if "title" in submitted else lambda: None,
         lambda: check_references(Lists(requires=mod.lists().requires), own_guid),
         lambda: check_references(Lists(conflicts=mod.lists().conflicts), own_guid),
     )
-    errors = {field_of(error): error}
+    errors: dict[str, ApiError] = {}
+    for error in refused:
+        errors.setdefault(field_of(error), error)
     for check in checks:
         try:
             check()
@@ -116,7 +117,7 @@ class Task:
     ``must``: required before publishing. ``is_note``: for information only.
     """
 
-    anchor: str
+    part: str
     text: str
     names: tuple[str, ...] = ()
     name: str = ""
@@ -126,32 +127,39 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the workshop, a section of its page. ``anchor`` is the id of its heading."""
+    """A part of the workshop: a step of a draft, a tab of a published mod."""
 
-    anchor: str
+    part: str
     label: str
     is_done: bool
     tasks: tuple[Task, ...]
 
 
-_LABELS: Final = {
+_STEPS: Final = {
     "details": "Details",
     "files": "Files",
     "images": "Images",
     "changelog": "Changelog",
     "publish": "Publish",
 }
-NEW_VERSION: Final = "new-version"
-"""The part with the form of a code file: of a draft it is within the files."""
+"""The parts of a draft, in the order in which they are done; each is a page."""
+_TABS: Final = {
+    "files": "New version",
+    "details": "Details",
+    "images": "Images",
+    "changelog": "Changelog",
+    "publish": "More",
+}
+"""Those of a published mod: what its author comes for every week is the first."""
 
 
 def chosen_part(part: str, steps: Sequence[Step], *, is_published: bool) -> str:
-    """Return the part of the page that is shown: this one, else a new version, and of a draft what is to do."""
-    if part in _LABELS:
+    """Return this part if there is one of that name, else a new version, and of a draft what is to do."""
+    if part in _STEPS:
         return part
-    if is_published or part == NEW_VERSION:
-        return NEW_VERSION if is_published else "files"
-    return next((step.anchor for step in steps if not step.is_done), "publish")
+    if is_published:
+        return "files"
+    return next((step.part for step in steps if not step.is_done), "publish")
 
 
 _TASKS: Final = {
@@ -166,9 +174,7 @@ _TASKS: Final = {
     ("conflictsWith", "published"): Task("details", "Conflicts with:", is_note=True),
     ("code", "missing"): Task("files", N_("Upload a code file; the mod cannot be published without one."), must=True),
     ("images", "missing"): Task("images", N_("Add an image. The first one appears in lists.")),
-    ("images", "caption_missing"): Task(
-        "images", N_("Without a caption, which screen readers read aloud:"), is_note=True
-    ),
+    ("images", "caption_missing"): Task("images", N_("Without a caption, which screen readers read aloud:")),
     ("images", "not_shown"): Task("images", N_("Not an image that browsers can show:")),
     ("changelog", "missing"): Task("changelog", N_("Describe what's new in %(name)s.")),
 }
@@ -183,10 +189,10 @@ def steps_of(problems: Sequence[DraftProblem], *, has_notes: bool, is_published:
     # Without an open task, but not done: nothing to describe was uploaded yet, nothing is ready to be published.
     begun = {"changelog": has_notes, "publish": is_published}
     steps = []
-    for anchor, label in _LABELS.items():
-        of_step = tuple(task for task in tasks if task.anchor == anchor)
-        is_done = begun.get(anchor, True) and all(task.is_note for task in of_step)
-        steps.append(Step(anchor, label, is_done, of_step))
+    for part, label in (_TABS if is_published else _STEPS).items():
+        of_step = tuple(task for task in tasks if task.part == part)
+        is_done = begun.get(part, True) and all(task.is_note for task in of_step)
+        steps.append(Step(part, label, is_done, of_step))
     return steps
 
 
@@ -211,7 +217,7 @@ form = partial(
 
 
 def details_fingerprint(*fields: Any) -> str:
-    """Return a hash of title, description, games, requires and conflicts."""
+    """Return a hash of title, description, games, requires, conflicts and successor."""
     return sha256(encode(fields)).hexdigest()[:32]
 
 
@@ -227,8 +233,8 @@ def workshop_done(
 def edit_page_context(request: Request, mod_id: int | None, part: str = "", **more: Any) -> dict[str, Any]:
     """Return the values for the template of a mod's workshop page.
 
-    ``part``: the one that is shown, else the one that the address names. ``more``: ``errors`` and ``typed`` of a form,
-    ``previews`` by ``version`` or the id of an entry, and ``typed_notes`` (title, text, format) by the id of an entry.
+    ``part``: the one that is shown, else the one that the address names. ``more``: ``errors``, ``typed`` and
+    ``preview`` of a form, and the ``entry`` that has one.
     """
     owner = account_id_of(request)
     with request.databases.readonly_session() as session:
@@ -237,7 +243,7 @@ def edit_page_context(request: Request, mod_id: int | None, part: str = "", **mo
         draft = OwnModPresenter(stored, pictures)
         own_notes, own_titles = read_own_notes(session, mod_id, owner), read_titles(session, owner)
         source, chosen = read_source(session, stored)
-        superseded = read_successor(session, mod_id, owner)
+        superseded_by, successor = read_successor(session, mod_id, owner)
     mod, reader = draft.mod, page_reader(request)
     games, (users, users_total) = reader.games(), reader.users(mod.guid)
     public_titles = _public_titles(request, (*mod.requires, *mod.conflicts_with))
@@ -247,6 +253,7 @@ def edit_page_context(request: Request, mod_id: int | None, part: str = "", **mo
         "format": chosen,
         "requires": reference_lines(mod.requires, titles),
         "conflictsWith": reference_lines(mod.conflicts_with, titles),
+        "supersededBy": f"{successor.title} – {successor.guid}" if successor else superseded_by,
         "version": propose_version(mod.version, {note.version for note in own_notes}),
         **more.get("typed", {}),
     }
@@ -257,25 +264,24 @@ def edit_page_context(request: Request, mod_id: int | None, part: str = "", **mo
         "part": chosen_part(part or query(request, "part") or "", steps, is_published=mod.published),
         "draft": draft,
         "mod": mod,
-        "seen": details_fingerprint(mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with),
+        "seen": details_fingerprint(
+            mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with, superseded_by
+        ),
         "notes": notes,
         "note_sources": {note.document.id: (note.source, note.text_format) for note in own_notes},
-        "typed_notes": {},
         "entry": parse_id(query(request, "entry") or ""),
         "steps": steps,
         "titles": titles,
         "users": users,
         "users_total": users_total,
-        "superseded": superseded,
+        "successor_unknown": superseded_by and not successor,
         "many_users": users_total > MAX_DEPENDENTS_COUNTED,
         "games": games,
-        "fold_game": fold_game,
         "limits": limits,
         "html": lambda cleaned, below: shift_headings(draft.with_own_images(cleaned), below),
         "labels": FIELD_LABELS,
         "errors": {},
         "preview": None,
-        "previews": {},
         "done": query(request, "done") or "",
         "trimmed": (query(request, "trimmed") or "").split(),
         **more,

@@ -9,8 +9,8 @@ from pyramid.renderers import render_to_response
 from pyramid.response import Response
 from sqlalchemy.orm import Session
 
-from modhub.base.errors import ApiError, conflict
-from modhub.catalogue.bodies import CleanedMod, ModChange, NewMod, remove_duplicates
+from modhub.base.errors import ApiError, conflict, invalid
+from modhub.catalogue.bodies import CleanedMod, ModChange, NewMod, fold_guid, remove_duplicates
 from modhub.catalogue.owning import services
 from modhub.catalogue.owning.reads import read_judged_file, read_mod, read_notes, read_own_image, read_pictures
 from modhub.catalogue.owning.successors import change_successor, read_successor
@@ -20,19 +20,20 @@ from modhub.catalogue.pages.browse import find_authors, page_reader
 from modhub.catalogue.pages.mod import MOD_TEMPLATE, notes_page_number, page_values, shift_headings
 from modhub.catalogue.pages.presenter import OwnModPresenter
 from modhub.catalogue.pages.reader import paginate_notes
-from modhub.catalogue.pages.typed_details import resolve_reference, resolve_references, split_games
+from modhub.catalogue.pages.typed_details import REFERENCES, resolve_references, split_games
 from modhub.catalogue.pages.workshop import (
     DETAIL_FIELDS,
     detail_errors,
     details_fingerprint,
     edit_page_context,
-    field_message,
     form,
     workshop_done,
 )
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.content import limits
 from modhub.content.text import N_
+from modhub.plugins.declarations import Declarations
+from modhub.plugins.events import ModDetailsSaving
 from modhub.plugins.resources import IMine, IOwnMod
 from modhub.plugins.services import ModSummary
 from modhub.ui import forms
@@ -44,7 +45,7 @@ NEW: Final = "modhub.catalogue:templates/workshop/new.jinja2"
 SEEN: Final = "seen"
 """The hidden field with the fingerprint of the fields that the form was rendered with."""
 _PRESERVED: Final = {**DETAIL_FIELDS, "format": ""}
-_LISTS: Final = frozenset({"games", "requires", "conflictsWith"})
+_LISTS: Final = frozenset({"games", *REFERENCES.values()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,9 @@ def read_details(request: Request, games: Iterable[str] = ()) -> SubmittedDetail
         name: [line.strip() for line in value.split("\n") if line.strip()] if name in _LISTS else value
         for name, value in typed.items()
     }
-    if "conflictsWith" in fields:
-        fields["conflicts_with"] = fields.pop("conflictsWith")
+    for name, label in REFERENCES.items():
+        if label in fields:
+            fields[name] = fields.pop(label)
     if "games" in fields:
         fields["games"] = split_games(fields["games"], games, page_reader(request).games())
     written = None
@@ -92,19 +94,29 @@ def read_details(request: Request, games: Iterable[str] = ()) -> SubmittedDetail
     return SubmittedDetails(fields, typed, written)
 
 
-def _raise_first(errors: list[ApiError]) -> None:
-    if errors:
-        raise errors[0]
+def _preserved(request: Request) -> dict[str, str]:
+    """The fields of the form, with those of features, which are sent again without being shown."""
+    panels = request.find_service(Declarations).panels
+    return _PRESERVED | {SEEN: ""} | {name: "" for panel in panels for name in panel.fields}
 
 
-def _check_unchanged(mod: Any, cleaned: CleanedMod, seen: str) -> None:
+def _resolve(request: Request, fields: dict[str, Any]) -> tuple[list[ApiError], list[str] | None]:
+    """Replace mods in ``fields`` by GUIDs; returns the errors, and what supersedes the mod: None if nothing says so."""
+    errors = resolve_references(request, fields)
+    return errors, fields.pop("superseded_by", None)
+
+
+def _check_unchanged(
+    mod: Any, superseded_by: str, cleaned: CleanedMod, successors: list[str] | None, seen: str
+) -> None:
     """409 if the mod was edited since the form was rendered, so that no edit is silently overwritten.
 
     A form submitted twice is accepted: the stored fields already equal the submitted ones.
     """
-    current = details_fingerprint(mod.title, mod.description, mod.games, mod.requires, mod.conflicts)
+    current = details_fingerprint(mod.title, mod.description, mod.games, mod.requires, mod.conflicts, superseded_by)
     lists = [remove_duplicates(guids or []) for guids in (cleaned.lists.requires, cleaned.lists.conflicts)]
-    submitted = details_fingerprint(cleaned.title, cleaned.description, cleaned.games, *lists)
+    guid = superseded_by if successors is None else fold_guid("".join(successors))
+    submitted = details_fingerprint(cleaned.title, cleaned.description, cleaned.games, *lists, guid)
     if seen not in {"", current} and submitted != current:
         message = N_("This mod was changed elsewhere while you were editing. Save again to overwrite that change.")
         raise conflict("changed_meanwhile", message)
@@ -131,20 +143,23 @@ def create_mod_page(context: Any, request: Request) -> Any:
     fields, typed = submitted.fields, submitted.typed
     if "preview" in request.POST:
         return {**new_mod_page(context, request), "typed": typed, "preview": submitted.preview()}
+    refused, _ = _resolve(request, fields)
     try:
-        _raise_first(resolve_references(request, fields))
+        if refused:
+            raise refused[0]
         cleaned = NewMod(**{"title": "", **fields}).cleaned()
         truncated = submitted.truncated(cleaned)
         mod = services.create_mod(request.dbsession, locked_account_id(request), cleaned, submitted.written)
     except ApiError as error:
         forms.set_error_status(request, error)
-        return {**new_mod_page(context, request), "errors": detail_errors(request, error, fields), "typed": typed}
+        errors = detail_errors(request, [error, *refused], fields)
+        return {**new_mod_page(context, request), "errors": errors, "typed": typed}
     return workshop_done(mod.id, "created", truncated)
 
 
-@form(context=IOwnMod, preserve_fields={**_PRESERVED, SEEN: ""})
+@form(context=IOwnMod, preserve_fields=_preserved)
 def change_mod_page(context: ModResource, request: Request) -> Any:
-    """``POST /Modhub/mine/{id}``: only submitted fields are changed."""
+    """``POST /Modhub/mine/{id}``: only submitted fields are changed, with those of features: all of them or none."""
     session, owner, seen = request.dbsession, account_id_of(request), request.POST.get(SEEN, "")
     with request.databases.readonly_session() as reading:
         stored = read_mod(reading, context.id, owner)
@@ -152,34 +167,32 @@ def change_mod_page(context: ModResource, request: Request) -> Any:
     fields, typed = submitted.fields, submitted.typed
     if "preview" in request.POST:
         shown = {SEEN: seen} if seen else {}
-        return edit_page_context(request, context.id, part="details", typed=typed, preview=submitted.preview(), **shown)
+        return edit_page_context(request, context.id, "details", typed=typed, preview=submitted.preview(), **shown)
+    errors: dict[str, str] = {}
+    truncated: list[str] = []
+    refused, successors = _resolve(request, fields)
     try:
-        _raise_first(resolve_references(request, fields))
+        if refused:
+            raise refused[0]
         cleaned = ModChange(**fields).cleaned()
         truncated = submitted.truncated(cleaned)
-        _check_unchanged(services.own_mod(session, context.id, owner), cleaned, seen)
-        mod = services.edit_mod(session, context.id, owner, cleaned, submitted.written)
+        mod = services.own_mod(session, context.id, owner)
+        superseded_by, _ = read_successor(session, context.id, owner)
+        _check_unchanged(mod, superseded_by, cleaned, successors, seen)
+        services.edit_mod(session, context.id, owner, cleaned, submitted.written)
+        if successors is not None:
+            change_successor(session, context.id, owner, "".join(successors))
     except ApiError as error:
-        forms.set_error_status(request, error)
-        # After this error, saving again overwrites the other change.
-        hidden = {} if error.code == "changed_meanwhile" or not seen else {SEEN: seen}
-        errors = detail_errors(request, error, fields, stored.guid)
-        return edit_page_context(request, context.id, part="details", errors=errors, typed=typed, **hidden)
-    return workshop_done(mod.id, "details", truncated, "details")
-
-
-@form(context=IOwnMod, name="superseded", preserve_fields={"supersededBy": "Superseded by"})
-def supersede_mod_page(context: ModResource, request: Request) -> Any:
-    """``POST /Modhub/mine/{id}/superseded``: an empty field removes the note."""
-    typed = request.POST.get("supersededBy", "").strip()
-    try:
-        guid = resolve_reference(request, typed, "supersededBy") if typed else ""
-        change_successor(request.dbsession, context.id, account_id_of(request), guid)
-    except ApiError as error:
-        forms.set_error_status(request, error)
-        errors = {"supersededBy": field_message(request, error)}
-        return edit_page_context(request, context.id, part="publish", errors=errors, typed={"supersededBy": typed})
-    return workshop_done(context.id or 0, "superseded", part="publish", anchor="#superseded")
+        refused.insert(0, error)
+        errors = detail_errors(request, refused, fields, stored.guid)
+    request.registry.notify(ModDetailsSaving(context.id or 0, request, errors))
+    if not errors:
+        return workshop_done(context.id or 0, "details", truncated, "details")
+    failure = refused[0] if refused else invalid(next(iter(errors.values())))
+    forms.set_error_status(request, failure)
+    # After this error, saving again overwrites the other change.
+    hidden = {} if failure.code == "changed_meanwhile" or not seen else {SEEN: seen}
+    return edit_page_context(request, context.id, "details", errors=errors, typed=typed, **hidden)
 
 
 def read_draft(session: Session, mod_id: int | None, owner: int, address: str = "") -> OwnModPresenter:

@@ -15,7 +15,6 @@ from modhub.catalogue.documents import is_image_type
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owning import images, services, uploads
 from modhub.catalogue.owning.archives import END_BYTES, judge_code
-from modhub.catalogue.owning.images import ImageMove
 from modhub.catalogue.owning.reads import read_own_image
 from modhub.catalogue.owning.texts import (
     WrittenText,
@@ -28,7 +27,6 @@ from modhub.catalogue.owning.uploads import FALLBACKS, LIMITS, AssetUpload
 from modhub.catalogue.owning.views import account_id_of
 from modhub.catalogue.pages.mod import MOD_TEMPLATE
 from modhub.catalogue.pages.workshop import (
-    NEW_VERSION,
     NOTE_FIELDS,
     edit_page_context,
     field_message,
@@ -55,10 +53,8 @@ from modhub.web.traversal import parse_id
 from modhub.web.uploads import stage_upload, stage_with_end
 from modhub.web.views import page
 
-TYPED_WITH_CODE: Final = {"version": "version", "text": "text", "textFormat": "format"}
-"""The fields of the form of a code file, by what the page calls what was typed into them."""
-_PARTS: Final = {AssetKind.CSS: "files", AssetKind.IMAGE: "images"}
-"""Where a form returns to; a code file leads on to what is to do next."""
+_PARTS: Final = {AssetKind.CODE: "files", AssetKind.CSS: "publish", AssetKind.IMAGE: "images"}
+"""Where the form of a file is."""
 _BODIES: Final = {**LIMITS, AssetKind.IMAGE: IMAGES}
 """Maximum bytes of all files of a form."""
 MAX_FILES_AT_ONCE: Final = 20
@@ -82,7 +78,7 @@ def upload_css_page(context: ModResource, request: Request) -> Any:
 
 @streamed(context=IImages)
 def upload_image_page(context: ModChild, request: Request) -> Any:
-    """``POST /Modhub/mine/{id}/images``"""
+    """``POST /Modhub/mine/{id}/images``: with the captions of those that are there."""
     return _upload(context.mod, request, AssetKind.IMAGE)
 
 
@@ -94,6 +90,7 @@ def _upload(context: ModResource, request: Request, kind: AssetKind) -> Any:
         version = text.version(fields.get("version"))
         changes = _Changes.read(fields)
         staged = _stage_files(request, kind, upload_form, version)
+        truncated = _save_captions(request, context.id, fields) if kind is AssetKind.IMAGE else []
         for upload in staged:
             mod = uploads.store_upload(session, context.id, owner, upload)
         if kind is AssetKind.CODE and changes.cleaned.text:
@@ -103,16 +100,17 @@ def _upload(context: ModResource, request: Request, kind: AssetKind) -> Any:
         field, message = field_of(error, kind.value), field_message(request, error)
         if wants_json(request):
             return json_for_script(request, error, message=message, field=field)
-        if error.status == 413 and kind is AssetKind.CODE and not fields:
+        if error.status == 413 and kind is not AssetKind.CSS and not fields:
             # The server has read nothing of so long a form, so the page cannot show what was typed.
             advice = N_("Your browser's Back button usually brings back what you typed.")
             message = f"{message} {translations_for(request).gettext(advice)}"
-        part = _PARTS.get(kind, NEW_VERSION)
-        typed = {name: fields.get(sent, "") for name, sent in TYPED_WITH_CODE.items()} if kind is AssetKind.CODE else {}
-        return edit_page_context(request, context.id, part, errors={field: message}, typed=typed)
-    truncated = ["version"] if version and is_line_truncated(fields["version"], version) else []
+        return edit_page_context(request, context.id, _PARTS[kind], errors={field: message}, typed=_typed_text(fields))
+    if version and is_line_truncated(fields["version"], version):
+        truncated.append("version")
     done = "version" if kind is AssetKind.CODE and mod.published and not mod.hidden_at else _done_code(kind, staged)
-    return workshop_done(context.id or 0, done, [*truncated, *changes.truncated], _PARTS.get(kind, ""))
+    # A code file leads on to what is to do next.
+    part = "" if kind is AssetKind.CODE else _PARTS[kind]
+    return workshop_done(context.id or 0, done, [*truncated, *changes.truncated], part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +167,6 @@ def _stage_file(request: Request, kind: AssetKind, upload_form: UploadForm, vers
     return AssetUpload(kind, name, content_type, blob, version, problems, recognized is not None)
 
 
-_MOVES = {move.value: move for move in ImageMove}
-
-
 @page(context=IAsset, containment=IMine, request_method="GET", permission=ModPermission.EDIT)
 def show_image_page(context: ImageResource, request: Request) -> Response:
     """``GET /Modhub/mine/{id}/images/{assetId}``: an image of a draft, for its owner only."""
@@ -179,14 +174,40 @@ def show_image_page(context: ImageResource, request: Request) -> Response:
     return file_response(request, request.store, file)
 
 
-@form(context=IAsset, name="remove")
+def _save_captions(request: Request, mod_id: int | None, fields: Mapping[str, str]) -> list[str]:
+    """Set the captions that differ from those that the form was rendered with, so that none of another tab is undone.
+
+    Too long text is cut off, an empty one removes the caption. Returns what to say of it.
+    """
+    session, owner = request.dbsession, account_id_of(request)
+    mod = services.own_mod(session, mod_id, owner)
+    typed = {
+        image.id: fields[name]
+        for image in images.images_of(mod)
+        if (name := f"caption-{image.id}") in fields and fields[name] != fields.get(f"shown-{image.id}")
+    }
+    images.caption_images(session, mod_id, owner, typed)
+    return ["caption"] if any(is_line_truncated(typed[i.id], i.caption) for i in mod.assets if i.id in typed) else []
+
+
+def _preserved(request: Request) -> dict[str, str]:
+    """The fields of all images, and what is done with one."""
+    return {name: "" for name in request.POST if name == "order" or name.startswith(("caption-", "shown-"))}
+
+
+# Each button of the images brings along what is typed into their captions.
+image_form = partial(form, context=IAsset, preserve_fields=_preserved)
+
+
+@image_form(name="remove")
 def delete_image_page(context: ImageResource, request: Request) -> Response:
     """``POST /Modhub/mine/{id}/images/{assetId}/remove``"""
+    truncated = _save_captions(request, context.mod.id, request.POST)
     uploads.remove_image(request.dbsession, context.mod.id, context.id, account_id_of(request))
-    return workshop_done(context.mod.id or 0, "image-removed", part="images")
+    return workshop_done(context.mod.id or 0, "image-removed", truncated, "images")
 
 
-@form(context=IAsset, name="clean")
+@image_form(name="clean")
 def clean_image_page(context: ImageResource, request: Request) -> Response:
     """``POST /Modhub/mine/{id}/images/{assetId}/clean``: a copy without metadata takes the place of the image."""
     owner = account_id_of(request)
@@ -196,38 +217,25 @@ def clean_image_page(context: ImageResource, request: Request) -> Response:
     stripped = request.find_service(ISquarePictures).copy(io.BytesIO(content))
     # Staged before the first statement: no lock may wait for a slow disk.
     blob = stage_upload(request, io.BytesIO(stripped), IMAGE)
+    truncated = _save_captions(request, context.mod.id, request.POST)
     image = replace_image(request.dbsession, context.mod.id, context.id, owner, blob)
-    return workshop_done(context.mod.id or 0, "image-cleaned", part="images", anchor=f"#image-{image.id}")
+    return workshop_done(context.mod.id or 0, "image-cleaned", truncated, "images", f"#image-{image.id}")
 
 
-@form(context=IAsset, name="move")
-def move_image_page(context: ImageResource, request: Request) -> Response:
-    """``POST /Modhub/mine/{id}/images/{assetId}/move``: ``to`` is ``first``, ``earlier`` or ``later``."""
-    move = _MOVES.get(request.POST.get("to", ""))
-    if move is None:
-        raise invalid("The field %(field)s must be first, earlier or later.", field="to")
-    images.move_image(request.dbsession, context.mod.id, context.id, account_id_of(request), move)
-    return workshop_done(context.mod.id or 0, "order", part="images", anchor=f"#image-{context.id}")
+@form(context=IOwnMod, name="captions", preserve_fields=_preserved)
+def caption_images_page(context: ModResource, request: Request) -> Response:
+    """``POST /Modhub/mine/{id}/captions``: of all images, as ``caption-{assetId}``."""
+    truncated = _save_captions(request, context.id, request.POST)
+    return workshop_done(context.id or 0, "caption", truncated, "images")
 
 
-@form(context=IAsset, name="caption", preserve_fields={"caption": "Caption"})
-def caption_image_page(context: ImageResource, request: Request) -> Response:
-    """``POST /Modhub/mine/{id}/images/{assetId}/caption``: too long text is cut off, an empty one removes it."""
-    submitted = request.POST.get("caption", "")
-    stored = images.caption_image(request.dbsession, context.mod.id, context.id, account_id_of(request), submitted)
-    truncated = ["caption"] if is_line_truncated(submitted, stored) else []
-    return workshop_done(context.mod.id or 0, "caption", truncated, "images", f"#image-{context.id}")
-
-
-@form(context=IOwnMod, name="image-order")
+@form(context=IOwnMod, name="image-order", preserve_fields=_preserved)
 def order_images_page(context: ModResource, request: Request) -> Any:
-    """``POST /Modhub/mine/{id}/image-order``: ``order`` has the asset ids, separated by spaces."""
-    ids = [parse_id(word) for word in request.POST.get("order", "").split()]
-    known_ids = [asset_id for asset_id in ids if asset_id is not None]
-    if not known_ids or len(known_ids) < len(ids):
-        raise invalid("The field %(field)s must list the numbers of the images.", field="order")
-    images.order_images(request.dbsession, context.id, account_id_of(request), known_ids)
-    return workshop_done(context.id or 0, "order", part="images")
+    """``POST /Modhub/mine/{id}/image-order``: ``order`` has asset ids, separated by spaces; the others follow."""
+    order = [parse_id(word) or 0 for word in request.POST.get("order", "").split()]
+    truncated = _save_captions(request, context.id, request.POST)
+    images.order_images(request.dbsession, context.id, account_id_of(request), order)
+    return workshop_done(context.id or 0, "order", truncated, "images")
 
 
 @form(context=INote, preserve_fields={**NOTE_FIELDS, "format": ""})
@@ -236,10 +244,7 @@ def edit_note_page(context: NoteResource, request: Request) -> Any:
     title, typed, chosen = request.POST.get("title"), request.POST.get("text"), request.POST.get("format", "")
     written = None if typed is None else write_text(typed, chosen, limits.NOTE)
     if "preview" in request.POST:
-        shown = preview_text(written.uncleaned if written else "", limits.NOTE)
-        kept = {context.id: (title or "", typed or "", chosen)}
-        previews = {context.id: shown}
-        return edit_page_context(request, context.mod.id, "changelog", typed_notes=kept, previews=previews)
+        return _preview(request, context.mod.id, "changelog", entry=context.id)
     change = NoteChange(UNSET if title is None else title, UNSET if written is None else written.uncleaned)
     cleaned = change.cleaned()
     truncated = truncated_note_fields(change, cleaned, written)
@@ -259,10 +264,21 @@ def delete_note_page(context: NoteResource, request: Request) -> Response:
 )
 def preview_version_page(context: ModResource, request: Request) -> Any:
     """``POST /Modhub/mine/{id}/what-changed``: the preview of a text that is sent with the next version's file."""
-    typed = {name: request.POST.get(field, "") for name, field in TYPED_WITH_CODE.items()}
-    written = write_text(typed["text"], typed["textFormat"], limits.NOTE)
-    previews = {"version": preview_text(written.uncleaned, limits.NOTE)}
-    return edit_page_context(request, context.id, NEW_VERSION, typed=typed, previews=previews)
+    return _preview(request, context.id, "files")
+
+
+def _preview(request: Request, mod_id: int | None, part: str, **more: Any) -> dict[str, Any]:
+    """The page with what was typed as ``text``, and how it would be shown."""
+    typed = _typed_text(request.POST)
+    written = write_text(request.POST.get("text", ""), typed["textFormat"], limits.NOTE)
+    return edit_page_context(
+        request, mod_id, part, typed=typed, preview=preview_text(written.uncleaned, limits.NOTE), **more
+    )
+
+
+def _typed_text(fields: Mapping[str, str]) -> dict[str, str]:
+    """What was typed into a form; ``format`` is that of the description on other pages."""
+    return dict(fields) | {"textFormat": fields.get("format", "")}
 
 
 @page(context=IOwnMod, name="preview", request_method="GET", permission=ModPermission.EDIT, renderer=MOD_TEMPLATE)
@@ -279,13 +295,12 @@ form_address = partial(page, containment=IMine, request_method="GET", permission
 @form_address(context=IOwnMod, name="what-changed")
 @form_address(context=IOwnMod, name="css")
 @form_address(context=IOwnMod, name="publish")
-@form_address(context=IOwnMod, name="superseded")
 @form_address(context=IOwnMod, name="delete")
 @form_address(context=IImages)
+@form_address(context=IOwnMod, name="captions")
 @form_address(context=IOwnMod, name="image-order")
 @form_address(context=ImageResource, name="remove")
-@form_address(context=ImageResource, name="move")
-@form_address(context=ImageResource, name="caption")
+@form_address(context=ImageResource, name="clean")
 @form_address(context=INote)
 @form_address(context=INote, name="remove")
 def redirect_to_workshop(context: ModResource | ModChild, _request: Request) -> Redirect:
