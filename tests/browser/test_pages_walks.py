@@ -92,7 +92,7 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     page.get_by_label("Title", exact=True).fill(title)
     page.get_by_label("Description", exact=True).fill(f"<p>Words</p>{HOSTILE}")
     page.get_by_label("Games").fill(f"Starfall Rally\n{HOSTILE}")
-    page.get_by_text("Required and conflicting mods").click()
+    page.get_by_text("Relations to other mods").click()
     page.get_by_label("Requires").fill("nonsense")
     page.get_by_role("button", name="Create draft").click()
     expect(page.get_by_label("Requires")).to_have_attribute("aria-invalid", "true")
@@ -132,7 +132,7 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     assert page.title() == "Mods · modhub"
     page.goto("/Modhub/mine")
     page.get_by_role("link", name=title, exact=True).click()
-    page.locator(".steps").get_by_role("link", name="Publish").click()
+    page.locator(".tabs").get_by_role("link", name="More").click()
     page.get_by_text("Delete this mod").click()
     page.get_by_label("Type the title to confirm").fill(title)
     page.get_by_role("button", name="Delete permanently").click()
@@ -194,7 +194,7 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
 
 def test_a_file_that_is_too_large_is_not_even_sent(visit: Visit) -> None:
     page = visit(account=MIRA)
-    page.goto("/Modhub/mine/1#images")
+    page.goto("/Modhub/mine/1?part=images")
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.method))
     large = {"name": "large.png", "mimeType": "image/png", "buffer": b"x" * (2 * 1024 * 1024 + 1)}
@@ -206,7 +206,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(visit: Visit) -> None:
 
 def test_without_scripts_a_file_that_is_too_large_is_refused_on_the_page(visit: Visit) -> None:
     page = visit(account=MIRA, java_script_enabled=False)
-    page.goto("/Modhub/mine/1#images")
+    page.goto("/Modhub/mine/1?part=images")
     large = {"name": "large.png", "mimeType": "image/png", "buffer": b"x" * (3 * 1024 * 1024)}
     page.locator("#image-file").set_input_files(large)
     page.get_by_role("button", name="Upload images").click()

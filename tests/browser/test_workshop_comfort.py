@@ -1,10 +1,11 @@
 """Nothing typed or chosen in the workshop is lost when a session or connection ends."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 Visit = Callable[..., Page]
 Look = Callable[[Page, str], None]
@@ -54,23 +55,13 @@ def test_a_session_that_ends_during_an_edit(visit: Visit, look: Look, java_scrip
 
 
 def open_part(page: Page, name: str) -> None:
-    page.locator(".steps").get_by_role("link", name=name, exact=True).click()
+    page.locator("nav:is(.steps, .tabs)").get_by_role("link", name=name, exact=True).click()
 
 
-def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visit) -> None:
+def test_an_upload_outlives_a_session(visit: Visit) -> None:
     page = visit(account=AUTHOR)
     address = draft(page, "Typing")
     expect(page, "a reload would say again what was done").to_have_url(address)
-    page.get_by_label("Description", exact=True).fill("Not saved yet")
-    open_part(page, "Images")
-    file = page.locator("#image-file")
-    file.set_input_files([PNG, {**PNG, "name": "two.png"}])
-    page.get_by_role("button", name="Upload images").click()
-    expect(page.locator(".gallery img")).to_have_count(2)
-    expect(page.locator("form[data-fresh=images] .done")).to_have_text("The images are stored.")
-    expect(file).to_be_focused()
-    open_part(page, "Details")
-    expect(page.get_by_label("Description", exact=True)).to_have_value("Not saved yet")
     open_part(page, "Files")
     page.get_by_label("Version").fill("1.0")
     code = page.locator("#code-file")
@@ -82,12 +73,12 @@ def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visi
     expect(error.get_by_role("link")).to_have_attribute("target", "_blank")
     expect(code).to_be_focused()
     expect(code).to_have_attribute("aria-describedby", "code-file-hint code-file-error")
-    assert page.url == f"{address}#files"
+    assert page.url == f"{address}?part=files"
     sign_in(page, AUTHOR)
     page.get_by_role("button", name="Upload code").click()
-    # The description is still to do: the page goes on with it, and what was typed is there.
-    expect(page.locator(".part").locator("visible=true")).to_have_attribute("data-part", "details")
-    expect(page.get_by_label("Description", exact=True)).to_have_value("Not saved yet")
+    # The description is still to do: the page goes on with it.
+    expect(page.locator("#description")).to_be_visible()
+    expect(page.locator(".note.good")).to_have_count(1)
     open_part(page, "Changelog")
     expect(page.locator(".notes > li")).to_have_count(1)
     open_part(page, "Publish")
@@ -110,7 +101,7 @@ GIVE = """(kind) => {
     const data = new DataTransfer();
     data.items.add(new File([bytes], kind + ".png", { type: "image/png" }));
     const options = { bubbles: true, cancelable: true, dataTransfer: data, clipboardData: data };
-    const form = document.querySelector("form[data-fresh=images]");
+    const form = document.querySelector("form.upload");
     if (kind === "drop") form.dispatchEvent(new DragEvent("drop", options));
     else document.body.dispatchEvent(new ClipboardEvent("paste", options));
 }"""
@@ -120,13 +111,13 @@ def test_images_are_dropped_and_pasted(visit: Visit) -> None:
     # C-PAGE-25
     page = visit(account=AUTHOR)
     draft(page, "Dropped")
-    page.get_by_label("Description", exact=True).fill("Not saved yet")
     open_part(page, "Images")
-    for count, kind in enumerate(("drop", "paste"), 1):
-        page.evaluate(GIVE, kind)
-        expect(page.locator(".workshop .gallery > li")).to_have_count(count)
-    open_part(page, "Details")
-    expect(page.get_by_label("Description", exact=True)).to_have_value("Not saved yet")
+    page.evaluate(GIVE, "drop")
+    expect(page.locator(".workshop .gallery > li")).to_have_count(1)
+    page.get_by_label("Caption").fill("Typed before the next")
+    page.evaluate(GIVE, "paste")
+    expect(page.locator(".workshop .gallery > li")).to_have_count(2)
+    expect(page.get_by_label("Caption").first).to_have_value("Typed before the next")
 
 
 @scripts
@@ -168,27 +159,27 @@ def test_from_a_new_mod_to_a_published_one(visit: Visit, java_script_enabled: bo
 def test_a_weekly_release_is_three_interactions(visit: Visit, look: Look, java_script_enabled: bool) -> None:
     # C-PAGE-70, C-PAGE-72: choose the file, type what changed, press the button.
     page = visit(account=AUTHOR, java_script_enabled=java_script_enabled)
-    page.goto(draft(page, f"Weekly {java_script_enabled}") + "#files")
+    page.goto(draft(page, f"Weekly {java_script_enabled}") + "?part=files")
     page.get_by_label("Version").fill("3.1")
     page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
     page.get_by_role("button", name="Upload code").click()
-    expect(page.locator(".part").locator("visible=true")).to_have_attribute("data-part", "details")
+    expect(page.locator("#description")).to_be_visible()
     open_part(page, "Publish")
     page.get_by_role("button", name="Publish – this can't be undone").click()
     expect(page.locator(".note.good")).to_contain_text("Published")
     page.goto(page.url.partition("?")[0])
 
     page.locator("#code-file").set_input_files({**PNG, "name": "b.zip"})
-    page.get_by_label("What changed").locator("visible=true").fill("- ghosts\n- laps\n\nThank **you**")
+    page.get_by_label("What changed").fill("- ghosts\n- laps\n\nThank **you**")
     page.get_by_role("button", name="Publish this version").click()
 
-    expect(page.locator(".note.good")).to_have_text("The new version is published.")
+    expect(page.locator(".note.good")).to_contain_text("The new version is published.")
     expect(page.locator("#version"), "the next one is proposed").to_have_value("3.3")
     expect(page.locator("#changes")).to_have_value("")
     if java_script_enabled:
         look(page, "released")
         # What the next upload did not do has no success above it.
-        page.locator("[data-part=new-version] form").evaluate("(form) => { form.dataset.most = 1; }")
+        page.locator("form.upload").evaluate("(form) => { form.dataset.most = 1; }")
         page.locator("#code-file").set_input_files({**PNG, "name": "c.zip"})
         page.get_by_role("button", name="Publish this version").click()
         expect(page.locator("#code-file-error")).to_contain_text("too large")
@@ -202,79 +193,142 @@ def test_a_weekly_release_is_three_interactions(visit: Visit, look: Look, java_s
 def test_a_preview_keeps_the_chosen_file(visit: Visit, look: Look) -> None:
     # C-PAGE-70
     page = visit(account=AUTHOR)
-    page.goto(draft(page, "Previewed") + "#files")
+    page.goto(draft(page, "Previewed") + "?part=files")
     page.get_by_label("Version").fill("1.0")
     page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
-    words = page.get_by_label("What changed").locator("visible=true")
+    words = page.get_by_label("What changed")
     for text, shown in (("**bold**", "bold"), ("*other*\n\n## Heading", "other")):
         words.fill(text)
-        page.get_by_role("button", name="Preview the text").locator("visible=true").click()
+        page.get_by_role("button", name="Preview What changed").click()
         expect(page.locator("#changes-shown .prose :is(strong, em)")).to_have_text(shown)
     expect(page.locator("#changes-shown")).to_be_focused()
     assert page.locator("#code-file").evaluate("(input) => input.files[0].name") == "a.zip"
     look(page, "preview")
     page.get_by_role("button", name="Upload code").click()
+    expect(page.locator("#description")).to_be_visible()
     open_part(page, "Changelog")
-    expect(page.locator(".part").locator("visible=true")).to_have_attribute("data-part", "changelog")
     expect(page.locator(".notes > li em")).to_have_text("other")
 
 
-@scripts
-def test_old_addresses_lead_to_their_part(visit: Visit, java_script_enabled: bool) -> None:
-    # C-PAGE-25
-    page = visit(account=900_000_001, java_script_enabled=java_script_enabled)
-    parts = {
-        "details": "details",
-        "changelog": "changelog",
-        "superseded": "publish",
-        "delete": "publish",
-        "script": "files",
-    }
-    for anchor, part in parts.items():
-        page.goto("about:blank")
-        page.goto(f"/Modhub/mine/1#{anchor}")
-        expect(page.locator(".part").locator("visible=true")).to_have_count(1)
-        expect(page.locator(f".part[data-part={part}]")).to_be_visible()
-    if java_script_enabled:
-        expect(page.locator(".steps [aria-current]")).to_have_text("Files")
-        page.evaluate("location.hash = 'main_content'")
-        expect(page.locator(".part[data-part=files]")).to_be_visible()
-        page.go_back()
-    open_part(page, "Images")
-    assert page.locator(".steps").bounding_box() is not None
-    assert (page.locator(".steps").bounding_box() or {})["y"] >= 0, "the steps stay in view"
-
-
-def test_a_cancelled_upload_says_so_and_others_wait(visit: Visit) -> None:
+def test_a_cancelled_upload_says_so(visit: Visit) -> None:
     page = visit(account=AUTHOR)
     draft(page, "Cancelled")
     open_part(page, "Images")
     held: list[Any] = []
     page.route("**/images", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
     page.locator("#image-file").set_input_files(PNG)
-    page.get_by_role("button", name="Upload images").click()
-    expect(page.locator("form[data-fresh=code] button").last).to_be_disabled()
+    button = page.get_by_role("button", name="Upload images")
+    button.click()
+    expect(button).to_be_disabled()
     page.get_by_role("button", name="Cancel").click()
-    expect(page.locator("form[data-fresh=images] .done")).to_have_text("Upload cancelled; nothing was saved.")
+    expect(page.locator("form.upload .done")).to_have_text("Upload cancelled; nothing was saved.")
     expect(page.locator("#image-file")).to_be_focused()
-    expect(page.locator("form[data-fresh=code] button").last).to_be_enabled()
+    expect(button).to_be_enabled()
 
 
-def test_a_field_whose_dialog_may_be_open_outlives_an_upload(visit: Visit) -> None:
+def test_what_is_typed_during_an_upload_stays(visit: Visit) -> None:
     page = visit(account=AUTHOR)
-    draft(page, "Choosing")
+    page.goto(draft(page, "Meanwhile") + "?part=files")
     held: list[Any] = []
     page.route("**/code", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
-    open_part(page, "Files")
     page.get_by_label("Version").fill("1.0")
     page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
     page.get_by_role("button", name="Upload code").click()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
-    open_part(page, "Images")
-    page.locator("#image-file").evaluate("(field) => { field.focus(); field.dataset.opened = 'yes'; }")
+    page.get_by_label("What changed").fill("Typed meanwhile")
     held[0].continue_()
-    expect(page.locator("form[data-fresh=code] .done")).to_contain_text("is stored")
-    expect(page.locator("#image-file")).to_have_attribute("data-opened", "yes")
+    expect(page.locator("form.upload .done")).to_contain_text("is stored")
+    expect(page.get_by_label("What changed")).to_have_value("Typed meanwhile")
+
+
+TYPED = "main form :is(input:not([type=hidden], [type=file], [type=checkbox], [type=search]), textarea)"
+TYPED_AS = {
+    name: f"0000000{number}-0000-4000-8000-000000000000"
+    for number, name in enumerate(("requires", "conflictsWith", "supersededBy"))
+}
+
+
+def type_everywhere(page: Page, again: str = "") -> dict[str, str]:
+    """Type into each field of the page; returns what was typed, by the id of the field."""
+    closed = page.locator("main form details:not([open]) > summary")
+    while closed.count():
+        closed.first.click()
+    typed = {}
+    for field in page.locator(TYPED).all():
+        name = field.get_attribute("id") or ""
+        typed[name] = TYPED_AS.get(name, f"https://example.org/{name}{again}")
+        field.fill(typed[name])
+    return typed
+
+
+def expect_typed(page: Page, typed: dict[str, str]) -> None:
+    for name, text in typed.items():
+        value = page.locator(f"#{name}").input_value()
+        assert value.strip() == text, name
+
+
+def test_saving_one_thing_loses_nothing_that_was_typed(browser: Browser, serve_with: Any, tmp_path: Path) -> None:
+    # C-PAGE-25, C-PAGE-5
+    picture = {**PNG, "buffer": (Path(__file__).parents[2] / "modhub_profiles/demo/mira.png").read_bytes()}
+    with serve_with(tmp_path, "modhub_testing.accounts modhub_tags modhub_profiles", "demo") as service:
+        for has_scripts in (True, False):
+            context = browser.new_context(base_url=service.address, java_script_enabled=has_scripts)
+            context.add_cookies([{"name": "account", "value": str(AUTHOR), "url": service.address}])
+            page = context.new_page()
+            address = draft(page, f"Whole {has_scripts}")
+
+            def press(name: str, page: Page = page) -> None:
+                page.get_by_role("button", name=name, exact=True).first.click()
+                expect(page.locator(".note:is(.good, .warn)").first).to_be_visible()
+
+            page.goto(f"{address}?part=details")
+            typed = type_everywhere(page)
+            assert {"title", "description", "games", *TYPED_AS, "source", "report", "community", "license"} == {*typed}
+            page.get_by_label("Map").check()
+            page.get_by_role("button", name="Preview Description").click()
+            expect_typed(page, typed)
+            press("Save")
+            expect_typed(page, typed)
+            expect(page.get_by_label("Map")).to_be_checked()
+
+            page.goto(f"{address}?part=files")
+            typed = type_everywhere(page)
+            page.get_by_role("button", name="Preview What changed").click()
+            expect(page.locator("#changes-shown")).to_be_visible()
+            expect_typed(page, typed)
+            page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
+            press("Upload code")
+
+            page.goto(f"{address}?part=images")
+            page.locator("#image-file").set_input_files([picture, {**picture, "name": "two.png"}])
+            press("Upload images")
+            typed = type_everywhere(page)
+            press("Move later one.png")
+            expect_typed(page, typed)
+            typed = type_everywhere(page, "2")
+            page.locator("#image-file").set_input_files({**picture, "name": "three.png"})
+            press("Upload images")
+            expect(page.locator(".gallery img")).to_have_count(3)
+            expect_typed(page, typed)
+            typed = type_everywhere(page, "3")
+            if has_scripts:
+                press("Save captions")
+            else:
+                page.locator(".gallery input[id]").first.press("Enter")
+            expect_typed(page, typed)
+            typed = type_everywhere(page, "4")
+            gone = page.locator(".gallery > li").last.get_attribute("data-id")
+            page.locator(".gallery > li").last.get_by_role("button", name="Delete permanently").click()
+            expect(page.locator(".gallery img")).to_have_count(2)
+            expect_typed(page, {name: text for name, text in typed.items() if name != f"caption-{gone}"})
+
+            page.goto(f"{address}?part=changelog")
+            page.get_by_role("link", name="Edit").click()
+            typed = type_everywhere(page)
+            press("Save entry")
+            page.get_by_role("link", name="Edit").click()
+            expect_typed(page, typed)
+            context.close()
 
 
 def test_going_back_closes_the_images(visit: Visit) -> None:
