@@ -197,6 +197,7 @@
         return;
       }
       if (done) {
+        sending = null;
         location.assign(asking.responseURL);
         return;
       }
@@ -212,7 +213,7 @@
       }
     });
     for (const button of buttons) button.disabled = true;
-    form.querySelector(".actions").append(bar, cancel);
+    [...form.querySelectorAll(".actions")].at(-1).append(bar, cancel);
     asking.open("POST", form.action);
     asking.setRequestHeader("Accept", "application/json");
     asking.send(new FormData(form));

@@ -214,6 +214,8 @@ def test_a_cancelled_upload_says_so(visit: Visit) -> None:
     page = visit(account=AUTHOR)
     draft(page, "Cancelled")
     open_part(page, "Images")
+    page.evaluate(GIVE, "drop")
+    expect(page.locator(".workshop .gallery > li")).to_have_count(1)
     held: list[Any] = []
     page.route("**/images", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
     page.locator("#image-file").set_input_files(PNG)

@@ -15,7 +15,7 @@ from modhub.catalogue.documents import AssetDocument, ModDocument, asset_documen
 from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.pictures.models import PictureSet, is_shown
 from modhub.content.folding import fold_game
-from modhub.content.markup import SUMMARY, summarize, to_text
+from modhub.content.markup import summarize
 from modhub.ui.accent import HUES
 from modhub.ui.share_images import ShareImage
 
@@ -167,11 +167,6 @@ class ModPresenter:
     def summary(self) -> str:
         """The description as one plain line."""
         return summarize(self.mod.description)
-
-    @property
-    def lead(self) -> str:
-        """The summary above the description; empty where the description is no longer than a summary."""
-        return self.summary if len(to_text(self.mod.description, 2 * SUMMARY)) > SUMMARY else ""
 
     @cached_property
     def changes(self) -> str:
