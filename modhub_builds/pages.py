@@ -91,7 +91,7 @@ def app_page(_context: Any, request: Request) -> dict[str, Any]:
     request.response.headers["Vary"] = _VARY
     return {
         "blocks": [
-            ui.cached_fragment(PLATFORM_BLOCK_TEMPLATE, block=block, leads=at == 0 and not missing)
+            ui.render(PLATFORM_BLOCK_TEMPLATE, block=block, leads=at == 0 and not missing)
             for at, block in enumerate(platform_blocks(listing.releases, visitor_os))
         ],
         "missing": missing,

@@ -46,7 +46,7 @@ def links_panel(context: Any, request: Request) -> Markup | None:
     if not any(links):
         return None
     values = {"links": links, "labels": tuple(LINK_LABELS.items()), "host_of": host_of, "words_of": words_of}
-    return PageHelpers(request).cached_fragment(f"{PARTS}mod.jinja2", **values)
+    return PageHelpers(request).render(f"{PARTS}mod.jinja2", **values)
 
 
 def links_form_panel(context: Any, request: Request, errors: Mapping[str, str]) -> Markup | None:
@@ -87,7 +87,7 @@ def author_panel(context: Any, request: Request) -> Markup | None:
     if not (profile.sentence or profile.links or is_own):
         return None
     values = {"sentence": profile.sentence, "links": profile.links, "is_own": is_own}
-    return ui.cached_fragment(f"{PARTS}author.jinja2", **values)
+    return ui.render(f"{PARTS}author.jinja2", **values)
 
 
 def account_panel(_context: Any, request: Request) -> Markup:

@@ -36,7 +36,7 @@ def tags_panel(context: Any, request: Request) -> Markup | None:
     if not tags:
         return None
     ui = PageHelpers(request)
-    return ui.cached_fragment("modhub_tags:templates/mod.jinja2", tags=tuple(tags), lang=ui.lang, titles_in=titles_in)
+    return ui.render("modhub_tags:templates/mod.jinja2", tags=titles_in(tags, ui.lang))
 
 
 def _typed_tags(request: Request) -> list[str] | None:

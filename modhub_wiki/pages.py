@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from pyramid.config import Configurator
 from pyramid.response import Response
 
@@ -111,11 +111,9 @@ _REVISION: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 def _page_context(request: Request, **values: Any) -> dict[str, Any]:
     """``values`` with what every page of the wiki shows: the navigation tree and the search form."""
     pages, ui = tuple(wiki_reader(request).pages()), PageHelpers(request)
-    fragment = ui.cached_fragment(TEMPLATES + "tree.jinja2", pages=pages, tree=page_tree) if pages else Markup("")
-    # The tree is cached for all pages, so the current page is marked afterwards. A search has the address of the index.
-    link, is_page = f'<a href="{escape(ui.path.rstrip("/"))}"', "hits" not in values
-    marked = str(fragment).replace(link, f'{link} aria-current="page"', 1) if is_page else str(fragment)
-    tree = Markup(marked)  # noqa: S704 - the fragment is escaped
+    # A search has the address of the index.
+    shown = {"nodes": page_tree(pages), "is_page": "hits" not in values}
+    tree = ui.render(TEMPLATES + "tree.jinja2", **shown) if pages else Markup("")
     feeds = {"feed": WIKI_FEED_PATH, "json_feed": WIKI_JSON_FEED_PATH}
     return {"tree": tree, "root": ROOT, **feeds, "q": "", **values}
 

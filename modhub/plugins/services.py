@@ -313,8 +313,8 @@ class FeedHead(NamedTuple):
 class CardPage(NamedTuple):
     """One page of mods as the cards of the pages."""
 
-    cards: list[Any]
-    """``Markup`` of each."""
+    cards: Markup
+    """One after the other; empty without any."""
     total: int
 
 
@@ -336,7 +336,7 @@ class IModCards(Protocol):
         ``news`` gets the ids of the page's mods and returns those to mark: as new if True, else as updated.
         """
 
-    def get_cards(self, request: Any, mod_ids: Sequence[int]) -> list[Markup]:
+    def get_cards(self, request: Any, mod_ids: Sequence[int]) -> Markup:
         """The cards of those of at most 100 mods that are published, in this order, for ``<div class="cards">``."""
 
     def get_feed(self, request: Any, selection: ModSelection, head: FeedHead, size: int) -> Any:

@@ -11,7 +11,6 @@ from modhub.ui import (
     documentation,
     form_recovery,
     forms,
-    fragment_cache,
     i18n,
     preferences,
     security_txt,
@@ -35,7 +34,6 @@ def includeme(config: Configurator) -> None:
     config.include(i18n)
     config.include(forms)
     config.include(form_recovery)
-    config.include(fragment_cache)
     config.include(preferences)
     config.include(sitemap)
     config.include(site_settings)

@@ -7,13 +7,13 @@ from typing import Any
 
 from markupsafe import Markup, escape
 from pyramid.csrf import get_csrf_token
+from pyramid_jinja2 import IJinja2Environment
 
 from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
 from modhub.plugins.declarations import Declarations
 from modhub.plugins.resources import ISite
 from modhub.ui.formatting import Formatter, format_age
-from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.i18n import Catalogs, Translations
 from modhub.ui.preferences import chosen_theme
 from modhub.ui.share_images import ShareImage, site_image
@@ -77,26 +77,24 @@ class PageHelpers(Formatter):
         """The time of the request."""
         return datetime.now(UTC)
 
-    def ago(self, moment: datetime) -> str:
+    def ago(self, stamp: str | datetime) -> str:
         """Return how long ago the moment was, in words (:func:`modhub.ui.formatting.format_age`)."""
+        moment = datetime.fromisoformat(stamp) if isinstance(stamp, str) else stamp
         return format_age(moment, self.now, self.messages)
 
     def time(self, stamp: str | datetime) -> Markup:
         """``<time>`` that shows how long ago it was."""
-        moment = datetime.fromisoformat(stamp) if isinstance(stamp, str) else stamp
-        return self.moment(moment, self.ago(moment))
+        return self.moment(stamp, self.ago(stamp))
 
     def static(self, asset: str) -> str:
         """Return the hashed path of a static file, ``package:file``."""
         return find_service(self.registry, StaticFiles).address(asset, self.theme)
 
-    def cached_fragment(self, template: str, **values: Any) -> Markup:
-        """Return a fragment from the cache, see :mod:`modhub.ui.fragment_cache`."""
-        return find_service(self.registry, FragmentCache)(template, self.messages, **values)
-
-    def render_fragment(self, template: str, **values: Any) -> Markup:
-        """Render a fragment without the cache, for values that hardly ever repeat."""
-        return find_service(self.registry, FragmentCache).render(template, self.messages, **values)
+    def render(self, template: str, **values: Any) -> Markup:
+        """Render a part of a page, whose template has these values and what every page has."""
+        found = self.registry.getUtility(IJinja2Environment, name=".jinja2").get_template(template)
+        values |= {"ui": self, "_": self.messages.gettext, "ngettext": self.messages.ngettext}
+        return Markup(found.render(values))  # noqa: S704 - our templates escape
 
     def absolute(self, path: str) -> str:
         """Return the absolute URL of ``path``, from the setting and never from the request's host."""

@@ -71,7 +71,7 @@ def test_a_follower_hears_of_an_update(browser: Browser, serve_with: Any, tmp_pa
             assert sent.status == 201
             page.goto(FOLLOWING)
             expect(page.locator(".card h3 a")).to_have_text("Overlay Kit")
-            expect(page.locator(".card .version")).to_contain_text("2.0")
+            expect(page.locator(".card .badge")).to_have_text("Updated")
             page.set_viewport_size({"width": 2560, "height": 1440})
             columns = page.locator(".cards").evaluate("(grid) => getComputedStyle(grid).gridTemplateColumns.split(' ')")
             assert len(columns) == 5

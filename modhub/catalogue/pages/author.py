@@ -9,7 +9,7 @@ from pyramid.response import Response
 
 from modhub.base.errors import not_found
 from modhub.base.service_registry import find_optional_service, find_service
-from modhub.catalogue.pages.browse import page_games, page_numbers, page_reader, render_cards
+from modhub.catalogue.pages.browse import list_cards, page_games, page_numbers, page_reader
 from modhub.catalogue.pages.cards import CuratedGames
 from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.pages.feeds import update_items, updates_feed
@@ -54,14 +54,13 @@ class ModCards:
         reader = page_reader(request)
         listing = reader.selected(selection, ListParams(page=page, size=size))
         marks = news([card.mod.id for card in listing.cards]) if news is not None else {}
-        cards = render_cards(request, listing.cards, page_games(request), with_changes=with_changes, marks=marks)
-        return CardPage(cards, listing.total)
+        return CardPage(list_cards(request, listing.cards, with_changes=with_changes, marks=marks), listing.total)
 
-    def get_cards(self, request: Request, mod_ids: Sequence[int]) -> list[Markup]:
+    def get_cards(self, request: Request, mod_ids: Sequence[int]) -> Markup:
         """As many statements as of a page."""
         listing = page_reader(request).selected(ModSelection(mods=mod_ids), ListParams(size=len(mod_ids)))
         cards = sorted(listing.cards, key=lambda card: mod_ids.index(card.mod.id))
-        return render_cards(request, cards, page_games(request))
+        return list_cards(request, cards)
 
     def get_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
         """Two statements for the mods, one for the names of authors."""
@@ -118,7 +117,7 @@ def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
         "account": context.id,
         "listing": listing,
         "totals": totals,
-        "cards": render_cards(request, listing.cards, games),
+        "cards": list_cards(request, listing.cards),
         "share_image": _share_image(picture, profile, listing.cards, games),
         "titles": [card.mod.title for card in listing.cards[:NAMED_IN_SUMMARY]],
         "page": params.page,

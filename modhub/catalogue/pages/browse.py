@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, Final
 from urllib.parse import quote_plus, urlencode
 
@@ -30,50 +30,13 @@ from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
-CARD: Final = "modhub.catalogue:templates/card.jinja2"
+CARDS: Final = "modhub.catalogue:templates/cards.jinja2"
 ENTRY: Final = "modhub.catalogue:templates/entry.jinja2"
-
-
-def _shown(card: ModPresenter, author: Profile | None) -> dict[str, Any]:
-    """Everything of a mod that its card shows, as part of the cache key; the template decodes the document."""
-    return {
-        "presenter": ModPresenter,
-        "document": card.document,
-        "image_facts": card.image_facts,
-        "author": author and author.name,
-    }
-
-
-def render_card(
-    ui: PageHelpers,
-    card: ModPresenter,
-    author: Profile | None,
-    games: CuratedGames,
-    loading: str = "lazy",
-    *,
-    is_leading: bool = False,
-    with_changes: bool = False,
-    is_new: bool | None = None,
-) -> Markup:
-    """Render a card; ``loading`` of its image: ``lazy``, ``eager`` (visible at once) or ``first`` (before others).
-
-    ``is_leading``: it is larger than the others of its row.
-    ``with_changes``: what is new in the current version is seen; otherwise a script shows it to who has not seen it.
-    ``is_new``: the card is marked as new if True, as updated if False; if None, a script may mark it.
-    """
-    assert card.changed is not None
-    # As part of the cache key, the age makes the card be rendered again as time passes.
-    age = ui.ago(card.changed)
-    values: dict[str, Any] = {"owner": card.owner, "ups": card.ups, "downs": card.downs, "told": card.told}
-    values |= {"changed": card.changed, "age": age, "with_changes": with_changes, "is_new": is_new}
-    values["is_superseded"] = card.successor is not None
-    shown = {**_shown(card, author), **values}
-    return ui.cached_fragment(CARD, loading=loading, games=games, fold_game=fold_game, is_leading=is_leading, **shown)
 
 
 def render_feed_entry(ui: PageHelpers, card: ModPresenter, author: Profile | None, entry: FeedEntry) -> Markup:
     """Render a version of the mod as an entry of an Atom feed."""
-    return ui.cached_fragment(ENTRY, entry=entry, base=ui.absolute(""), **_shown(card, author))
+    return ui.render(ENTRY, entry=entry, base=ui.absolute(""), view=card, author=author)
 
 
 _FOUND: Final = "modhub.authors"
@@ -109,7 +72,6 @@ SUGGESTED = 5
 EAGER = 6
 """Cards whose images are loaded eagerly."""
 _GAMES = "modhub.games"
-OPTIONS = "modhub.catalogue:templates/options.jinja2"
 
 
 def page_reader(request: Request) -> PageReader:
@@ -246,39 +208,40 @@ def similar_games(games: CuratedGames, params: ListParams) -> list[CuratedGame]:
     return list(islice(similar, SUGGESTED))
 
 
-def card_loading(index: int) -> str:
-    """When the image of the card at this place of a list is loaded."""
-    return "first" if index == 0 else "eager" if index < EAGER else "lazy"
-
-
 def render_cards(
     request: Request,
     cards: list[ModPresenter],
-    games: CuratedGames,
+    loadings: Iterable[str],
+    authors: Mapping[int, Profile | None],
     *,
+    is_leading: bool = False,
     with_changes: bool = False,
     marks: Mapping[int, bool] | None = None,
-) -> list[Any]:
-    """Return the cards with the names of their authors; ``with_changes`` and, by id, ``marks`` as in `render_card`."""
-    ui, authors, marked = PageHelpers(request), find_authors(request, cards), marks or {}
-    return [
-        render_card(
-            ui,
-            card,
-            authors.get(card.owner),
-            games,
-            card_loading(index),
-            with_changes=with_changes,
-            is_new=marked.get(card.mod.id),
-        )
-        for index, card in enumerate(cards)
+) -> Markup:
+    """Return the cards, with the names of their ``authors`` by account.
+
+    ``loadings``: when the image of each is loaded: ``lazy``, ``eager`` (visible at once) or ``first`` (before others).
+    ``is_leading``: the first is larger than the others.
+    ``with_changes``: what is new in the current version is seen; otherwise a script shows it to who has not seen it.
+    ``marks``, by id: the mod is marked as new if True, as updated if False; of others a script may mark it.
+    """
+    shown = [
+        (card, authors.get(card.owner), loading, is_leading and index == 0, (marks or {}).get(card.mod.id))
+        for index, (card, loading) in enumerate(zip(cards, loadings, strict=False))
     ]
+    values = {"games": page_games(request), "fold_game": fold_game, "with_changes": with_changes}
+    return PageHelpers(request).render(CARDS, cards=shown, **values)
 
 
-def join_cards(request: Request, cards: list[ModPresenter], loading: str = "lazy") -> Markup:
-    """Return the cards of a row below the first screen, or seen ``eager`` at once; they do not name their authors."""
-    ui, games = PageHelpers(request), page_games(request)
-    return Markup("\n").join(render_card(ui, card, None, games, loading) for card in cards)
+def list_cards(request: Request, cards: list[ModPresenter], **options: Any) -> Markup:
+    """Return the cards of a list, of which some are seen at once; ``options`` as in `render_cards`."""
+    loadings = ["first", *repeat("eager", EAGER - 1), *repeat("lazy", len(cards))]
+    return render_cards(request, cards, loadings, find_authors(request, cards), **options)
+
+
+def row_cards(request: Request, cards: list[ModPresenter]) -> Markup:
+    """Return the cards of a row below the first screen; they do not name their authors."""
+    return render_cards(request, cards, repeat("lazy"), {})
 
 
 FOUND_VALUES = 3
@@ -316,20 +279,13 @@ def render_head(request: Request) -> Markup:
     """Return what the front begins with: the operator's picture and text, else for visitors what there is to do."""
     ui, settings = PageHelpers(request), request.registry.settings
     is_visitor = ui.account is None
-    return ui.cached_fragment(
+    return ui.render(
         FRONT_HEAD_TEMPLATE,
         picture=ui.site_file(FRONT_ASSET),
         text=settings["modhub.front_text"] or (settings["modhub.welcome"] if is_visitor else None),
         is_visitor=is_visitor,
-        app_links=tuple(ui.panels("app")[:1]) if is_visitor else (),
+        app_links=ui.panels("app")[:1] if is_visitor else (),
     )
-
-
-def leading_cards(request: Request, cards: list[ModPresenter]) -> Markup:
-    """Return the cards of the front's first row, of which the first leads."""
-    ui, games = PageHelpers(request), page_games(request)
-    first = render_card(ui, cards[0], None, games, "first", is_leading=True)
-    return Markup("\n").join([first, *(render_card(ui, card, None, games, "eager") for card in cards[1:])])
 
 
 def front_rows(request: Request) -> list[Markup]:
@@ -347,16 +303,17 @@ def front_rows(request: Request) -> list[Markup]:
         cards = [card for card in found if card.mod.id not in seen][:MODS_IN_ROW]
         if not cards:
             continue
-        shown = join_cards(request, cards) if rows else leading_cards(request, cards)
+        loadings = repeat("lazy") if rows else ["first", *repeat("eager", len(cards))]
+        shown = render_cards(request, cards, loadings, {}, is_leading=not rows)
         address = "" if name == "new" else address_of(ListParams(sort=name))
         is_leading = not rows and len(cards) == MODS_IN_ROW
         values = {"name": name, "title": title, "address": address, "cards": shown, "is_leading": is_leading}
-        rows.append(ui.cached_fragment(ROW_TEMPLATE, **values))
+        rows.append(ui.render(ROW_TEMPLATE, **values))
         seen.update(card.mod.id for card in cards)
     games = page_games(request)
     tiles = tuple(tile for tile in reader.tiles() if tile.folded in games)
     if tiles:
-        rows.append(ui.cached_fragment(GAME_TILES_TEMPLATE, tiles=tiles, games=games, presenter=ModPresenter))
+        rows.append(ui.render(GAME_TILES_TEMPLATE, tiles=tiles, games=games))
     return rows
 
 
@@ -366,7 +323,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
 
     Without a query it is the front.
     """
-    ui, games, reader = PageHelpers(request), page_games(request), page_reader(request)
+    games, reader = page_games(request), page_reader(request)
     front = not request.environ.get("QUERY_STRING")
     params = page_list_params(request)
     # The front has no list of its own.
@@ -381,8 +338,8 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
         "rows": front_rows(request) if front else [],
         "is_game": bool(params.game and not params.q),
         "listing": listing,
-        "cards": render_cards(request, cards, games),
-        "options": ui.cached_fragment(OPTIONS, games=games, chosen=chosen),
+        "cards": list_cards(request, cards) if cards else "",
+        "games": games,
         "groups": search_groups(request, params),
         "found_filters": found_filters(request, params, choices),
         "similar": [] if listing.total else similar_games(games, params),
@@ -423,7 +380,7 @@ def described_page(_context: Any, request: Request) -> dict[str, Any]:
     return _values(params, listing.total, "descriptions") | {
         "heading": _say(request, heading),
         "label": _say(request, label),
-        "cards": render_cards(request, listing.cards, page_reader(request).games()),
+        "cards": list_cards(request, listing.cards),
     }
 
 

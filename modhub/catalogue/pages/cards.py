@@ -28,24 +28,23 @@ class CuratedGame:
     icon: str | None
     small: str | None
     medium: str | None
-    hue: int
+    colour: str | None
+
+    @property
+    def hue(self) -> int:
+        """The colour of its page in the style sheet."""
+        return nearest_hue(self.colour)
 
 
 class CuratedGames(dict[str, CuratedGame]):
-    """The curated games by folded name, in display order. Hashed by identity, so that it can be part of a cache key."""
-
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    """The curated games by folded name, in display order."""
 
     def __init__(self, rows: tuple[Row, ...]) -> None:
         games = [
-            CuratedGame(name, shown, icon_address(icon), icon_address(small), icon_address(medium), nearest_hue(colour))
+            CuratedGame(name, shown, icon_address(icon), icon_address(small), icon_address(medium), colour)
             for name, shown, icon, small, medium, colour in in_display_order(rows)
         ]
         super().__init__((fold_game(game.name), game) for game in games)
-        self.rows = rows
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +176,11 @@ TILES: Final = 12
 
 
 class GameTile(NamedTuple):
-    """A curated game with mods; ``document`` is that of the mod whose picture is shown, None without one."""
+    """A curated game with mods; ``mod`` is the one whose picture is shown, None without one."""
 
     folded: str
     mods: int
-    document: bytes | None
-    image_facts: str | None
+    mod: ModPresenter | None
 
 
 def game_tiles_statement() -> AnySelect:

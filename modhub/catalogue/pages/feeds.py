@@ -33,7 +33,6 @@ from modhub.plugins.resources import IMod, IRoot, ISite
 from modhub.plugins.services import Profile
 from modhub.ui import sitemap
 from modhub.ui.atom import EPOCH
-from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.json_feed import JsonFeedAuthor, JsonFeedItem, absolute_images, json_feed
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import xml_response
@@ -68,9 +67,8 @@ def _feed(
     """``values``: the feed's ``title``, its ``path``, that of its ``twin``, and ``page``, the HTML page of the same."""
     tombstones = [(change.key, iso(change.at)) for change in deleted]
     newest = max([*changed, *(at for _, at in tombstones)], default=EPOCH)
-    render, base = find_service(tools.registry, FragmentCache).render, tools.absolute("")
     dynamic: dict[str, Any] = {"updated": newest, "entries": entries, "deleted": tombstones}
-    feed = render(MODS_FEED_TEMPLATE, tools.messages, base=base, site_name=tools.site_name, **dynamic, **values)
+    feed = tools.render(MODS_FEED_TEMPLATE, base=tools.absolute(""), site_name=tools.site_name, **dynamic, **values)
     return _xml(feed, "application/atom+xml")
 
 
@@ -162,7 +160,7 @@ def mod_feed(context: ModResource, request: Request) -> Response:
     changed = [mod.updated_at, *(note.edited_at or note.created_at for note in notes)]
     values = {"base": base, "url": mod.url, "title": mod.title, "author": author and author.name}
     entries = [
-        tools.cached_fragment(CHANGE_TEMPLATE, note=note, page=index // NOTES_PER_PAGE + 1, **values)
+        tools.render(CHANGE_TEMPLATE, note=note, page=index // NOTES_PER_PAGE + 1, **values)
         for index, note in enumerate(notes)
     ]
     path, twin = f"{mod.url}/feed", f"{mod.url}/feed.json"
@@ -205,7 +203,7 @@ def _note_item(
 def search_description(_context: Any, request: Request) -> Response:
     """``GET /opensearch.xml``: the search of this site for browsers (OpenSearch 1.1)."""
     tools = PageHelpers(request)
-    document = tools.cached_fragment(SEARCH_TEMPLATE, base=tools.absolute(""), name=tools.site_name[:_SHORT_NAME])
+    document = tools.render(SEARCH_TEMPLATE, base=tools.absolute(""), name=tools.site_name[:_SHORT_NAME])
     response = _xml(document, "application/opensearchdescription+xml")
     add_vary(response, "Cookie, Accept-Language")
     return response

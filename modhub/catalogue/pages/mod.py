@@ -8,10 +8,8 @@ are required, everything is also one archive, unless that could not be made.
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
-from functools import partial
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from markupsafe import Markup
 from pyramid.config import Configurator
@@ -24,7 +22,7 @@ from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.documents import NoteDocument
 from modhub.catalogue.owning import voting
 from modhub.catalogue.owning.views import locked_account_id
-from modhub.catalogue.pages.browse import find_authors, join_cards, page_games, page_reader
+from modhub.catalogue.pages.browse import find_authors, page_games, page_reader, row_cards
 from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.pages.presenter import ModPresenter
 from modhub.catalogue.pages.reader import ModPage
@@ -47,31 +45,14 @@ from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 
-class AgedNote(NamedTuple):
-    """An entry with the ages that its page shows: as parts of a cache key they make it be rendered again."""
-
-    note: NoteDocument
-    created: str
-    edited: str
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether it says no more than that there was a version."""
-        return self.note.automatic and not self.note.text
-
-
-def fold_bare(notes: Iterable[AgedNote]) -> tuple[tuple[AgedNote, ...], ...]:
-    """Group the entries in their order: those that stand alone, and runs of bare ones."""
+def fold_bare(notes: Iterable[NoteDocument]) -> tuple[tuple[NoteDocument, ...], ...]:
+    """Group the entries in their order: those that stand alone, and runs of those that only name a version."""
     # A key of its own for each entry that stands alone.
-    runs = groupby(notes, key=lambda aged: None if aged.is_bare else aged.note.id)
+    runs = groupby(notes, key=lambda note: None if note.automatic and not note.text else note.id)
     return tuple(tuple(run) for _, run in runs)
 
 
 MOD_TEMPLATE: Final = "modhub.catalogue:templates/mod.jinja2"
-HEAD_TEMPLATE: Final = "modhub.catalogue:templates/mod_head.jinja2"
-BODY_TEMPLATE: Final = "modhub.catalogue:templates/mod_main.jinja2"
-VISITOR: Final = Markup("<!-- visitor -->")
-"""Where the fragment leaves out what depends on the visitor. Nobody else can write it there: it would be escaped."""
 _VALUES: Final = {"1": 1, "0": 0, "-1": -1}
 _HEADING = re.compile(r"<(/?)h([234])>")
 
@@ -97,59 +78,34 @@ def notes_page_number(request: Request) -> int:
 
 def page_values(request: Request, shown: ModPage, author: Profile | None, preview: str = "") -> dict[str, Any]:
     """Return the values for the template of a mod's page. ``preview``: for a draft, its path in the workshop."""
-    ui, mod, notes, related = PageHelpers(request), shown.mod, shown.notes, shown.related
-    fragment = partial(
-        ui.cached_fragment,
-        presenter=ModPresenter,
-        document=mod.document,
-        image_facts=mod.image_facts,
-        base=ui.absolute(""),
-        games=page_games(request),
-    )
-    reports, is_owner = find_optional_service(request.registry, IReportForms), ui.account == mod.owner
+    mod, notes, related = shown.mod, shown.notes, shown.related
+    reports, is_owner = find_optional_service(request.registry, IReportForms), PageHelpers(request).account == mod.owner
     report = reports.mod_address(mod.mod.id) if reports else contact_about(request.registry, mod.mod.id)
-    aged = (AgedNote(note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
-    body = fragment(
-        BODY_TEMPLATE,
-        author=author and author.name,
-        owner=mod.owner,
-        linked=not preview,
-        age=_age(ui, mod.mod.updated_at),
-        fold_game=fold_game,
-        preview=bool(preview),
-        install_scheme=request.registry.settings["modhub.install_scheme"],
-        superseded=shown.successor is not None,
-        related=shown.relations,
-        votes=(mod.ups, mod.downs),
-        figures=shown.figures,
-        sha256=shown.sha256,
-        report="" if preview or is_owner else report,
-        entries=fold_bare(aged),
-        page=notes.page,
-        pages=notes.pages,
-        html=shift_headings,
-        visitor=VISITOR,
-    )
-    before, _, after = body.partition(VISITOR)
     return {
+        "view": mod,
         "mod": mod.mod,
-        "metadata": fragment(HEAD_TEMPLATE, site_name=ui.site_name, site_image=ui.site_image),
-        "before": before,
-        "after": after,
-        "successor": shown.successor,
-        "related": related,
-        "users": join_cards(request, related.users),
-        "others": join_cards(request, related.others),
         "author": author and author.name,
+        "games": page_games(request),
+        "fold_game": fold_game,
+        "install_scheme": request.registry.settings["modhub.install_scheme"],
+        "successor": shown.successor,
+        "relations": shown.relations,
+        "presenter": ModPresenter,
+        "figures": shown.figures,
+        "sha256": shown.sha256,
+        "report": "" if preview or is_owner else report,
+        "entries": fold_bare(notes.entries),
+        "page": notes.page,
+        "pages": notes.pages,
+        "html": shift_headings,
+        "related": related,
+        "users": row_cards(request, related.users),
+        "others": row_cards(request, related.others),
         "own_vote": None,
         "is_owner": is_owner,
         "preview": preview,
         "is_judged": False,
     }
-
-
-def _age(ui: PageHelpers, stamp: str | None) -> str:
-    return ui.ago(datetime.fromisoformat(stamp)) if stamp else ""
 
 
 @page(context=IMod, request_method="GET", permission=OPEN, renderer=MOD_TEMPLATE)

@@ -148,13 +148,13 @@ class ModPresenter:
     ) -> None:
         self.document = document
         self.image_facts = image_facts
-        """The facts of its images, encoded, as part of cache keys."""
+        """The facts of its images, encoded."""
         self.owner = owner
         self.ups, self.downs = votes
         self.changed = changed
         """The time of the last change, for lists that need it without decoding the document."""
         self.told = told
-        """What its author wrote of the current version, as stored, for lists; part of cache keys."""
+        """What its author wrote of the current version, as stored, for lists."""
         self.successor = successor
         """The id of the published mod that takes its place, for lists."""
 

@@ -43,7 +43,7 @@ CHAIN_SHOWN: Final = 100
 
 
 class ChainMod(NamedTuple):
-    """A mod that is to be installed; hashable, as part of a fragment's cache key."""
+    """A mod that is to be installed."""
 
     id: int
     title: str
@@ -163,7 +163,6 @@ class PageReader:
         self.reader = reader = catalogue.reader
         dialect, declared = reader.dialect, catalogue.declared
         self._figures = declared.figures
-        self._games = CuratedGames(())
         columns = statements.CARD_COLUMNS
         self._card_page: ListStatement = partial(page_statement, columns=columns)
         self._first_cards: ListStatement = partial(statements.first_statement, columns=columns)
@@ -254,7 +253,7 @@ class PageReader:
     def tiles(self) -> list[GameTile]:
         """Return the games with the most mods, the largest first."""
         return [
-            GameTile(folded, mods, document and bytes(document), document and image_facts)
+            GameTile(folded, mods, ModPresenter(bytes(document), image_facts) if document else None)
             for folded, mods, document, image_facts in self.reader.rows(self._tiles)
         ]
 
@@ -273,14 +272,8 @@ class PageReader:
         return [ChangeEntry(*row[:5], from_micros(row[5])) for row in rows]  # type: ignore[call-arg]
 
     def games(self) -> CuratedGames:
-        """Return the curated games in display order: the same object until they change.
-
-        Fragments that are kept have it in their keys.
-        """
-        rows = self.catalogue.game_rows()
-        if rows != self._games.rows:
-            self._games = CuratedGames(rows)
-        return self._games
+        """Return the curated games in display order."""
+        return CuratedGames(self.catalogue.game_rows())
 
     def changes(self, mod_id: int | None, limit: int) -> tuple[ModPresenter, list[NoteDocument]] | None:
         """Return a mod and its newest ``limit`` changelog entries; None if it is not published."""

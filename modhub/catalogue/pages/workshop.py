@@ -5,13 +5,10 @@ The views use the same service functions as the API. Errors are shown beside the
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import urlencode
-
-from markupsafe import Markup
 
 from modhub.base.errors import BODY_TOO_LARGE, UPLOAD_TOO_LARGE, ApiError, invalid
 from modhub.catalogue.bodies import Lists, ModChange, check_references, fold_guid
@@ -34,7 +31,7 @@ from modhub.catalogue.owning.uploads import IMAGES_TOO_LARGE
 from modhub.catalogue.owning.views import account_id_of
 from modhub.catalogue.pages.browse import page_numbers, page_reader
 from modhub.catalogue.pages.mod import shift_headings
-from modhub.catalogue.pages.presenter import ModPresenter, OwnModPresenter
+from modhub.catalogue.pages.presenter import OwnModPresenter
 from modhub.catalogue.pages.statements import MAX_DEPENDENTS_COUNTED
 from modhub.catalogue.pages.typed_details import reference_lines
 from modhub.catalogue.pages.versions import propose_version
@@ -297,12 +294,12 @@ def _public_titles(request: Request, guids: Sequence[str]) -> dict[str, str]:
 @page(context=IMine, request_method="GET", permission=ModPermission.LIST_MINE, renderer=MINE)
 def mine_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/mine``: all mods of the signed-in account, last changed first."""
-    number, ui = list_params(request).page, PageHelpers(request)
+    number = list_params(request).page
     mods, total = read_mods_page(request.dbsession, account_id_of(request), number)
     pictures, untold = read_pictures(request.dbsession, mods), read_untold(request.dbsession, mods)
     pages = max(1, -(-total // WORKSHOP_PAGE_SIZE))
     return {
-        "rows": [_row(ui, OwnModPresenter(mod, pictures), untold.get(mod.id)) for mod in mods],
+        "rows": [(OwnModPresenter(mod, pictures), untold.get(mod.id)) for mod in mods],
         "total": total,
         "page": number,
         "pages": pages,
@@ -310,16 +307,6 @@ def mine_page(_context: Any, request: Request) -> dict[str, Any]:
         "at": lambda page: f"/Modhub/mine?page={page}" if page > 1 else "/Modhub/mine",
         "done": query(request, "done") or "",
     }
-
-
-def _row(ui: PageHelpers, draft: OwnModPresenter, untold: int | None) -> Markup:
-    """``untold``: the entry of the current version, if it does not say what changed."""
-    age = ui.ago(datetime.fromisoformat(draft.mod.updated_at))
-    state = {"hidden": draft.hidden, "reason": draft.reason, "untold": untold}
-    values: dict[str, Any] = {"address": draft.address, "age": age, "ups": draft.ups, "downs": draft.downs, **state}
-    return ui.cached_fragment(
-        ROW, document=encode(draft.mod), presenter=ModPresenter, image_facts=draft.image_facts, **values
-    )
 
 
 @page(context=IOwnMod, request_method="GET", permission=ModPermission.EDIT, renderer=EDIT)

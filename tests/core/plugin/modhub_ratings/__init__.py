@@ -160,7 +160,7 @@ def oldest_panel(context: Resource, request: Request) -> Markup:
     """An author's mods, the oldest first."""
     mods = request.find_service(IMods).get_mods_of_account(request.dbsession, context.id)
     cards = request.find_service(IModCards).get_cards(request, sorted(mod.id for mod, _ in mods))
-    return Markup("<div id='oldest'>{}</div>").format(Markup("").join(cards))
+    return Markup("<div id='oldest'>{}</div>").format(cards)
 
 
 def remarks_panel(context: Resource, request: Request) -> Markup:

@@ -1,66 +1,15 @@
-"""Page fragments are cached by all their values: never stale, and no draft leaks."""
+"""Pages show what is so now, in every process, and nothing of a draft."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import msgspec
 import pytest
-from jinja2 import DictLoader, Environment, StrictUndefined, UndefinedError
 
-from modhub.ui.fragment_cache import FragmentCache
-from modhub.ui.i18n import Translations
 from modhub.ui.template_helpers import PageHelpers
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on
-
-ENGLISH = Translations("en")
-TEMPLATES = {
-    "a": "{{ value }}",
-    "long": "{{ value * 1000 }}",
-    "fixed": "x",
-    "clock": "{{ ui.ago(value) }}",
-    "hole": "{{ other }}",
-}
-
-
-def pieces(budget: int = 100_000) -> FragmentCache:
-    environment = Environment(autoescape=True, loader=DictLoader(TEMPLATES), undefined=StrictUndefined)
-    return FragmentCache(environment.get_template, budget)
-
-
-def test_a_fragment_depends_only_on_its_values() -> None:
-    draw = pieces()
-    assert draw("a", ENGLISH, value="<b>") == "&lt;b&gt;"
-    assert draw("a", ENGLISH, value="x") == "x"
-    assert draw("a", ENGLISH, value="x") is draw("a", ENGLISH, value="x")
-    assert draw("a", ENGLISH, value="x") is not draw("a", Translations("de"), value="x")
-
-
-def test_a_fragment_has_no_clock_and_only_its_values() -> None:
-    for template in ("clock", "hole"):
-        with pytest.raises(UndefinedError):
-            pieces()(template, ENGLISH, value="x")
-
-
-@dataclass(frozen=True)
-class Held:
-    text: str
-
-
-class Sent(msgspec.Struct, frozen=True):
-    text: str
-
-
-@pytest.mark.parametrize(
-    "value", ["x" * 4000, "\U0001f600" * 1000, ("x" * 4000,), Held("x" * 4000), (Sent("x" * 4000),), b"x" * 4000]
-)
-def test_what_a_key_keeps_alive_is_counted(value: Any) -> None:
-    draw = pieces(budget=200_000)
-    draw("fixed", ENGLISH, value=value)
-    assert 4_000 < draw.fragments.used < 6_000
 
 
 def changes(site: Site, mod: Any, other: Any) -> dict[str, tuple[Callable[[], object], str]]:
@@ -105,7 +54,7 @@ def test_a_change_is_on_the_page_at_once_in_every_process(start: Start) -> None:
     assert "Renamed" not in reader.get("/Modhub").text
 
 
-def test_ages_advance_on_cached_fragments(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ages_advance(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site)
     for address in ("/Modhub", mod["url"]):
         assert "just now" in site.get(address).text
