@@ -11,11 +11,12 @@ from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
 from modhub.content.text import N_
 from modhub.db import Databases, bulk, now
-from modhub.plugins.events import ApplicationStarted, DatabaseRestored
+from modhub.plugins.events import ApplicationStarted, DatabaseRestored, ModsDeleted
 from modhub.plugins.moderation import IAccountBlocking
 from modhub.plugins.resources import IApi
 from modhub.plugins.services import IAccounts, IMods, IProfiles
 from modhub.plugins.workers import RoundFailed, time_is_up
+from modhub_auth import offers
 from modhub_auth.blocking import AccountBlocking
 from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.mail.commands import find_mail_problems, folder_warning
@@ -107,6 +108,7 @@ def includeme(config: Configurator) -> None:
     config.add_worker("emails", send_emails, SEND_SECONDS)
     config.add_worker("old emails", delete_old_emails, EXPIRY_SECONDS)
     config.add_subscriber(end_sessions_and_hold_emails, DatabaseRestored)
+    config.add_subscriber(offers.delete_offers_of_mods, ModsDeleted)
     config.include("modhub_auth.profiles")
     config.add_personal_data("account", collect_account)
     config.include("modhub_auth.commands")

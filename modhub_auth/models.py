@@ -137,6 +137,25 @@ class DeviceCode(Base):
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
 
+class Offer(Base):
+    """A mod that its owner offers to another account. The row stays until its day, also when it was answered."""
+
+    __tablename__ = "auth_offer"
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    mod_id: Mapped[int] = mapped_column(BigInteger, index=True)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("auth_account.id", ondelete="CASCADE"), index=True)
+    named: Mapped[str] = mapped_column(String(MAX_ADDRESS))
+    """The address or number that the owner typed: all that the owner learns about the other account."""
+    recipient_id: Mapped[int | None] = mapped_column(ForeignKey("auth_account.id", ondelete="SET NULL"), index=True)
+    """The account of that name; None if there was none, or is none any more."""
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+    expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+    closed_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    """When it was accepted, declined or withdrawn."""
+
+
 class Attempt(Base):
     """An attempt in one counter of :mod:`modhub_auth.rate_limits`. ``place`` names the `Slot` of the attempt."""
 

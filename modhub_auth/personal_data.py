@@ -31,6 +31,7 @@ from modhub_auth.models import (
     Authenticator,
     ClientSession,
     Login,
+    Offer,
     OutgoingEmail,
     PageSession,
     PublisherKey,
@@ -54,6 +55,7 @@ _KEYS: Final = (
     .select_from(PublisherKey)
     .join(Login, Login.id == PublisherKey.login_id)
 )
+_OFFER: Final = Offer.mod_id, Offer.created_at, Offer.expires_at, Offer.closed_at
 _EMAILS: Final = select(
     OutgoingEmail.kind, OutgoingEmail.recipient, OutgoingEmail.created_at, OutgoingEmail.finished_at
 )
@@ -74,6 +76,8 @@ def collect_account(session: Session, account_id: int) -> AccountData | None:
         "publisherKeys": row_documents(session, _KEYS.where(Login.account_id == account_id)),
         "authenticators": row_documents(session, factor),
         "recoveryCodesLeft": session.scalar(codes),
+        "offersMade": row_documents(session, select(*_OFFER, Offer.named).where(Offer.owner_id == account_id)),
+        "offersReceived": row_documents(session, select(*_OFFER).where(Offer.recipient_id == account_id)),
         "emails": row_documents(session, _EMAILS.where(OutgoingEmail.recipient.in_(addresses))),
     }
     return AccountData(account)

@@ -4,17 +4,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyramid.config import Configurator
-from sqlalchemy import bindparam, exists, select
+from sqlalchemy import bindparam, delete, exists, select, update
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.errors import account_blocked
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.content.text import N_
-from modhub.db import Id, from_micros, now
+from modhub.db import Id, bulk, from_micros, now
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.plugins.services import Profile, ProfileColumns
-from modhub_auth.models import Account, Login, LoginKind
+from modhub_auth.models import Account, Login, LoginKind, Offer, PublisherKey
+from modhub_auth.offers import is_open
 from modhub_auth.services import default_name, lock_account, share_account
 
 
@@ -53,6 +54,12 @@ class Accounts:
         if row is not None and row.blocked_at is not None:
             raise account_blocked()
         return row is not None
+
+    def end_ownership(self, session: Session, mod_id: int) -> None:
+        """Delete the keys for this mod alone, which ends their sessions, and close its offer."""
+        keys = select(PublisherKey.login_id).where(PublisherKey.mod_id == mod_id)
+        bulk.execute_bulk(session, delete(Login).where(Login.id.in_(keys)))
+        bulk.execute_bulk(session, update(Offer).where(Offer.mod_id == mod_id, *is_open()).values(closed_at=now()))
 
     def make_sample(self, session: Any, name: str) -> int:
         """The id of the account with this name and without a login, created if there is none."""

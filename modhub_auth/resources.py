@@ -7,7 +7,7 @@ from zope.interface import implementer
 
 from modhub.base.identity import CredentialKind, Permission
 from modhub.plugins.resources import IResource
-from modhub.web.traversal import Resource
+from modhub.web.traversal import OwnModChild, Resource
 
 
 class IBlockedAccounts(Protocol):
@@ -26,6 +26,10 @@ class IAccount(IResource):
 
 class ILoginPlatform(IResource):
     """``/Modhub/account/platform/{provider}``"""
+
+
+class IOwnOffer(IResource):
+    """``/Modhub/mine/{id}/offer``"""
 
 
 class IAuth(IResource):
@@ -61,6 +65,13 @@ class Platforms(Resource):
 @implementer(ILoginPlatform)
 class PlatformPage(Resource):
     """``/Modhub/account/platform/{provider}``"""
+
+
+@implementer(IOwnOffer)
+class OwnOffer(OwnModChild):
+    """``/Modhub/mine/{id}/offer``"""
+
+    owner_permissions = (AccountPermission.CHANGE,)
 
 
 @implementer(IAuth)

@@ -64,6 +64,9 @@ class IMods(Protocol):
         :class:`modhub.base.errors.OwnershipLost` if the account has no such mod.
         """
 
+    def hand_over(self, session: Any, mod_id: int, account_id: int) -> None:
+        """Make a mod that is locked another account's, which is locked too; both before the mod (C-OWN-50)."""
+
     def get_mods_of_account(self, session: Any, account_id: int) -> list[tuple[ModSummary, int]]:
         """All mods of an account, last changed first, each with how many published mods of others require it."""
 
@@ -246,6 +249,9 @@ class IAccounts(Protocol):
 
         A view has asked before, but what it reads may take minutes to arrive. Call it before anything else is locked.
         """
+
+    def end_ownership(self, session: Any, mod_id: int) -> None:
+        """End what the owner of a mod has made for it alone, publisher keys and offers: it gets another owner."""
 
     def make_sample(self, session: Any, name: str) -> int:
         """The id of the account of this name that owns samples, created if necessary; nobody can sign in to it."""

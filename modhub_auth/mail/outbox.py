@@ -80,7 +80,8 @@ class Outbox:
     def render(self, kind: str, messages: Any, secret: str = "", **values: str) -> EmailText:
         """Render the email of ``kind`` in the language of ``messages``; ``secret`` goes into its link, if it has one.
 
-        ``values``: the display ``name`` of the account that asks, the ``client`` (browser or program) that acted.
+        ``values``: the display ``name`` of the account that asks, the ``client`` (browser or program) that acted, the
+        title of the ``mod`` that it is about.
         """
         return self.render_template(EMAIL_TEMPLATES[kind], messages, secret, **values)
 
@@ -88,9 +89,11 @@ class Outbox:
         """As :meth:`render`, for a template that is not in :data:`EMAIL_TEMPLATES`."""
         values_by_name = {
             "site": self._site,
+            "account": f"{self._base_url}/Modhub/account",
             "forgot": f"{self._base_url}/Modhub/account/forgot",
             "when": f"{now():%Y-%m-%d %H:%M} UTC",
             "name": without_links(values.get("name", "")),
+            "mod": without_links(values.get("mod", "")),
             "client": values.get("client", ""),
         }
         before = list(_translated_lines(messages, template.before, values_by_name))

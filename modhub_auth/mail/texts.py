@@ -75,6 +75,8 @@ _WHEN: Final = N_("When: %(when)s")
 _CLIENT: Final = N_("Browser or program: %(client)s")
 _NOT_YOU: Final = N_("If this wasn't you, choose a new password right away: %(forgot)s")
 
+_TITLE: Final = N_("Mod: %(mod)s")
+
 
 def security_email(subject: str, sentence: str, advice: str = _NOT_YOU) -> EmailTemplate:
     """A notice that an account has changed: what, when, by which client, and what to do about it."""
@@ -128,6 +130,35 @@ EMAIL_TEMPLATES: Final = {
     "program allowed": security_email(
         N_("A program was allowed to sign in"),
         N_("A program has just been allowed to act as your account at %(site)s."),
+    ),
+    "mod offered": EmailTemplate(
+        N_("You offered a mod to another account"),
+        [N_("A mod of your account at %(site)s has just been offered to another account."), _TITLE],
+        after=[_WHEN, _CLIENT, _NOT_YOU],
+    ),
+    "offer received": EmailTemplate(
+        N_("A mod was offered to you"),
+        [
+            N_("Another account wants to hand a mod over to yours at %(site)s."),
+            ASKED_BY,
+            _TITLE,
+            N_("Sign in within 14 days to accept or decline it: %(account)s"),
+        ],
+    ),
+    "offer accepted": EmailTemplate(
+        N_("A mod was handed over"),
+        [N_("The offer of a mod at %(site)s was accepted, so the mod has a new owner."), _TITLE],
+        after=[_WHEN],
+    ),
+    "offer declined": EmailTemplate(
+        N_("The offer of a mod was declined"),
+        [N_("The offer of a mod at %(site)s was declined, so the mod keeps its owner."), _TITLE],
+        after=[_WHEN],
+    ),
+    "offer withdrawn": EmailTemplate(
+        N_("The offer of a mod was withdrawn"),
+        [N_("The offer of a mod at %(site)s was withdrawn, so the mod keeps its owner."), _TITLE],
+        after=[_WHEN],
     ),
     "account deleted": security_email(
         N_("Your account was deleted"),

@@ -4,11 +4,12 @@ from pyramid.config import Configurator
 
 from modhub.base.identity import NOBODY, CredentialKind
 from modhub.content.text import N_
-from modhub.plugins.resources import ISite
+from modhub.plugins.resources import IOwnMod, ISite
 from modhub.ui.template_helpers import nav_link
 from modhub.web.request import Request
 from modhub_auth.pages.history import script_token, unconfirmed_notice
-from modhub_auth.resources import AccountPages, IAccount, Platforms
+from modhub_auth.pages.offers import offer_panel
+from modhub_auth.resources import AccountPages, IAccount, OwnOffer, Platforms
 from modhub_auth.schemas import MAX_ACCOUNT_BODY
 from modhub_auth.signin.session_cookies import LOGIN_PATH, SessionCredential
 
@@ -43,12 +44,15 @@ def includeme(config: Configurator) -> None:
     """Register the pages, the cookie credential, the panels and the body limits."""
     config.add_child(ISite, "account", AccountPages)
     config.add_child(IAccount, "platform", Platforms)
+    config.add_child(IOwnMod, "offer", OwnOffer)
     config.add_credential(CredentialKind.ACCOUNT, ISite, SessionCredential())
     config.add_panel("personal", "account", account_navigation, order=900)
     config.add_robots_rule("/Modhub/account")
     config.add_body_limit("POST", "/Modhub/account/{rest...}", MAX_ACCOUNT_BODY)
     for name in HASHING:
         config.add_body_limit("POST", f"/Modhub/account/{name}", MAX_ACCOUNT_BODY, waits=True)
+    config.add_body_limit("POST", "/Modhub/mine/{id}/offer", MAX_ACCOUNT_BODY, waits=True)
+    config.add_panel("workshop", "offer", offer_panel, order=60)
     config.add_panel("notice", "unconfirmed", unconfirmed_notice)
     config.add_panel("workshop_script", "token", script_token)
     config.include("modhub_auth.pages.fresh_proof")

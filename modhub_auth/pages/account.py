@@ -17,6 +17,7 @@ from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 from modhub_auth.container import auth_services
 from modhub_auth.models import MAX_DISPLAY_NAME, ClientSession, Login, LoginKind
+from modhub_auth.offers import find_received
 from modhub_auth.pages.form_pages import (
     FORM_TEMPLATE,
     MESSAGE_TEMPLATE,
@@ -45,6 +46,8 @@ DONE_MESSAGES: Final = {
     "unlinked": N_("The sign-in method was unlinked."),
     "ended": N_("Session signed out."),
     "revoked": N_("The publisher key was revoked."),
+    "accepted": N_("The mod now belongs to your account."),
+    "declined": N_("The offer was declined."),
     "letter": N_("Another email is on its way, unless you have requested too many."),
 }
 """The page's message about the last action, by the query's ``done``."""
@@ -65,6 +68,7 @@ def account_page(_context: Any, request: Request) -> dict[str, Any]:
         "pages": [(session, describe_client(session.label, messages)) for session in overview.pages],
         "done": query(request, "done"),
         "messages": DONE_MESSAGES,
+        "offers": find_received(request.dbsession, request.find_service(IMods), current.account_id).values(),
         "unconfirmed": [login.subject for login in overview.logins if not login.verified],
         "limit": MAX_DISPLAY_NAME,
         "key_mods": request.find_service(IMods).get_mods(request.dbsession, key_mods) if key_mods else {},

@@ -23,6 +23,7 @@ INPUT_SENTENCES: Final = {
     "code": N_("This code is wrong. Try the next one your authenticator shows."),
     "label": N_("Enter a label for the key."),
     "mod": N_("This is not one of your mods. Choose another."),
+    "account": N_("Enter an email address or the number of an account."),
     "days": N_("Enter a number of days from 0 to 3650."),
 }
 """The message for invalid input (``invalid_input``) by field name."""
@@ -41,6 +42,7 @@ SENTENCES: Final = {
     "code_alone": ("code", N_("Enter a code from your authenticator.")),
     "code_refused": ("code", N_("This code is wrong or has already been used. Each code works only once.")),
     "unknown_code": ("userCode", "This code is wrong or has expired. Check it, or start again in the program."),
+    "own_account": ("account", "This is your own account. Name another one."),
     "authenticator_present": ("", N_("Your account already has an authenticator.")),
     "email_not_confirmed": (
         "",

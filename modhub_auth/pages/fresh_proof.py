@@ -63,11 +63,14 @@ def rotate_session(request: Request, response: Any) -> Any:
     )
 
 
-def send_security_email(request: Request, kind: str, client: str = "") -> None:
-    """Queue the notice of ``kind`` to the owner of the visitor's account; ``client`` is the browser unless told."""
+def send_security_email(request: Request, kind: str, client: str = "", mod: str = "") -> None:
+    """Queue the notice of ``kind`` to the owner of the visitor's account; ``client`` is the browser unless told.
+
+    ``mod``: the title of the mod that it is about.
+    """
     outbox, account_id = auth_services(request).outbox, current_login(request).account_id
     messages, client = translations_for(request), client or browser_name(request)
-    recovery.queue_security_email(request.dbsession, outbox, account_id, kind, messages, client=client)
+    recovery.queue_security_email(request.dbsession, outbox, account_id, kind, messages, client=client, mod=mod)
 
 
 def ask_for_proof(request: Request, form: FormPage) -> Proof:

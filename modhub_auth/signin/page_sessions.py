@@ -10,7 +10,7 @@ from modhub.audit import act_for_account, record
 from modhub.base.errors import ApiError
 from modhub.content import text
 from modhub.db import bulk, now
-from modhub_auth.models import MAX_CLIENT_LABEL, Account, ClientSession, DeviceCode, Login, PageSession
+from modhub_auth.models import MAX_CLIENT_LABEL, Account, ClientSession, DeviceCode, Login, Offer, PageSession
 from modhub_auth.services import blocked_account_error, lock_account
 from modhub_auth.tokens import CLOCK_SKEW, new_refresh_token, token_digest
 
@@ -108,7 +108,7 @@ EXPIRY_BATCH: Final = 2000
 
 
 def delete_expired_sessions(session: Session) -> None:
-    """Delete programs with an expired refresh token, device codes that have expired, and page sessions that have ended.
+    """Delete programs with an expired refresh token, device codes and offers past their time, and ended page sessions.
 
     A page session that ended by its age is no longer used, so it is deleted as idle half a day later. Locked rows are
     skipped: waiting for one could deadlock with a transaction that ends all sessions of its account.
@@ -117,6 +117,7 @@ def delete_expired_sessions(session: Session) -> None:
     for model, is_expired in (
         (ClientSession, ClientSession.expires_at <= time),
         (DeviceCode, DeviceCode.expires_at <= time),
+        (Offer, Offer.expires_at <= time),
         (PageSession, PageSession.used_at <= time - SESSION_IDLE),
     ):
         expired_ids = select(model.id).where(is_expired).limit(EXPIRY_BATCH).with_for_update(skip_locked=True)

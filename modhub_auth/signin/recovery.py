@@ -98,16 +98,18 @@ def _queue_reset(session: Session, outbox: Outbox, address: str, messages: Any) 
 def queue_security_email(
     session: Session,
     outbox: Outbox,
-    account_id: int,
+    account_id: int | None,
     kind: str,
     messages: Any,
-    *,
-    client: str = "",
+    **values: str,
 ) -> None:
-    """Queue the notice of ``kind`` to every confirmed address of the account."""
+    """Queue the notice of ``kind`` to every confirmed address of the account; ``values`` as :meth:`Outbox.render`.
+
+    It is rendered for an account without any, too, so that the time does not tell (T-C5).
+    """
     confirmed = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value, Login.verified)
+    email = outbox.render_template(EMAIL_TEMPLATES[kind], messages, **values)
     for address in session.scalars(select(Login.subject).where(*confirmed)):
-        email = outbox.render_template(EMAIL_TEMPLATES[kind], messages, client=client)
         outbox.queue(session, kind, address, email)
 
 

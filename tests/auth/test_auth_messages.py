@@ -86,6 +86,9 @@ def test_translations_keep_their_holes() -> None:
             assert sorted(HOLE.findall(text)) == sorted(HOLE.findall(english)), english
 
 
+WITHOUT_LINK = {"taken", "account deleted", "email changed", "offer accepted", "offer declined", "offer withdrawn"}
+
+
 @pytest.mark.parametrize("kind", EMAIL_TEMPLATES)
 def test_emails_are_german(kind: str) -> None:
     languages = Catalogs()
@@ -101,8 +104,9 @@ def test_emails_are_german(kind: str) -> None:
         assert "%(" not in text
         # Whatever a mail program takes for a link leads to the site itself, the one with the secret first.
         links = re.findall(r"https://mods\.example\.org:8443[^\s\"<]*", text)
-        expected = "?token=SECRET" if EMAIL_TEMPLATES[kind].link else "/forgot"
-        assert links[0].endswith(expected) if links else kind in {"taken", "account deleted", "email changed"}
+        other = "/account" if kind == "offer received" else "/forgot"
+        expected = "?token=SECRET" if EMAIL_TEMPLATES[kind].link else other
+        assert links[0].endswith(expected) if links else kind in WITHOUT_LINK
 
 
 def test_an_email_has_the_language_of_the_request_that_caused_it(app: Any, person: Person, mail: Any) -> None:

@@ -25,6 +25,7 @@ from modhub.catalogue.moderating.reads import (
     state_of,
     users_of,
 )
+from modhub.catalogue.owning.services import hand_over
 from modhub.content import limits, text
 from modhub.db import iso, now
 from modhub.plugins.commands import (
@@ -39,7 +40,7 @@ from modhub.plugins.commands import (
     parse_count,
     read_names,
 )
-from modhub.plugins.services import ISnapshots
+from modhub.plugins.services import IAccounts, ISnapshots
 
 
 def line_document(mod: Mod) -> dict[str, Any]:
@@ -106,6 +107,7 @@ mod restore 12                            makes it visible again
 mod restore --batch 512                   undoes what mod hide did to many, which printed this number
 mod delete 13 --dry-run                   says what would be deleted
 mod delete 13 --yes                       deletes it permanently
+mod transfer 12 7                         makes it a mod of account 7, whoever owns it
 
 MOD is the number or the GUID of a mod."""
 
@@ -194,10 +196,33 @@ def run_list(admin: Any, arguments: argparse.Namespace) -> int:
     return 0
 
 
+def run_transfer(admin: Any, arguments: argparse.Namespace) -> int:
+    """Make a mod another account's at once; the exit code. Accounts are always locked before mods."""
+    accounts = find_optional_service(admin.registry, IAccounts)
+    with admin.writing(dry_run=arguments.dry_run) as (session, _):
+        is_known = accounts is not None and accounts.lock(session, arguments.account)
+        mod = hiding.find_mod(session, arguments.mod) if is_known else None
+        if mod is None:
+            missing = f"mod {arguments.mod}" if is_known else f"account {arguments.account}"
+            admin.say_problem(f"There is no {missing}.")
+            return 1
+        former, title = mod.owner, describe_title(mod)
+        if former != arguments.account:
+            hand_over(session, mod, arguments.account)
+    if former == arguments.account:
+        admin.say(f"{title} is account {former}'s already.")
+    else:
+        verb = "would be" if arguments.dry_run else "is"
+        admin.say(f"{title} of account {former} {verb} account {arguments.account}'s now.")
+    return 0
+
+
 def run_mod(admin: Any, arguments: argparse.Namespace) -> int:
     """``mod list|show``, or an action on each named mod; exit code 1 if one does not exist."""
     if arguments.action == "list":
         return run_list(admin, arguments)
+    if arguments.action == "transfer":
+        return run_transfer(admin, arguments)
     names_many = getattr(arguments, "owner", None) is not None or getattr(arguments, "batch", None) is not None
     if not arguments.mod and not names_many:
         arguments.complain("name a mod")
@@ -253,6 +278,11 @@ def mod_arguments(parser: argparse.ArgumentParser) -> None:
     for name in ("hide", "restore"):
         add_dry_run_option(parsers[name], "say what would happen, change nothing, and exit 0")
     add_yes_option(parsers["delete"])
+    about_transfer = "Make a mod another account's at once. Its former owner can change it no longer; nobody is told."
+    transfer = actions.add_parser("transfer", help="make a mod another account's", description=about_transfer)
+    transfer.add_argument("mod", metavar="MOD", help="its number or GUID")
+    transfer.add_argument("account", type=parse_count, metavar="ACCOUNT", help="the number of the new owner")
+    add_dry_run_option(transfer, "say what would happen, change nothing, and exit 0")
     add_json_option(lister)
     add_ids_option(lister)
     add_json_option(parsers["show"])
@@ -261,7 +291,9 @@ def mod_arguments(parser: argparse.ArgumentParser) -> None:
 def includeme(config: Configurator) -> None:
     """Register the command."""
     config.add_command(
-        AdminCommand("mod", "the mods: find, show, hide, restore, delete", mod_arguments, run_mod, examples=_EXAMPLES)
+        AdminCommand(
+            "mod", "the mods: find, show, hide, restore, delete, transfer", mod_arguments, run_mod, examples=_EXAMPLES
+        )
     )
 
 

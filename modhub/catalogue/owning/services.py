@@ -38,6 +38,7 @@ from modhub.catalogue.owning.events import (
 )
 from modhub.catalogue.owning.rehearsal import check_draft
 from modhub.catalogue.owning.texts import WrittenText, keep_source
+from modhub.catalogue.owning.voting import withdraw_votes
 from modhub.catalogue.pictures.services import forget_pictures
 from modhub.db import bulk, iso, now
 from modhub.db.unit_of_work import unit_of_work
@@ -206,6 +207,24 @@ def erase_mods(session: Session, mod_ids: Iterable[int]) -> None:
             bulk.execute_bulk(session, delete(model).where(model.mod_id.in_(batch)))
         bulk.execute_bulk(session, delete(Mod).where(Mod.id.in_(batch)))
         mark_stale(session, batch)
+
+
+def hand_over(session: Session, mod: Mod, account_id: int) -> None:
+    """Make a mod whose row is locked another account's (C-OWN-50); ``updated_at`` stays.
+
+    The new owner has no vote on it, and what the former one has made for it alone ends.
+    """
+    registry = unit_of_work(session).registry
+    accounts = None if registry is None else find_optional_service(registry, IAccounts)
+    if accounts is not None:
+        accounts.end_ownership(session, mod.id)
+    withdraw_votes(session, account_id, [mod.id])
+    record(session, "mod handed over", "mod", mod.id, guid=mod.guid, owner=mod.owner, to=account_id)
+    mod.owner = account_id
+    session.flush()
+    # No field of the mod, but pages and feeds name the author.
+    mark_changelog_edited(session, mod.id)
+    notify_changed(session, mod.id)
 
 
 def _own_note(session: Session, mod_id: int | None, note_id: int | None, owner: int) -> Note:

@@ -15,7 +15,7 @@ from modhub.catalogue.copies import IS_PUBLIC
 from modhub.catalogue.documents import decode_mod
 from modhub.catalogue.models import IS_THERE, Asset, Mod, PublicMod, PublicRequirement, Vote
 from modhub.catalogue.moderating import hiding
-from modhub.catalogue.owning.services import lock_owner
+from modhub.catalogue.owning.services import hand_over, lock_owner
 from modhub.catalogue.reading import statements
 from modhub.catalogue.reading.documents import install_order
 from modhub.catalogue.reading.service import CatalogueReader
@@ -179,6 +179,10 @@ class ModLookup:
         if session.scalar(locked) is None:
             raise OwnershipLost
         return ModSummary(*session.execute(select(*_SUMMARY).where(Mod.id == mod_id)).one())
+
+    def hand_over(self, session: Session, mod_id: int, account_id: int) -> None:
+        """Hand it over as the operator's command does."""
+        hand_over(session, session.get_one(Mod, mod_id), account_id)
 
     def get_mods_of_account(self, session: Session, account_id: int) -> list[tuple[ModSummary, int]]:
         """Return the mods of an account, most recently changed first, with their dependents; one statement."""

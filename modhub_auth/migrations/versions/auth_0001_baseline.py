@@ -185,6 +185,29 @@ def upgrade() -> None:
     op.create_index("ix_auth_link_expires_at", "auth_link", ["expires_at"])
     op.create_index("ix_auth_link_login_id", "auth_link", ["login_id"])
     op.create_table(
+        "auth_offer",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("mod_id", sa.BigInteger(), nullable=False),
+        sa.Column("owner_id", ID, nullable=False),
+        sa.Column("named", sa.String(320), nullable=False),
+        sa.Column("recipient_id", ID),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("closed_at", sa.BigInteger()),
+        sa.ForeignKeyConstraint(
+            ["owner_id"], ["auth_account.id"], name="fk_auth_offer_owner_id_auth_account", ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["recipient_id"], ["auth_account.id"], name="fk_auth_offer_recipient_id_auth_account", ondelete="SET NULL"
+        ),
+        sa.PrimaryKeyConstraint("id", name="pk_auth_offer"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_auth_offer_expires_at", "auth_offer", ["expires_at"])
+    op.create_index("ix_auth_offer_mod_id", "auth_offer", ["mod_id"])
+    op.create_index("ix_auth_offer_owner_id", "auth_offer", ["owner_id"])
+    op.create_index("ix_auth_offer_recipient_id", "auth_offer", ["recipient_id"])
+    op.create_table(
         "auth_page_session",
         sa.Column("id", ID, nullable=False),
         sa.Column("account_id", ID, nullable=False),

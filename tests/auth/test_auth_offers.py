@@ -1,0 +1,374 @@
+"""Handing a mod over: offers, answers, and what the operator moves."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from modhub.audit.models import AuditEntry
+from modhub.base.errors import ApiError, OwnershipLost
+from modhub.db import now
+from modhub.plugins.services import IMods
+from modhub_auth import offers, publisher_keys
+from modhub_auth.blocking import block_accounts
+from modhub_auth.models import Login, Offer, PublisherKey
+from modhub_auth.personal_data import collect_account
+from modhub_auth.services import lock_account, lock_accounts
+from modhub_auth.signin import page_sessions
+from modhub_testing.pages import form_at, messages_on
+from tests.people import PASSWORD, Person, emails_to
+from tests.races import at_once
+
+HOME = "/Modhub/account"
+NOBODY = "nobody@example.org"
+
+
+def join(app: Any, name: str) -> Person:
+    """Somebody who has signed up, with a confirmed address."""
+    address = f"{name}@example.org"
+    body = {"email": address, "password": PASSWORD, "displayName": name.title()}
+    joined = app.post_json("/api/auth/register", body).json
+    with app.databases.write_session.begin() as session:
+        session.execute(update(Login).values(verified=True))
+    return Person(app, joined["accountId"], address, joined["accessToken"])
+
+
+@pytest.fixture
+def ada(app: Any) -> Person:
+    return join(app, "ada")
+
+
+@pytest.fixture
+def grace(app: Any) -> Person:
+    return join(app, "grace")
+
+
+@pytest.fixture
+def mod(ada: Person) -> Any:
+    return ada.publish("Split Timer")
+
+
+def offer(person: Person, mod: Any, account: str, status: int = 303) -> Any:
+    form = form_of(person.pages.get(f"/Modhub/mine/{mod['id']}/offer"), "account")
+    form["currentPassword"], form["account"] = PASSWORD, account
+    return form.submit(status=status)
+
+
+def form_of(page: Any, field: str) -> Any:
+    return next(form for form in page.forms.values() if field in form.fields)
+
+
+def workshop(person: Person, mod: Any) -> Any:
+    return person.pages.get(f"/Modhub/mine/{mod['id']}?part=details")
+
+
+def offered(person: Person) -> list[str]:
+    """The addresses of the offers on the account's page."""
+    return [link["href"] for link in person.pages.get(HOME).html.select('a[href*="account/offer?"]')]
+
+
+def answer(person: Person, path: str, button: str, status: int = 303) -> Any:
+    return form_of(person.pages.get(path), "accept").submit(button, status=status)
+
+
+def withdraw(person: Person, mod: Any, status: int = 303) -> Any:
+    form = form_at(workshop(person, mod), f"/Modhub/mine/{mod['id']}/offer")
+    return form.submit("withdraw", status=status)
+
+
+def owner_of(app: Any, mod: Any) -> int:
+    details = app.post_json("/api/modhub/details", {"ids": [mod["id"]]}).json["details"]
+    return int(details[0]["author"]["accountId"])
+
+
+def subjects(person: Person) -> list[str]:
+    """Those of the emails after the first, which is about the address."""
+    return [str(message["Subject"]) for message in person.emails()[1:]]
+
+
+def actions(app: Any) -> list[str]:
+    with app.databases.readonly_session() as session:
+        entries = select(AuditEntry.action).where(AuditEntry.action.like("mod %"), AuditEntry.target_kind == "mod")
+        return list(session.scalars(entries.order_by(AuditEntry.id)))
+
+
+def test_a_mod_is_handed_over(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+    # C-OWN-50, C-OWN-53
+    vote, here = f"/api/modhub/{mod['id']}/vote", f"/api/modhub/{mod['id']}"
+    grace.call("put_json", vote, params={"value": 1})
+    before, read = app.get(here).json, app.get(f"{here}/changelog").json
+    by_ada = app.get(f"/Modhub/by/{ada.id}")
+    assert "Split Timer" in by_ada.text
+    offer(ada, mod, grace.address.upper())
+    (path,) = offered(grace)
+    shown = grace.pages.get(path)
+    assert "Ada" in shown.text
+    assert "Split Timer" in shown.text
+    ada.call("put_json", here, params={"title": "Split Timer"})
+    accepted = answer(grace, path, "accept").follow()
+    assert "accepted" in messages_on(accepted)
+    assert app.get(here).json == before
+    assert app.get(f"{here}/changelog").json == read
+    assert (owner_of(app, mod), app.get(vote).json) == (grace.id, {"ups": 0, "downs": 0})
+    refused = ada.call("put_json", here, params={"title": "Mine"}, status=401)
+    assert refused.body == ada.call("put_json", "/api/modhub/987654321", params={"title": "Mine"}, status=401).body
+    grace.call("put_json", here, params={"title": "Split Timer 2"})
+    grace.call("put_json", vote, params={"value": 1}, status=403)
+    assert "Split Timer" in app.get(f"/Modhub/by/{grace.id}").text
+    app.get(f"/Modhub/by/{ada.id}", status=404)
+    assert subjects(ada) == ["You offered a mod to another account", "A mod was handed over"]
+    assert subjects(grace) == ["A mod was offered to you", "A mod was handed over"]
+    assert actions(app)[-3:] == ["mod offered", "mod handed over", "mod edited"]
+    grace.pages.get(path, status=410)
+    with app.databases.readonly_session() as session:
+        assert not session.scalars(select(Offer).where(Offer.closed_at.is_(None))).all()
+
+
+def test_nobody_learns_who_has_an_account(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+    # C-OWN-51, T-C22
+    unconfirmed = join(app, "linus")
+    with app.databases.write_session.begin() as session:
+        session.execute(update(Login).where(Login.subject == unconfirmed.address).values(verified=False))
+    pages, emails = [], []
+    for named in (grace.address, NOBODY, unconfirmed.address, str(grace.id), "987654321"):
+        made = offer(ada, mod, named)
+        pages.append(workshop(ada, mod).text.replace(f"\u2068{named}\u2069", "NAMED"))
+        emails.append([message.get_body().get_content() for message in emails_to(app, ada.address, "You offered")][-1])
+        assert len(offered(grace)) == (named in (grace.address, str(grace.id)))
+        assert messages_on(made.follow())[-1] == "offered"
+        withdraw(ada, mod)
+        with app.databases.write_session.begin() as session:
+            session.execute(update(Offer).values(created_at=now() - timedelta(days=1)))
+    assert not offered(unconfirmed)
+    assert len({_without_times(page) for page in pages}) == 1
+    assert len({_without_times(email) for email in emails}) == 1
+    assert not emails_to(app, NOBODY)
+    assert not emails_to(app, unconfirmed.address, "offered")
+
+
+def _without_times(text: str) -> str:
+    return "\n".join(
+        line for line in text.splitlines() if "When:" not in line and "csrf" not in line and "nonce" not in line
+    )
+
+
+def test_the_recipient_declines_or_the_owner_withdraws(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+    # C-OWN-52, C-OWN-53
+    offer(ada, mod, grace.address)
+    (path,) = offered(grace)
+    assert "declined" in messages_on(answer(grace, path, "decline").follow())
+    assert grace.pages.get(path, status=410).html.select_one("h1")["data-message"] == "offer_gone"
+    offer(ada, mod, grace.address)
+    (path,) = offered(grace)
+    shown = grace.pages.get(path)
+    stale = workshop(ada, mod)
+    assert "withdrawn" in messages_on(withdraw(ada, mod).follow())
+    assert form_of(shown, "accept").submit("accept", status=410).status_int == 410
+    assert form_at(stale, f"/Modhub/mine/{mod['id']}/offer").submit("withdraw", status=410).status_int == 410
+    assert owner_of(app, mod) == ada.id
+    assert subjects(ada) == [
+        "You offered a mod to another account",
+        "The offer of a mod was declined",
+        "You offered a mod to another account",
+        "The offer of a mod was withdrawn",
+    ]
+    assert subjects(grace)[-1] == "The offer of a mod was withdrawn"
+    assert actions(app)[-4:] == ["mod offered", "mod offer declined", "mod offered", "mod offer withdrawn"]
+
+
+def test_what_an_offer_needs(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+    # C-OWN-50, C-OWN-51
+    here = f"/Modhub/mine/{mod['id']}/offer"
+    for named, error in ((ada.address, "own_account"), (str(ada.id), "own_account"), ("nonsense", "invalid_input")):
+        assert offer(ada, mod, named, 409 if error == "own_account" else 400).html.select_one("#account-error")
+    form = form_of(ada.pages.get(here), "account")
+    form["account"] = grace.address
+    assert "wrong_password" in messages_on(form.submit(status=403))
+    offer(ada, mod, NOBODY)
+    assert "already_offered" in messages_on(offer(ada, mod, grace.address, 409))
+    for _ in range(4):
+        withdraw(ada, mod)
+        offer(ada, mod, NOBODY)
+    withdraw(ada, mod)
+    sixth = offer(ada, mod, grace.address, 429)
+    assert 86_000 < int(sixth.headers["Retry-After"]) <= 86_400
+    with app.databases.write_session.begin() as session:
+        session.execute(update(Offer).values(created_at=now() - timedelta(days=1)))
+    offer(ada, mod, grace.address)
+    draft = ada.draft("A draft")
+    ada.pages.get(f"/Modhub/mine/{draft['id']}/offer", status=404)
+    assert not workshop(ada, draft).html.select("#offer")
+    grace.pages.get(here, status=404)
+    (path,) = offered(grace)
+    ada.pages.get(path, status=410)
+    grace.pages.get(f"{HOME}/offer?id=nonsense", status=410)
+
+
+def hide(run: Any, mod: Any, _ada: Person) -> None:
+    assert run("mod", "hide", str(mod["id"]))[0] == 0
+
+
+def delete(_run: Any, mod: Any, ada: Person) -> None:
+    ada.call("delete", f"/api/modhub/{mod['id']}", status=204)
+
+
+def block(_run: Any, _mod: Any, ada: Person) -> None:
+    with ada.site.databases.write_session.begin() as session:
+        account = lock_account(session, ada.id)
+        assert account is not None
+        block_accounts(session, [account])
+
+
+def expire(_run: Any, _mod: Any, ada: Person) -> None:
+    with ada.site.databases.write_session.begin() as session:
+        session.execute(update(Offer).values(expires_at=now()))
+
+
+def move(run: Any, mod: Any, ada: Person) -> None:
+    assert run("mod", "transfer", str(mod["id"]), str(join(ada.site, "linus").id))[0] == 0
+
+
+@pytest.mark.parametrize("change", [hide, delete, block, expire, move], ids=lambda change: change.__name__)
+def test_an_offer_that_cannot_be_met_is_410(
+    ada: Person, grace: Person, mod: Any, change: Callable[..., None], run: Any
+) -> None:
+    # C-OWN-52
+    offer(ada, mod, grace.address)
+    (path,) = offered(grace)
+    shown = grace.pages.get(path)
+    change(run, mod, ada)
+    assert not offered(grace)
+    grace.pages.get(path, status=410)
+    for button in ("accept", "decline"):
+        assert form_of(shown, button).submit(button, status=410).html.select_one("h1")["data-message"] == "offer_gone"
+
+
+def test_the_list_of_the_owner_outlives_the_account(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+    # C-OWN-51, C-OWN-54
+    offer(ada, mod, grace.address)
+    before = workshop(ada, mod).text
+    form = form_of(grace.pages.get(f"{HOME}/delete"), "currentPassword")
+    form["currentPassword"] = PASSWORD
+    form.submit(status=303)
+    assert _without_times(workshop(ada, mod).text) == _without_times(before)
+    with app.databases.readonly_session() as session:
+        assert session.scalars(select(Offer.recipient_id)).all() == [None]
+    form = form_of(ada.pages.get(f"{HOME}/delete"), "currentPassword")
+    form["currentPassword"] = PASSWORD
+    form.submit(status=303)
+    with app.databases.readonly_session() as session:
+        assert not session.scalars(select(Offer)).all()
+
+
+def test_races(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+    # C-OWN-53
+    mods = [mod, *(ada.publish(f"Mod {number}") for number in range(3))]
+
+    def ends(*calls: Callable[[], Any]) -> list[str]:
+        return sorted(at_once([partial(_ended, app, call) for call in calls]))
+
+    services = app.find_service(IMods)
+    numbers = []
+    for each in mods:
+        with app.databases.write_session.begin() as session:
+            lock_account(session, ada.id)
+            offers.make_offer(session, services, ada.id, each["id"], grace.address)
+            numbers.append(session.scalars(select(Offer.id).order_by(Offer.id.desc())).first())
+    accept, decline = (
+        partial(_answer, services, grace.id, True),
+        partial(_answer, services, grace.id, False),
+    )
+    assert ends(partial(accept, numbers[0]), partial(accept, numbers[0])) == ["done", "offer_gone"]
+    assert ends(partial(accept, numbers[1]), partial(decline, numbers[1])) == ["done", "offer_gone"]
+    assert ends(partial(accept, numbers[2]), partial(_withdraw, services, ada.id, mods[2]["id"]))[0] == "done"
+    remains = ada.site.get(f"/api/modhub/{mods[3]['id']}").json
+    deleted = at_once(
+        [
+            partial(_ended, app, partial(accept, numbers[3])),
+            lambda: str(ada.call("delete", f"/api/modhub/{remains['id']}", expect_errors=True).status_int),
+        ]
+    )
+    assert deleted in (["done", "401"], ["offer_gone", "204"])
+
+
+def _ended(app: Any, call: Callable[[Any], Any]) -> str:
+    try:
+        with app.databases.write_session.begin() as session:
+            call(session)
+    except ApiError as error:
+        return error.code
+    except OwnershipLost:
+        return "not the owner"
+    return "done"
+
+
+def _answer(services: Any, account_id: int, accepts: bool, number: int, session: Any) -> None:
+    found = offers.find_offer(session, services, account_id, number)
+    lock_accounts(session, [found.owner_id, account_id])
+    if accepts:
+        offers.accept_offer(session, services, found, account_id)
+    else:
+        offers.decline_offer(session, found, account_id)
+
+
+def _withdraw(services: Any, owner_id: int, mod_id: int, session: Any) -> None:
+    lock_account(session, owner_id)
+    offers.withdraw_offer(session, services, owner_id, mod_id)
+
+
+def test_the_operator_moves_a_mod_at_once(app: Any, ada: Person, grace: Person, mod: Any, run: Any) -> None:
+    # C-OWN-54
+    number, updated_at = str(mod["id"]), app.get(f"/api/modhub/{mod['id']}").json["updatedAt"]
+    with app.databases.write_session.begin() as session:
+        keys = [
+            publisher_keys.create_key(session, ada.id, label, mod_id, 0).key
+            for label, mod_id in (("this", mod["id"]), ("all", None))
+        ]
+    assert run("mod", "transfer", number, "99") == (1, "There is no account 99.\n")
+    assert run("mod", "transfer", "99", str(grace.id)) == (1, "There is no mod 99.\n")
+    code, said = run("mod", "transfer", number, str(grace.id), "--dry-run")
+    assert (code, "would be" in said, owner_of(app, mod)) == (0, True, ada.id)
+    offer(ada, mod, NOBODY)
+    code, said = run("mod", "transfer", mod["guid"], str(grace.id))
+    assert (code, said) == (0, f"Mod {number} (Split Timer) of account {ada.id} is account {grace.id}'s now.\n")
+    assert "already" in run("mod", "transfer", number, str(grace.id))[1]
+    assert owner_of(app, mod) == grace.id
+    assert app.get(f"/api/modhub/{number}").json["updatedAt"] == updated_at
+    statuses = [app.post_json("/api/auth/exchange", {"key": key}, expect_errors=True).status_int for key in keys]
+    assert statuses == [401, 200]
+    with app.databases.readonly_session() as session:
+        assert session.scalars(select(PublisherKey.mod_id)).all() == [None]
+        moved = select(AuditEntry.actor_kind).where(AuditEntry.action == "mod handed over")
+        assert session.scalars(moved).all() == ["operator"]
+    assert not workshop(grace, mod).html.select('button[name="withdraw"]')
+    draft = ada.draft("A draft")
+    assert run("mod", "transfer", str(draft["id"]), str(grace.id))[0] == 0
+    assert len(grace.call("get", "/api/modhub/mine").json["mods"]) == 2
+
+
+def test_the_archive_of_a_person_names_offers(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+    # C-OWN-54, C-DAT-2
+    offer(ada, mod, grace.address)
+    with app.databases.readonly_session() as session:
+        made, received = (collect_account(session, person.id) for person in (ada, grace))
+    assert made is not None
+    assert received is not None
+    (offered_by_ada,), (offered_to_grace,) = made.document["offersMade"], received.document["offersReceived"]
+    assert (offered_by_ada["modId"], offered_by_ada["named"]) == (mod["id"], grace.address)
+    assert (offered_to_grace["modId"], "named" in offered_to_grace) == (mod["id"], False)
+    assert received.document["offersMade"] == made.document["offersReceived"] == []
+
+
+def test_offers_go_after_their_day(app: Any, ada: Person, mod: Any) -> None:
+    # C-OWN-54
+    offer(ada, mod, NOBODY)
+    with app.databases.write_session.begin() as session:
+        session.execute(update(Offer).values(expires_at=now() + timedelta(minutes=1)))
+        page_sessions.delete_expired_sessions(session)
+        assert len(session.scalars(select(Offer.id)).all()) == 1
+        session.execute(update(Offer).values(expires_at=now()))
+        page_sessions.delete_expired_sessions(session)
+        assert not session.scalars(select(Offer.id)).all()
