@@ -143,7 +143,8 @@ def check_storage(registry: Any, _session: Any) -> tuple[()]:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the checks of the core."""
+    """Register the checks of the core. Overlays in browsers ask whether the service is there."""
+    config.add_cross_origin("/healthz")
     config.add_service(Readiness, Readiness(config.registry))
     config.add_check("database", check_database, when=("ready",))
     config.add_check(STORE, check_storage, when=("ready",))

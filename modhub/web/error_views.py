@@ -31,6 +31,7 @@ from modhub.base.system_faults import is_system_fault
 from modhub.content.text import N_
 from modhub.db import Databases, database_errors, is_transient
 from modhub.plugins.security import Blocked
+from modhub.web.headers import PAGE_VARY, is_open
 from modhub.web.payload import encode
 from modhub.web.request import Request
 from modhub.web.views import allowed_methods
@@ -55,8 +56,9 @@ ERROR_TITLES: dict[int | str, str] = {
 
 
 def render_error(error: ApiError, request: Request) -> Response:
-    """The response for an error, as JSON or as a page."""
-    if request.is_api:
+    """The response for an error, as JSON or as a page; of a file or feed, as the caller prefers."""
+    is_file = not request.is_api and is_open(request)
+    if request.is_api or (is_file and _prefers_json(request)):
         response = Response(encode(error.body()), error.status, content_type="application/json", charset=None)
     else:
         values = {
@@ -65,8 +67,17 @@ def render_error(error: ApiError, request: Request) -> Response:
         }
         response = Response(render("modhub:templates/refusal.jinja2", values, request=request), error.status)
     response.headers["Cache-Control"] = "no-store"
+    if is_file:
+        response.headers["Vary"] = "Accept" if response.content_type == "application/json" else f"Accept, {PAGE_VARY}"
     response.headers.update(error.headers)
     return response
+
+
+def _prefers_json(request: Request) -> bool:
+    """Whether ``Accept`` names JSON, and HTML no sooner; an unreadable one names nothing."""
+    named = {media_type for media_type, *_ in request.accept.parsed or ()}
+    offers = request.accept.acceptable_offers([kind for kind in ("text/html", "application/json") if kind in named])
+    return bool(offers) and offers[0][0] == "application/json"
 
 
 def api_error_view(error: ApiError, request: Request) -> Response:

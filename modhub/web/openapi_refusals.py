@@ -41,8 +41,8 @@ _OF_STORED_FILES: Final = (
 _BUSY: Final = Refusal(503, "busy", "Too much to do just now. Try again after `Retry-After`.")
 _FAULT: Final = Refusal(500, "internal_error", "A fault of the service; it has been logged.")
 _ERROR: Final = {"$ref": SCHEMA_OF.format(name=ERROR_NAME)}
-_PAGE: Final = {"text/html": {"schema": {"type": "string"}}}
-"""Outside of the API, errors are pages for people."""
+_PAGE: Final = {"text/html": {"schema": {"type": "string"}}, "application/json": {"schema": _ERROR}}
+"""Outside of the API, errors are pages for people, of files also JSON for programs whose ``Accept`` prefers it."""
 _HEADERS: Final = {
     401: {"WWW-Authenticate": {"description": "The credential that is needed.", "schema": {"type": "string"}}},
     416: {"Content-Range": {"description": "How many bytes there are.", "schema": {"type": "string"}}},

@@ -217,3 +217,31 @@ def test_the_servers_own_refusals_ask_for_https_where_it_is_spoken(start: Start,
     assert answer.status == 400
     assert answer.fields["x-content-type-options"] == "nosniff"
     assert list(answer.fields).count("strict-transport-security") == policies
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        (None, "text/html"),
+        ("*/*", "text/html"),
+        ("text/html, application/json", "text/html"),
+        ("text/html;q=0.9, application/json;q=0.5", "text/html"),
+        ("application/json;q=0, text/html", "text/html"),
+        ("\xff", "text/html"),
+        ("application/json", "application/json"),
+        ("application/json, text/plain, */*", "application/json"),
+        ("text/html;q=0.5, application/json;q=0.9", "application/json"),
+    ],
+)
+def test_programs_get_the_errors_of_files_as_json(site: Site, accept: str | None, expected: str) -> None:
+    # C-ERR-3
+    headers = {} if accept is None else {"Accept": accept}
+    for path in ("/Modhub/file/99", "/Modhub/picture/99/320", "/Modhub/game-icon/99"):
+        answer = site.get(path, headers=headers, status=404)
+        assert (answer.content_type, answer.headers["Access-Control-Allow-Origin"]) == (expected, "*")
+        assert answer.headers["Vary"].split(", ")[0] == "Accept"
+        if expected == "application/json":
+            assert answer.json["error"] == "not_found"
+    # Pages stay pages.
+    page = site.get("/Modhub/99", headers=headers, status=404)
+    assert (page.content_type, page.headers["Vary"]) == ("text/html", "Cookie, Accept-Language")

@@ -74,6 +74,14 @@ def test_both_are_well(site: Site) -> None:
     assert answer.content_type == "application/json"
 
 
+def test_pages_of_other_sites_learn_whether_the_service_is_there(site: Site) -> None:
+    # C-RUN-8
+    assert site.get("/healthz").headers["Access-Control-Allow-Origin"] == "*"
+    assert "Access-Control-Allow-Origin" not in site.get("/readyz").headers
+    asked = site.options("/healthz", headers={"Origin": "https://a.example", "Access-Control-Request-Method": "GET"})
+    assert asked.headers["Access-Control-Allow-Origin"] == "*"
+
+
 def test_storage_that_is_not_configured_is_named_and_well(start: Start) -> None:
     # C-RUN-8
     answer = start(modhub__storage="").get("/readyz", status=200).json

@@ -240,7 +240,7 @@ def test_headers_are_at_the_calls_that_have_them(start: Start) -> None:
     assert "Content-Range" in named["read_file"]["responses"]["206"]["headers"]
     assert "Retry-After" in named["login"]["responses"]["429"]["headers"]
     assert "Retry-After" in document["components"]["responses"]["Busy"]["headers"]
-    assert [*named["read_file"]["responses"]["404"]["content"]] == ["text/html"]
+    assert [*named["read_file"]["responses"]["404"]["content"]] == ["text/html", "application/json"]
     assert [*named["download_mod"]["responses"]["404"]["content"]] == ["application/json"]
 
 
