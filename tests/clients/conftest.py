@@ -38,6 +38,7 @@ class FakeMod:
     url: str = ""
     size: int = 0
     title: str = ""
+    uploaded_at: str = "2026-11-21T08:15:30.123456Z"
 
     @property
     def sha256(self) -> str:
@@ -118,7 +119,13 @@ class FakeService:
             if other in every
         ]
         steps = [
-            {"guid": guid, "action": self.action(guid, have), "because": list(path)} for guid, path in order.items()
+            {
+                "guid": guid,
+                "action": self.action(guid, have),
+                "because": list(path),
+                "uploadedAt": self.mods[guid].uploaded_at,
+            }
+            for guid, path in order.items()
         ]
         mods = [self.mods[guid] for guid in order]
         return {

@@ -15,11 +15,15 @@ ACTIONS: Final = frozenset({"install", "update", "keep"})
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """A step of a plan. ``because``: the path of GUIDs from a wanted mod to the one that requires it, or empty."""
+    """A step of a plan. ``because``: the path of GUIDs from a wanted mod to the one that requires it, or empty.
+
+    The action is one of `ACTIONS`, or ``wait`` if the file is too young for ``--cooldown``.
+    """
 
     guid: str
     action: str
     because: tuple[str, ...]
+    uploaded_at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,16 @@ class InstallPlan:
     missing: tuple[Mapping[str, Any], ...]
     still_installed: tuple[str, ...]
     locked: Mapping[str, LockEntry]
+
+    @property
+    def changes(self) -> list[PlanStep]:
+        """The steps that put a file in place."""
+        return [step for step in self.steps if step.action in {"install", "update"}]
+
+    @property
+    def waiting(self) -> list[PlanStep]:
+        """The steps that are left out because a file is too young."""
+        return [step for step in self.steps if step.action == "wait"]
 
     @property
     def not_served(self) -> list[Mapping[str, Any]]:
@@ -188,7 +202,8 @@ def _step(step: Mapping[str, Any]) -> PlanStep:
     action = _field(step, "action", str)
     if action not in ACTIONS:
         raise ValueError("an unknown action")
-    return PlanStep(_guid_of(step), action, tuple(_guid(guid) for guid in _field(step, "because", list)))
+    because = tuple(_guid(guid) for guid in _field(step, "because", list))
+    return PlanStep(_guid_of(step), action, because, _field(step, "uploadedAt", str))
 
 
 def _mod(mod: Mapping[str, Any]) -> RemoteMod:

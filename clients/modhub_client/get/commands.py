@@ -1,6 +1,7 @@
 """The commands that change a folder. Each returns a `Report`; nothing here prints."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from modhub_client.get import answers
@@ -20,21 +21,22 @@ def preview_plan(installer: Installer, guids: list[str], *, update: bool) -> Rep
         return Report(["Nothing would change."], {"dryRun": True, "install": [], "update": [], "remove": []})
     plan = installer.ask(guids)
     steps = _describe_steps(installer, plan)
-    removed = unneeded(installer.installation.state.mods, plan) if update else []
+    removed = _unneeded(installer.installation, plan) if update else []
     lines = [
         f"Would {action} {mod['title']} {mod['version']} ({mod['guid']}), {mod['bytes']} bytes"
         for action, listed in steps.items()
         for mod in listed
     ]
     lines += [f"Would remove {mod.title} ({mod.guid})" for mod in removed]
-    lines += [f"Not on the service: {gap['guid']}" for gap in plan.not_served]
+    lines += [f"Not on the service: {gap['guid']}" for gap in plan.not_served] + _waiting_lines(plan)
     listed = {"remove": [mod.guid for mod in removed], "missing": plan.not_served, "conflicts": list(plan.conflicts)}
     code = ExitCode.NOT_AVAILABLE if plan.not_served and update else ExitCode.DONE
-    return Report(lines or ["Nothing would change."], {"dryRun": True, **steps, **listed}, code)
+    fields = {"dryRun": True, **steps, **listed, **(_waiting_fields(plan) if update else {})}
+    return Report(lines or ["Nothing would change."], fields, code)
 
 
 def _describe_steps(installer: Installer, plan: InstallPlan) -> dict[str, list[Mapping[str, Any]]]:
-    steps = [step for step in plan.steps if step.action != "keep"]
+    steps = plan.changes
     mods = look_up(installer.service, [step.guid for step in steps])
     described: dict[str, list[Mapping[str, Any]]] = {"install": [], "update": []}
     for step in steps:
@@ -96,9 +98,33 @@ def update_mods(installer: Installer, *, dry_run: bool) -> Report:
         return Report(["Nothing is installed."], {"installed": [], "updated": [], "removed": [], "missing": []})
     before = installation.state
     applied = installer.follow_plan(requested)
-    removed = unneeded(installation.state.mods, applied.plan)
-    _drop(installation, removed)
+    removed = _unneeded(installation, applied.plan)
+    _drop(installation, removed, before.mods)
     return _report(installation, applied, before, removed)
+
+
+def undo_update(installation: ModInstallation, *, dry_run: bool) -> Report:
+    """``undo``: the files that the last update replaced or removed, all of them. Needs no service.
+
+    What the update newly installed stays, until an update or `remove` finds that nothing requires it.
+    """
+    state = installation.state
+    restored = [
+        replace(mod, wanted=mod.wanted or (guid in state.mods and state.mods[guid].wanted))
+        for guid, mod in state.before.items()
+    ]
+    if not restored:
+        raise ClientError(ExitCode.NOT_AVAILABLE, "There is no update to undo. Nothing was changed.")
+    if dry_run:
+        lines = [f"Would put back {mod.title} {mod.version} ({mod.guid})" for mod in restored]
+        return Report(lines, {"dryRun": True, "restore": [mod.guid for mod in restored]})
+    installation.prepare_kept(restored)
+    installation.apply(InstallationState(state.url, {**state.mods, **{mod.guid: mod for mod in restored}}), restored)
+    return Report(
+        [_line("Put back", installation, mod) for mod in restored],
+        {"restored": [installation.describe(mod) for mod in restored], "edited": _copies(installation)},
+        notices=_copy_notices(installation),
+    )
 
 
 def remove_mods(installation: ModInstallation, guids: list[str], *, dry_run: bool) -> Report:
@@ -143,10 +169,35 @@ def _roots(mods: Mapping[str, LocalMod], guids: list[str]) -> list[str]:
     return list(roots if set(guids) <= closure(mods, roots) else guids)
 
 
-def _drop(installation: ModInstallation, removed: list[LocalMod]) -> None:
+def _unneeded(installation: ModInstallation, plan: InstallPlan) -> list[LocalMod]:
+    """What an update removes: nothing that the present file of a mod requires whose new one is left out."""
+    mods = installation.state.mods
+    kept = closure(mods, [step.guid for step in plan.waiting])
+    return [mod for mod in unneeded(mods, plan) if mod.guid not in kept]
+
+
+def _waiting_lines(plan: InstallPlan) -> list[str]:
+    return [
+        f"Left out for now: {step.guid} {plan.locked[step.guid].version}, uploaded {step.uploaded_at}"
+        for step in plan.waiting
+    ]
+
+
+def _waiting_fields(plan: InstallPlan) -> dict[str, Any]:
+    waiting = [(step, plan.locked[step.guid]) for step in plan.waiting]
+    return {
+        "waiting": [
+            {"guid": step.guid, "version": entry.version, "uploadedAt": step.uploaded_at} for step, entry in waiting
+        ]
+    }
+
+
+def _drop(
+    installation: ModInstallation, removed: list[LocalMod], updated: Mapping[str, LocalMod] | None = None
+) -> None:
     if removed:
         left = {guid: mod for guid, mod in installation.state.mods.items() if mod not in removed}
-        installation.apply(InstallationState(installation.state.url, left), [])
+        installation.apply(InstallationState(installation.state.url, left), [], updated)
 
 
 def _report(
@@ -162,6 +213,7 @@ def _report(
     lines += [_line("Updated", installation, mod) for mod in updated]
     lines += [f"Removed {mod.title} ({mod.guid})" for mod in removed or ()]
     lines += [f"Not on the service: {entry['guid']}" for entry in applied.plan.not_served]
+    lines += _waiting_lines(applied.plan)
     fields = {
         "installed": [installation.describe(mod) for mod in installed],
         "updated": [installation.describe(mod) for mod in updated],
@@ -170,6 +222,7 @@ def _report(
         "missing": applied.plan.not_served,
         "conflicts": list(applied.plan.conflicts),
         "edited": _copies(installation),
+        **(_waiting_fields(applied.plan) if before is not None else {}),
     }
     code = ExitCode.NOT_AVAILABLE if before is not None and applied.plan.not_served else ExitCode.DONE
     return Report(lines or ["Everything is up to date."], fields, code, notices=_copy_notices(installation))

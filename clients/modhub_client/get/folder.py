@@ -130,6 +130,17 @@ def keep_edited(file: Path, known: set[str], into: Path) -> Path | None:
     return copy
 
 
+def keep_copy(file: Path, copy: Path) -> None:
+    """Make ``copy`` another name of a file that is about to be replaced; a real copy where that is not possible."""
+    own_directory(copy.parent)
+    try:
+        copy.unlink(missing_ok=True)
+        os.link(file, copy)
+    except OSError:
+        with open_regular(file, create=False) as source:
+            _write_whole(source, copy)
+
+
 def _write_whole(source: io.FileIO, target: Path) -> None:
     """Copy in such a way that ``target`` is whole wherever a run ends."""
     try:

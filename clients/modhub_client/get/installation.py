@@ -4,6 +4,7 @@
     DIR/.modhub-get/state.json     what is installed, and from where
     DIR/.modhub-get/parts/         downloads that are not complete or not in place yet
     DIR/.modhub-get/edited/        copies of files that their user had edited, before they were replaced
+    DIR/.modhub-get/before/        the files that the last update replaced or removed
     DIR/.modhub-get/journal.json   exists while files are being put in place
 
 Everything is downloaded and checked first. Then the journal is written, the files are moved into place, the state is
@@ -16,7 +17,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,10 +49,11 @@ class LocalMod:
 
 @dataclass(frozen=True, slots=True)
 class InstallationState:
-    """The service and the installed mods by GUID."""
+    """The service and the installed mods by GUID. ``before``: what ``undo`` puts back, kept by `ModInstallation`."""
 
     url: str = ""
     mods: Mapping[str, LocalMod] = field(default_factory=dict)
+    before: Mapping[str, LocalMod] = field(default_factory=dict)
 
 
 class ModInstallation:
@@ -112,9 +114,52 @@ class ModInstallation:
             if folder.is_plain_directory(self.path_of(mod)):
                 raise ClientError(ExitCode.FOLDER, f"{self.path_of(mod)} is a folder.")
 
-    def apply(self, state: InstallationState, placed: list[LocalMod]) -> None:
-        """Make ``state`` the installation. The files of ``placed`` are complete in their parts."""
+    def kept_file(self, mod: LocalMod) -> Path:
+        """Where the file that an update replaced is kept."""
+        return self._private / "before" / f"{mod.guid}.{mod.sha256}"
+
+    def _keep_before(self, state: InstallationState, updated: Mapping[str, LocalMod] | None) -> dict[str, LocalMod]:
+        """What can be put back after the change to ``state``: by an update its own, else what the change leaves alone.
+
+        A file that its user has edited or damaged cannot be put back.
+        """
+        kept: dict[str, LocalMod] = {}
+        for guid, mod in (updated or {}).items():
+            if not _same_file(mod, state.mods.get(guid)):
+                if self.is_intact(mod):
+                    folder.keep_copy(self.path_of(mod), self.kept_file(mod))
+                if self.kept_file(mod).exists():
+                    kept[guid] = mod
+        present = self.state.mods
+        return kept or {
+            guid: mod for guid, mod in self.state.before.items() if _same_file(present.get(guid), state.mods.get(guid))
+        }
+
+    def prepare_kept(self, mods: list[LocalMod]) -> None:
+        """Put the kept files of these mods into their parts, as if they had been downloaded; none is believed."""
+        for mod in mods:
+            kept = self.kept_file(mod)
+            with folder.open_regular(kept, create=False) as file:
+                if folder.hash_file(file) != mod.sha256:
+                    raise ClientError(ExitCode.FOLDER, f"{kept} is damaged. Nothing was changed.")
+            folder.keep_copy(kept, self.part_of(mod.guid, mod.sha256))
+
+    def _clear_before(self) -> None:
+        kept = {self.kept_file(mod) for mod in self.state.before.values()}
+        with contextlib.suppress(OSError):
+            for file in (self._private / "before").iterdir():
+                if file not in kept:
+                    file.unlink()
+
+    def apply(
+        self, state: InstallationState, placed: list[LocalMod], updated: Mapping[str, LocalMod] | None = None
+    ) -> None:
+        """Make ``state`` the installation. The files of ``placed`` are complete in their parts.
+
+        ``updated``: the mods before the update that this is a part of, to which ``undo`` then leads.
+        """
         self.check_places(placed)
+        state = replace(state, before=self._keep_before(state, updated))
         kept = {self.path_of(mod) for mod in state.mods.values()}
         old = [mod for mod in self.state.mods.values() if self.path_of(mod) not in kept]
         self._keep_edited([*placed, *old])
@@ -123,6 +168,7 @@ class ModInstallation:
         journal = {"state": _dump_state(state), "moves": moves, "deletions": deletions}
         folder.replace_text(self._journal, json.dumps(journal))
         self._finish(state, moves, deletions)
+        self._clear_before()
 
     def _keep_edited(self, replaced: list[LocalMod]) -> None:
         for mod in replaced:
@@ -230,7 +276,10 @@ def parse_state(document: Any) -> InstallationState:
         if document["format"] != STATE_FORMAT:
             raise ClientError(ExitCode.FOLDER, "The state of this folder was written by another version of modhub-get.")
         mods = [_parse_mod(mod) for mod in document["mods"]]
-        return InstallationState(str(document["url"]), {mod.guid: mod for mod in mods})
+        before = [_parse_mod(mod) for mod in document.get("before", ())]
+        return InstallationState(
+            str(document["url"]), {mod.guid: mod for mod in mods}, {mod.guid: mod for mod in before}
+        )
     except (KeyError, TypeError, ValueError):
         raise ClientError(ExitCode.FOLDER, "The state of this folder is damaged.") from None
 
@@ -257,4 +306,9 @@ def _parse_journal(document: Any) -> tuple[InstallationState, list[Any], list[An
 
 def _dump_state(state: InstallationState) -> dict[str, Any]:
     mods = [asdict(state.mods[guid]) for guid in sorted(state.mods)]
-    return {"format": STATE_FORMAT, "url": state.url, "mods": mods}
+    before = [asdict(state.before[guid]) for guid in sorted(state.before)]
+    return {"format": STATE_FORMAT, "url": state.url, "mods": mods, "before": before}
+
+
+def _same_file(one: LocalMod | None, other: LocalMod | None) -> bool:
+    return (one and (one.sha256, one.name)) == (other and (other.sha256, other.name))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TextIO
 
 from modhub_client.get import answers
@@ -9,7 +10,7 @@ from modhub_client.get.answers import InstallPlan, RemoteMod
 from modhub_client.get.installation import InstallationState, LocalMod, ModInstallation
 from modhub_client.get.lockfile import LockEntry
 from modhub_client.get.outcome import DiskFull, ExitCode
-from modhub_client.get.plans import ask_advisories, ask_plan, describe_advisory, look_up
+from modhub_client.get.plans import ask_advisories, ask_plan, describe_advisory, leave_out_young, look_up
 from modhub_client.get.service import ModhubService
 from modhub_client.get.transfer import FileReplaced, Transfer, fetch_all
 from modhub_client.outcome import ClientError
@@ -21,7 +22,10 @@ ROUNDS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class InstallOptions:
-    """How to install. ``jobs``: downloads at a time; ``terminal``: where the progress bar is drawn."""
+    """How to install. ``jobs``: downloads at a time; ``terminal``: where the progress bar is drawn.
+
+    ``undoable``: keep what is replaced for ``undo``; ``cooldown``: leave out files younger than this many days.
+    """
 
     jobs: int
     most_bytes: int
@@ -29,6 +33,8 @@ class InstallOptions:
     allow_conflicts: bool
     allow_advised: bool
     terminal: TextIO | None
+    undoable: bool = False
+    cooldown: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +63,8 @@ class Installer:
         requested = list(want)
         for attempt in range(ROUNDS):
             plan = self.ask(requested)
-            steps = [step for step in plan.steps if step.action != "keep"]
             try:
-                placed = self.place([plan.locked[step.guid] for step in steps], requested, recheck=not attempt)
+                placed = self.place([plan.locked[step.guid] for step in plan.changes], requested, recheck=not attempt)
             except FileReplaced:
                 # A file was replaced or deleted in the meantime, or an answer was damaged on its way.
                 continue
@@ -105,7 +110,7 @@ class Installer:
         """Note what a mod whose file is the same newly requires: its own entry was written with that file."""
         mods = dict(self.installation.state.mods)
         for step in plan.steps:
-            requirer = mods.get(step.because[-1]) if step.because else None
+            requirer = mods.get(step.because[-1]) if step.because and step.action != "wait" else None
             if requirer is not None and step.guid not in requirer.requires:
                 mods[requirer.guid] = replace(requirer, requires=(*requirer.requires, step.guid))
         if mods != self.installation.state.mods:
@@ -122,7 +127,7 @@ class Installer:
                 mods[guid] = replace(mods[guid], wanted=True)
         state = InstallationState(self.service.url, mods)
         if new or state != self.installation.state:
-            self.installation.apply(state, new)
+            self.installation.apply(state, new, self.installation.state.mods if self.options.undoable else None)
         self.installation.clear_parts()
 
     def ask(self, requested: list[str]) -> InstallPlan:
@@ -136,7 +141,10 @@ class Installer:
             pairs = [" and ".join(self._name(mod["guid"]) for mod in conflict["pair"]) for conflict in plan.conflicts]
             sentence = f"In conflict: {'; '.join(pairs[:10])}. Nothing was changed."
             raise ClientError(ExitCode.CONFLICT, sentence, conflicts=list(plan.conflicts))
-        self.refuse_advised(plan.locked[step.guid] for step in plan.steps if step.action != "keep")
+        if self.options.cooldown:
+            oldest = datetime.now(UTC) - timedelta(days=self.options.cooldown)
+            plan = leave_out_young(self.service, plan, self.installation.state.mods, oldest)
+        self.refuse_advised(plan.locked[step.guid] for step in plan.changes)
         return plan
 
     def refuse_advised(self, entries: Iterable[LockEntry]) -> None:

@@ -6,6 +6,7 @@
     modhub-get list --into DIR
     modhub-get outdated --into DIR
     modhub-get update --into DIR
+    modhub-get undo --into DIR
     modhub-get check --into DIR
     modhub-get remove MOD… --into DIR
     modhub-get export-lock --into DIR > mods.lock
@@ -17,9 +18,9 @@ environment variable MODHUB_URL names it the first time, and --url a new one. Pr
 command needs an account. Files are kept at DIR/{guid}/{name}; nothing is unpacked.
 
 exit codes: 0 done; 1 the service warns of a file, rejected the request, or cannot be trusted; 2 usage error;
-3 something is not on the service, or not installed; 4 the service is unreachable or busy: try again later; 5 mods
-conflict, or a mod is still required; 6 check found something; 7 the folder cannot be used;
-130 interrupted
+3 something is not on the service, or not installed, or there is no update to undo; 4 the service is unreachable or
+busy: try again later; 5 mods conflict, or a mod is still required; 6 check found something; 7 the folder cannot be
+used; 130 interrupted
 """
 
 import argparse
@@ -130,6 +131,10 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
     install.add_argument("mods", nargs="*", metavar="MOD", help=REFERENCE_KINDS)
     install.add_argument("--lock", type=Path, metavar="FILE", help="install exactly what a lock file names")
     update = added.add_parser("update", help="update what is installed", allow_abbrev=False)
+    update.add_argument(
+        "--cooldown", type=_count, default=0, metavar="DAYS", help="leave out files uploaded within these days"
+    )
+    undo = added.add_parser("undo", help="put back what the last update replaced", allow_abbrev=False)
     check = added.add_parser("check", help="verify the files, and say what update would do", allow_abbrev=False)
     check.add_argument("--offline", action="store_true", help="only verify the files")
     check.add_argument("--allow-conflicts", action="store_true", help="say nothing of mods that conflict")
@@ -142,9 +147,9 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
     export.add_argument("--output", type=Path, metavar="FILE", help="write to this file instead of standard output")
     completions = added.add_parser("completions", help="print completions for a shell", allow_abbrev=False)
     completions.add_argument("shell", choices=["bash", "zsh"], help="the shell")
-    for command in (show, install, update, check, remove, installed, outdated, export):
+    for command in (show, install, update, undo, check, remove, installed, outdated, export):
         _add_into(command)
-    for command in (install, update, remove):
+    for command in (install, update, undo, remove):
         command.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     for command in (install, update):
         _add_download(command)
@@ -192,6 +197,12 @@ def _run_update(arguments: argparse.Namespace) -> Report:
     """``update``"""
     with _installing(arguments, update=True) as installer:
         return commands.update_mods(installer, dry_run=arguments.dry_run)
+
+
+def _run_undo(arguments: argparse.Namespace) -> Report:
+    """``undo``"""
+    with open_installation(_folder(arguments), create=False) as installation:
+        return commands.undo_update(installation, dry_run=arguments.dry_run)
 
 
 def _run_check(arguments: argparse.Namespace) -> Report:
@@ -276,6 +287,8 @@ def _installing(arguments: argparse.Namespace, *, update: bool = False, page: st
             allow_conflicts=arguments.allow_conflicts,
             allow_advised=arguments.allow_advised,
             terminal=None if arguments.json or arguments.quiet else sys.stderr,
+            undoable=update,
+            cooldown=arguments.cooldown if update else 0,
         )
         with _service(arguments, installation.state.url, page=page) as service:
             yield Installer(service, installation, options)
@@ -286,6 +299,7 @@ RUNS = {
     "show": _run_show,
     "install": _run_install,
     "update": _run_update,
+    "undo": _run_undo,
     "check": _run_check,
     "remove": _run_remove,
     "list": _run_list,

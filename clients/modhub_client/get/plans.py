@@ -1,12 +1,13 @@
 """What the service is asked about an installation, in as many calls as its limits need, and what follows from it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeVar
 
 from modhub_client.get import answers
-from modhub_client.get.answers import InstallPlan, RemoteMod, StandingAdvisory, UpdateCheck
+from modhub_client.get.answers import InstallPlan, PlanStep, RemoteMod, StandingAdvisory, UpdateCheck
 from modhub_client.get.installation import InstallationState, LocalMod
 from modhub_client.get.outcome import ExitCode
 from modhub_client.get.service import ModhubService
@@ -33,6 +34,29 @@ def ask_plan(service: ModhubService, requested: Sequence[str], installed: Iterab
         for batch in _in_batches(requested, AT_ONCE)
     ]
     return answers.merge_plans(plans)
+
+
+def leave_out_young(
+    service: ModhubService, plan: InstallPlan, mods: Mapping[str, LocalMod], oldest: datetime
+) -> InstallPlan:
+    """The plan without files uploaded after ``oldest``, and without what requires a mod that is then not installed."""
+    installed = {guid: mod.sha256 for guid, mod in mods.items()}
+    new = [step for step in plan.changes if plan.locked[step.guid].sha256 != installed.get(step.guid)]
+    young = {step.guid for step in new if _is_after(step, oldest)}
+    absent = young - installed.keys()
+    described = look_up(service, [step.guid for step in new]) if absent else {}
+    while requirers := {guid for guid, mod in described.items() if absent.intersection(mod.requires)} - young:
+        young |= requirers
+        absent = young - installed.keys()
+    steps = [replace(step, action="wait") if step.guid in young else step for step in plan.steps]
+    return replace(plan, steps=tuple(steps))
+
+
+def _is_after(step: PlanStep, moment: datetime) -> bool:
+    try:
+        return datetime.fromisoformat(step.uploaded_at) > moment
+    except (TypeError, ValueError):
+        raise ClientError(ExitCode.BAD_ANSWER, f"{step.guid}: the service does not say when it got the file.") from None
 
 
 def ask_updates(service: ModhubService, mods: Mapping[str, LocalMod]) -> UpdateCheck:

@@ -5,12 +5,13 @@
 #    source ~/.local/share/bash_completion/modhub-get
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_modhub_get_subparsers=(search show install update check remove list outdated export-lock completions)
+_shtab_modhub_get_subparsers=(search show install update undo check remove list outdated export-lock completions)
 
 _shtab_modhub_get_search_option_strings=(-h --help --game --sort --page --size --url --json -q --quiet --timeout)
 _shtab_modhub_get_show_option_strings=(-h --help --into --url --json -q --quiet --timeout)
 _shtab_modhub_get_install_option_strings=(-h --help --lock --into --dry-run --jobs --max-bytes --allow-missing --allow-conflicts --allow-advised --url --json -q --quiet --timeout)
-_shtab_modhub_get_update_option_strings=(-h --help --into --dry-run --jobs --max-bytes --allow-missing --allow-conflicts --allow-advised --url --json -q --quiet --timeout)
+_shtab_modhub_get_update_option_strings=(-h --help --cooldown --into --dry-run --jobs --max-bytes --allow-missing --allow-conflicts --allow-advised --url --json -q --quiet --timeout)
+_shtab_modhub_get_undo_option_strings=(-h --help --into --dry-run --url --json -q --quiet --timeout)
 _shtab_modhub_get_check_option_strings=(-h --help --offline --allow-conflicts --into --url --json -q --quiet --timeout)
 _shtab_modhub_get_remove_option_strings=(-h --help --into --dry-run --url --json -q --quiet --timeout)
 _shtab_modhub_get_list_option_strings=(-h --help --into --url --json -q --quiet --timeout)
@@ -23,6 +24,7 @@ _shtab_modhub_get_show___into_COMPGEN=_shtab_compgen_dirs
 _shtab_modhub_get_install___lock_COMPGEN=_shtab_compgen_files
 _shtab_modhub_get_install___into_COMPGEN=_shtab_compgen_dirs
 _shtab_modhub_get_update___into_COMPGEN=_shtab_compgen_dirs
+_shtab_modhub_get_undo___into_COMPGEN=_shtab_compgen_dirs
 _shtab_modhub_get_check___into_COMPGEN=_shtab_compgen_dirs
 _shtab_modhub_get_remove___into_COMPGEN=_shtab_compgen_dirs
 _shtab_modhub_get_list___into_COMPGEN=_shtab_compgen_dirs
@@ -32,7 +34,7 @@ _shtab_modhub_get_export_lock___into_COMPGEN=_shtab_compgen_dirs
 
 _shtab_modhub_get_search___sort_choices=(new top)
 _shtab_modhub_get_completions_pos_0_choices=(bash zsh)
-_shtab_modhub_get_pos_0_choices=(search show install update check remove list outdated export-lock completions)
+_shtab_modhub_get_pos_0_choices=(search show install update undo check remove list outdated export-lock completions)
 
 _shtab_modhub_get_search_pos_0_nargs='*'
 _shtab_modhub_get_search__h_nargs=0
@@ -65,6 +67,12 @@ _shtab_modhub_get_update___allow_advised_nargs=0
 _shtab_modhub_get_update___json_nargs=0
 _shtab_modhub_get_update__q_nargs=0
 _shtab_modhub_get_update___quiet_nargs=0
+_shtab_modhub_get_undo__h_nargs=0
+_shtab_modhub_get_undo___help_nargs=0
+_shtab_modhub_get_undo___dry_run_nargs=0
+_shtab_modhub_get_undo___json_nargs=0
+_shtab_modhub_get_undo__q_nargs=0
+_shtab_modhub_get_undo___quiet_nargs=0
 _shtab_modhub_get_check__h_nargs=0
 _shtab_modhub_get_check___help_nargs=0
 _shtab_modhub_get_check___offline_nargs=0
