@@ -6,11 +6,11 @@ from itertools import pairwise
 from typing import Any
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.follow_lookups import code_digest_of, put_question
+from modhub_client.verify.follow_lookups import ask_for_updates, code_digest_of, put_question
 from modhub_client.verify.read_chains import read_chains
 from modhub_client.verify.replies import require, require_equal
 from modhub_client.verify.run import UNKNOWN_GUID, Run, find_asset
-from modhub_client.verify.shapes import described_answer
+from modhub_client.verify.shapes import TIME_SHAPE, described_answer, require_shape
 
 
 def plan_for(run: Run, *want: str, **more: Any) -> dict[str, Any]:
@@ -62,6 +62,21 @@ def a_step_says_by_which_mods_it_is_required(run: Run) -> None:
             for requirer, required in zip(path, [*path[1:], step["guid"].lower()], strict=True):
                 requires = {guid.lower() for guid in mods[requirer]["requires"]}
                 require(required in requires, f"{requirer} does not require {required}.")
+
+
+@check("C-SYNC-3", "C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+def a_step_names_the_file_to_download(run: Run) -> None:
+    """So does what an update check says has changed. What is here, but not there, is no gap."""
+    mod, file = run.code_mod, run.code_file
+    (changed,) = ask_for_updates(run, {"guid": mod["guid"], "sha256": "0" * 64})["changed"]
+    here = {"guid": UNKNOWN_GUID, "version": "1"}
+    plan = plan_for(run, UNKNOWN_GUID, mod["guid"], have=[here])
+    expected = (mod["title"], file["name"], file["bytes"], file["url"], code_digest_of(run, mod))
+    for told in (plan["steps"][-1], changed):
+        came = tuple(told[name] for name in ("title", "name", "bytes", "url", "sha256"))
+        require_equal("the file of a mod", expected, came)
+        require_shape("uploadedAt", TIME_SHAPE, told["uploadedAt"])
+    require_equal("missing and still installed", ([], [UNKNOWN_GUID]), (plan["missing"], plan["stillInstalled"]))
 
 
 @check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)

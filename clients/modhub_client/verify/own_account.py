@@ -3,6 +3,7 @@
 Nothing is registered: what would make an account is only sent where it has to be refused.
 """
 
+import re
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,10 +11,12 @@ from typing import Any
 from uuid import uuid4
 
 from modhub_client.verify.outcomes import Broken, Skipped
-from modhub_client.verify.owner import Owner, own_check, owner_of, same_answer, send
+from modhub_client.verify.owner import MARK, Owner, own_check, owner_of, same_answer, send
 from modhub_client.verify.replies import Reply, require, require_equal, require_keys
 from modhub_client.verify.run import UNKNOWN_ID, Run
+from modhub_client.verify.shapes import require_shape
 
+_USER_CODE = re.compile("[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}")
 SESSION = ("accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName")
 
 
@@ -172,6 +175,24 @@ def _a_publisher_key_only_edits(run: Run) -> None:
     # No vote at all, so that nothing changes if the key may vote.
     owner.call("PUT", path, {"value": 7}).expect(401)
     owner.call("DELETE", f"/api/modhub/{UNKNOWN_ID}").expect(401)
+
+
+@own_check("C-ACC-27", "C-ACC-28", feature="modhub_auth", added=True)
+def _a_program_asks_to_be_allowed_elsewhere(run: Run) -> None:
+    """Nobody allows it, and it is forgotten after ten minutes."""
+    codes = ask(run, "device", {"client": MARK}).expect(200).document()
+    require_keys("a sign-in by another device", codes, ("deviceCode", "userCode", "verificationUrl"))
+    require_equal("its life and interval", (600, 5), (codes["expiresInSeconds"], codes["intervalSeconds"]))
+    require_shape("userCode", _USER_CODE, codes["userCode"])
+    require(len(codes["deviceCode"]) >= 43, "The device code is too short to be random.")
+    require(codes["verificationUrl"].endswith("/Modhub/account/device"), "verificationUrl is another page.")
+    polled = {"deviceCode": codes["deviceCode"]}
+    ask(run, "device/token", polled).expect_error(400, "authorization_pending")
+    early = send(run.service, "POST", "/api/auth/device/token", polled, patient=False)
+    wait = early.expect_error(429, "slow_down").get("retryAfterSeconds")
+    require_equal("Retry-After of an early poll", str(wait), early.header("Retry-After"))
+    ask(run, "device/token", {"deviceCode": "unknown"}).expect_error(400, "expired_token")
+    ask(run, "device/token", {}).expect_error(400, "invalid_input")
 
 
 def vote_path(run: Run) -> str:

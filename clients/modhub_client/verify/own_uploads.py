@@ -22,6 +22,14 @@ def _an_upload_is_the_file_itself(run: Run) -> None:
     require_equal("files after refused uploads", [], mod.draft["assets"] and mod.read_files())
 
 
+@own_check("C-UP-1", added=True)
+def _the_text_of_a_file_is_no_file(run: Run) -> None:
+    """What programs send that have made text of theirs."""
+    mod = mod_of(run)
+    for sent in (b"{}", b" {}\n", b"[object Blob]"):
+        mod.upload("code", sent, "name=a.zip&version=text").expect_error(400)
+
+
 @own_check("C-UP-3", "C-UP-8")
 def _a_code_file_needs_a_version(run: Run) -> None:
     """Spaces are none, and 65 characters are cut."""

@@ -215,6 +215,25 @@ def pages_of_other_sites_may_use_files(run: Run) -> None:
         reply.expect_header("Cross-Origin-Resource-Policy", "cross-origin")
 
 
+@check("C-PIC-24", part="read", added=True)
+def an_image_has_small_pictures(run: Run) -> None:
+    """By its width alone: WebP for who takes that, else JPEG; the image itself while there is none; else one 404."""
+    mod = run.find_mod("an image", lambda mod: find_asset(mod, "image"))
+    address = find_asset(mod, "image")["url"]
+    number, image = address.rpartition("/")[2], run.service.head(address).expect(200)
+    for width in (320, 640, 1280):
+        for kind in ("image/webp", "image/jpeg"):
+            head = run.service.head(f"/Modhub/picture/{number}/{width}", accept=kind).expect(200)
+            head.expect_header("Access-Control-Allow-Origin", "*").expect_named("Vary", "Accept")
+            if head.header("ETag") == image.header("ETag"):
+                head.expect_named("Cache-Control", "no-cache")
+            else:
+                require_equal(f"the type of {head.call}", kind, head.media_type)
+    code = run.code_file["url"].rpartition("/")[2]
+    for path in (f"{number}/321", f"{number}/0320", f"{code}/320", f"{UNKNOWN_ID}/320"):
+        run.service.get(f"/Modhub/picture/{path}").expect(404)
+
+
 _LARGEST_ARCHIVE: Final = 8 * 1024 * 1024
 
 

@@ -9,11 +9,18 @@ from typing import Any, Final
 from modhub_client.verify.checks import check
 from modhub_client.verify.outcomes import Skipped
 from modhub_client.verify.replies import require, require_equal
-from modhub_client.verify.run import UNKNOWN_ID, Run
-from modhub_client.verify.shapes import MOD_SHAPE, NOTE_SHAPE, TIME_SHAPE, require_shape
+from modhub_client.verify.run import UNKNOWN_ID, Run, find_asset
+from modhub_client.verify.shapes import MOD_SHAPE, NOTE_SHAPE, TIME_SHAPE, described_answer, require_shape
 
 _OVERRIDES: Final = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _KINDS: Final = ["code", "css", "image"]
+_FIELDS_OF_FEATURES: Final = {
+    "modhub_auth": "author",
+    "modhub_downloads": "downloads",
+    "modhub_tags": "tags",
+    "modhub_profiles": "links",
+}
+"""What a feature adds to the details of a mod."""
 
 
 def label_of_mod(mod: dict[str, Any]) -> str:
@@ -298,3 +305,20 @@ def entries_keep_their_limits(run: Run) -> None:
 def the_changelog_of_an_unknown_mod_is_404(run: Run) -> None:
     """As the mod itself."""
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/changelog").expect_error(404)
+
+
+@check("C-READ-13", part="read", added=True)
+def what_stands_beside_mods_comes_at_once(run: Run) -> None:
+    """In the order asked, doubles merged, with what the features of the service add."""
+    ids = [mod["id"] for mod in reversed(run.mods[:5])]
+    reply = run.service.post_json("/api/modhub/details", {"ids": [UNKNOWN_ID, *ids, *ids, -1]})
+    details = described_answer(run, "POST /api/modhub/details", reply.expect_named("Cache-Control", "no-store"))
+    require_equal("missing", [UNKNOWN_ID, -1], details["missing"])
+    require_equal("the mods of the details", ids, [entry["id"] for entry in details["details"]])
+    for mod, entry in zip(reversed(run.mods[:5]), details["details"], strict=True):
+        digest = run.service.head(find_asset(mod, "code")["url"]).expect(200).header("ETag").strip('"')
+        require_equal("guid and sha256 of a mod", (mod["guid"], digest), (entry["guid"], entry["sha256"]))
+        for feature, field in _FIELDS_OF_FEATURES.items():
+            require_equal(f"whether {field} is there", feature in run.features, field in entry)
+    for bad in ("1", None, [True], ["1"], [1.5], list(range(1, 102))):
+        run.service.post_json("/api/modhub/details", {"ids": bad}).expect_error(400)

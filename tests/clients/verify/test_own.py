@@ -119,6 +119,7 @@ FAULTS: dict[str, list[Fault]] = {
     "a vote is answered with all votes": [document(f"PUT {MOD}/vote", drop("value"))],
     BY_TRACES: [document(f"PUT {MOD}/vote", edited("ups", lambda ups: ups + 1))],
     BY_KEY: [status(f"DELETE {MOD}", 204)],
+    "a program asks to be allowed elsewhere": [document("POST /api/auth/device/token", edited("error", str.upper))],
     # own_drafts
     "a new mod is a draft of its account": [document("POST /api/modhub", put(published=True))],
     "every call of its owner answers the whole mod": [document(f"PUT {MOD}", drop("assets"))],
@@ -173,6 +174,7 @@ FAULTS: dict[str, list[Fault]] = {
     "a preview is what is stored": [document("POST .*/preview", lambda value: value["removed"]["tags"].clear())],
     # own_uploads
     "an upload is the file itself": [ignores("POST .*/css.*", "Content-Encoding")],
+    "the text of a file is no file": [receives_body("POST .*/code.*", lambda sent: sent + b"x")],
     "a code file needs a version": [status("POST .*/code.*", 201, only=400)],
     "a version is used once": [status("POST .*/code.*", 200, only=201)],
     "a second file replaces the first and images gather": [document("POST .*/css.*", first("url", "/Modhub/file/9"))],

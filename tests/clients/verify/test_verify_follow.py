@@ -145,6 +145,7 @@ FAULTS: dict[str, list[Fault]] = {
     "a plan has the steps of install": [document(at(PLAN), lambda plan: plan.update(bytes=plan["bytes"] + 1))],
     "a plan keeps what is there and updates the rest": [every_step(lambda step: step.update(action="install"))],
     "a step says by which mods it is required": [every_step(wrong_path)],
+    "a step names the file to download": [every_step(lambda step: step.update(name="another"))],
     "a plan names what is missing and who requires it": [
         document(at(PLAN), lambda plan: [entry.update(requiredBy=[]) for entry in plan["missing"]])
     ],

@@ -308,6 +308,10 @@ FAULTS: dict[str, list[Fault]] = {
     "security txt names a contact": [replaces(at("/.well-known/security.txt"), "Expires", "Expiry")],
     "an unknown mod is one 404": [document(at(NOBODY), lambda error: error.update(message="Hidden."))],
     # Archives
+    "an image has small pictures": [status(at("/Modhub/picture/[0-9]+/[0-9]+"), 200, only=404)],
+    "what stands beside mods comes at once": [
+        document(at("/api/modhub/details"), lambda answer: answer.get("details", []).reverse())
+    ],
     "everything is a zip with a length": [header(at("/Modhub/[0-9]+/everything.zip"), "Accept-Ranges", "bytes")],
     "everything has an index and the files as they are": [
         replaces(at("/Modhub/[0-9]+/everything.zip"), "index.json", "index.jsom")
