@@ -33,7 +33,7 @@ requires = []
 conflictsWith = ["01234567-89ab-cdef-0123-456789abcdef"]
 supersededBy = ""
 version = "1.0"
-code = "hud.zip"
+code = "hud.lua"
 css = "hud.css"
 notes = "First **version**."
 
@@ -108,7 +108,7 @@ class Release:
 def release(app: Any, person: Any, tmp_path: Path, monkeypatch: Any, capsys: Any) -> Iterator[Release]:
     made = app.post_json("/api/auth/register", person).json
     (tmp_path / "shots").mkdir()
-    (tmp_path / "hud.zip").write_bytes(b"the code")
+    (tmp_path / "hud.lua").write_bytes(b"the code")
     (tmp_path / "hud.css").write_text("p {}")
     (tmp_path / "README.md").write_text("# What it does\n\nA **calm** HUD.")
     for name in ("one", "two"):
@@ -218,7 +218,7 @@ def test_an_image_is_replaced_in_its_place_with_its_caption(release: Release) ->
     assert not set(old) & set(release.image_ids())
     # Without the file, as before: the same.
     (release.folder / "shots/one.png").write_bytes(PNG + b"newest")
-    words = ["--url", release.url, "mod", mod["url"], str(release.folder / "hud.zip"), "--version", "1.0"]
+    words = ["--url", release.url, "mod", mod["url"], str(release.folder / "hud.lua"), "--version", "1.0"]
     images = [word for name in ("one", "two") for word in ("--image", str(release.folder / f"shots/{name}.png"))]
     assert command.main([*words, *images]) == client.DONE
     assert release.images() == [("two.png", "At night"), ("one.png", "From the workshop")]
@@ -303,11 +303,11 @@ def test_problems_keep_a_draft_from_being_published(release: Release) -> None:
 def test_an_older_release_changes_its_notes_alone(release: Release) -> None:
     # C-OWN-43
     release.create("--publish")
-    (release.folder / "hud.zip").write_bytes(b"newer code")
+    (release.folder / "hud.lua").write_bytes(b"newer code")
     release.write(FILE.replace('"1.0"', '"1.1"').replace("Rally HUD", "Newer").replace("First", "Second"))
     release.run()
     newer = release.state()
-    (release.folder / "hud.zip").write_bytes(b"the code")
+    (release.folder / "hud.lua").write_bytes(b"the code")
     (release.folder / "hud.css").write_text("old {}")
     release.write(FILE.replace("First", "Very first"))
     told = release.run_json("--publish")
@@ -317,7 +317,7 @@ def test_an_older_release_changes_its_notes_alone(release: Release) -> None:
     assert ([mod, files], notes["notes"][0]) == (newer[:2], newer[2]["notes"][0])
     assert "Very first" in notes["notes"][1]["text"]
     # Other bytes under a version that is used are refused.
-    (release.folder / "hud.zip").write_bytes(b"other code")
+    (release.folder / "hud.lua").write_bytes(b"other code")
     release.run(code=client.REJECTED)
 
 
@@ -373,7 +373,7 @@ def test_a_mod_is_named_by_guid_number_or_address(release: Release) -> None:
     # C-OWN-43
     release.create()
     mod = release.own_mods()[0]
-    words = [str(release.folder / "hud.zip"), "--version", "1.0", "--json"]
+    words = [str(release.folder / "hud.lua"), "--version", "1.0", "--json"]
     names = [mod["guid"], mod["guid"].upper(), mod["id"], mod["url"], f"{release.url}{mod['url']}"]
     names += [f"{release.url}/Modhub/mine/{mod['id']}#files"]
     for name in map(str, names):
@@ -398,11 +398,11 @@ def test_a_mod_is_named_by_guid_number_or_address(release: Release) -> None:
 
 def test_options_win_over_the_file(release: Release) -> None:
     release.create()
-    (release.folder / "built.zip").write_bytes(b"built")
-    told = release.run_json(release.folder / "built.zip", "--version", "2.0", "--changelog", "<b>Two</b>")
+    (release.folder / "built.lua").write_bytes(b"built")
+    told = release.run_json(release.folder / "built.lua", "--version", "2.0", "--changelog", "<b>Two</b>")
     assert told["changed"] == ["code 2.0", "changelog"]
     mod, _, notes = release.state()
-    assert (mod["version"], mod["assets"][0]["name"]) == ("2.0", "built.zip")
+    assert (mod["version"], mod["assets"][0]["name"]) == ("2.0", "built.lua")
     assert notes["notes"][0]["text"] == "<b>Two</b>"
 
 
