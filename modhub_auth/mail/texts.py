@@ -78,6 +78,10 @@ _NOT_YOU: Final = N_("If this wasn't you, choose a new password right away: %(fo
 _TITLE: Final = N_("Mod: %(mod)s")
 
 
+def _outcome_email(subject: str, sentence: str) -> EmailTemplate:
+    return EmailTemplate(subject, [sentence, _TITLE], after=[_WHEN])
+
+
 def security_email(subject: str, sentence: str, advice: str = _NOT_YOU) -> EmailTemplate:
     """A notice that an account has changed: what, when, by which client, and what to do about it."""
     return EmailTemplate(subject, [sentence], after=[_WHEN, _CLIENT, advice])
@@ -145,20 +149,16 @@ EMAIL_TEMPLATES: Final = {
             N_("Sign in within 14 days to accept or decline it: %(account)s"),
         ],
     ),
-    "offer accepted": EmailTemplate(
-        N_("A mod was handed over"),
-        [N_("The offer of a mod at %(site)s was accepted, so the mod has a new owner."), _TITLE],
-        after=[_WHEN],
+    "offer accepted": _outcome_email(
+        N_("A mod was handed over"), N_("The offer of a mod at %(site)s was accepted, so the mod has a new owner.")
     ),
-    "offer declined": EmailTemplate(
+    "offer declined": _outcome_email(
         N_("The offer of a mod was declined"),
-        [N_("The offer of a mod at %(site)s was declined, so the mod keeps its owner."), _TITLE],
-        after=[_WHEN],
+        N_("The offer of a mod at %(site)s was declined, so the mod keeps its owner."),
     ),
-    "offer withdrawn": EmailTemplate(
+    "offer withdrawn": _outcome_email(
         N_("The offer of a mod was withdrawn"),
-        [N_("The offer of a mod at %(site)s was withdrawn, so the mod keeps its owner."), _TITLE],
-        after=[_WHEN],
+        N_("The offer of a mod at %(site)s was withdrawn, so the mod keeps its owner."),
     ),
     "account deleted": security_email(
         N_("Your account was deleted"),

@@ -198,6 +198,8 @@ def test_what_an_offer_needs(app: Any, ada: Person, grace: Person, mod: Any) -> 
     with app.databases.write_session.begin() as session:
         session.execute(update(Offer).values(created_at=now() - timedelta(days=1)))
     offer(ada, mod, grace.address)
+    odd = ada.publish("100% <b>of</b> %(account)s")
+    assert "100% &lt;b&gt;of&lt;/b&gt; %(account)s" in ada.pages.get(f"/Modhub/mine/{odd['id']}/offer").text
     draft = ada.draft("A draft")
     ada.pages.get(f"/Modhub/mine/{draft['id']}/offer", status=404)
     assert not workshop(ada, draft).html.select("#offer")
