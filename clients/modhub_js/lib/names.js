@@ -1,0 +1,40 @@
+// GUIDs and file names from a service, before they become part of a path. As modhub_client/names.py of modhub.
+
+const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const MAX_NAME_BYTES = 200;
+/** Control and format characters (marks of the writing direction among them), lone surrogates, line separators. */
+const DROPPED = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const DEVICE = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
+
+/** The GUID in lower case; a TypeError if it is none. */
+export function cleanGuid(text) {
+  const guid = String(text).trim().toLowerCase();
+  if (!GUID.test(guid)) throw new TypeError(`Not a GUID: ${guid.slice(0, 60)}`);
+  return guid;
+}
+
+/** A name that is safe as a file on every system and looks as much as possible like `name`. */
+export function cleanName(name) {
+  const visible = name.normalize("NFC").replace(DROPPED, "");
+  let cleaned = visible.split(/[/\\]/).at(-1).replace(/[<>:"|?*]/g, "_").trim().replace(/[. ]+$/, "");
+  if (cleaned.startsWith(".")) cleaned = "_" + cleaned.slice(1);
+  if (DEVICE.test(cleaned)) cleaned = "_" + cleaned;
+  return shorten(cleaned) || "file";
+}
+
+/** At most `MAX_NAME_BYTES` in UTF-8, with the ending kept. */
+function shorten(name) {
+  const size = (text) => new TextEncoder().encode(text).length;
+  if (size(name) <= MAX_NAME_BYTES) return name;
+  const dot = name.lastIndexOf(".");
+  const ending = dot > 0 && size(name.slice(dot)) <= 21 ? name.slice(dot) : "";
+  const letters = [...name.slice(0, name.length - ending.length)];
+  while (size(letters.join("")) + size(ending) > MAX_NAME_BYTES) letters.pop();
+  return (letters.join("") + ending).trim();
+}
+
+/** The SHA-256 of a Blob, as the service writes it. */
+export async function sha256Of(blob) {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", await blob.arrayBuffer()));
+  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,339 @@
+"""The JavaScript library of clients/modhub_js in Node.js, against a service: `library.mjs` has what it does."""
+
+import json
+import re
+import runpy
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from http.cookiejar import CookieJar
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urljoin
+from urllib.request import HTTPCookieProcessor, build_opener
+
+import pyotp
+import pytest
+from bs4 import BeautifulSoup
+from PIL import Image
+
+from modhub_client.names import clean_name
+from modhub_testing.caller import Caller
+from modhub_testing.databases import TemplateDatabases
+from modhub_testing.service import PASSWORD, Installation, features_of, free_port
+
+from .conftest import MACHINE_KEY, ROOT, SETTINGS
+
+LIBRARY = ROOT / "clients" / "modhub_js"
+MODULES = ROOT / "var" / "typescript" / "node_modules"
+PROVIDER = runpy.run_path(str(ROOT / "tests" / "auth" / "openid_provider.py"))
+SECONDS = 200
+MOST_LINES = 1100
+CHAIN = 12
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+class Served(NamedTuple):
+    """A service with mods, the provider of its accounts, and what the scenarios are told."""
+
+    installation: Installation
+    url: str
+    provider: Any
+    author: Caller
+    given: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def served(
+    template_databases: TemplateDatabases, tmp_path_factory: pytest.TempPathFactory, _compiled_templates: dict[str, str]
+) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("library")
+    includes = features_of(ROOT / "development.ini")
+    database, port = template_databases.new("sqlite", includes, folder / "modhub.sqlite"), free_port()
+    url, provider = f"http://127.0.0.1:{port}", PROVIDER["Provider"]()
+    steam = {"modhub_auth.steam": "true", "modhub_auth.steam_provider": provider.endpoint}
+    settings = {**SETTINGS, **steam, "modhub.base_url": url, **_compiled_templates}
+    installation = Installation(folder, database, includes, settings=settings)
+    installation.start(port=port)
+    author = installation.register("author")
+    for name in ("publisher", "voter"):
+        installation.register(name)
+    yield Served(installation, url, provider, author, {"url": url, "password": PASSWORD, **fill(author)})
+    installation.stop()
+    provider.close()
+    template_databases.drop(database)
+    assert "Traceback" not in installation.log(), installation.log()[-8000:]
+
+
+def fill(author: Caller) -> dict[str, Any]:
+    """A chain, a pair of which one requires the other, one that requires what is not there, some more; with images."""
+    chain: list[str] = []
+    for number in range(CHAIN):
+        content = b"%d " % number * 20_000
+        chain.append(author.published(f"Chain {number}", content, requires=chain[-1:])["guid"])
+    required = author.published("Required")["guid"]
+    pair = [required, author.published("Pair", requires=[required])["guid"]]
+    missing = author.published("Missing", requires=[UNKNOWN])["guid"]
+    followed = author.published("Followed")["guid"]
+    for number in range(20):
+        mod = author.published(f"Shown {number}", description="<p>Hello</p>")
+        assert author.send_file(mod["id"], "images", png(), "image/png", name="night.png").status == 201
+    build = author.ask("POST", "/api/modhub/app/windows?version=1.4", b"the app", {"X-Api-Key": MACHINE_KEY})
+    assert build.status == 201, build
+    return {"chain": chain, "pair": pair, "missing": missing, "mod": followed}
+
+
+def png() -> bytes:
+    file = BytesIO()
+    Image.effect_noise((640, 360), 60).save(file, "PNG")
+    return file.getvalue()
+
+
+def start(served: Served, scenario: str, **more: Any) -> "subprocess.Popen[str]":
+    words = ["node", str(Path(__file__).with_name("library.mjs")), scenario, json.dumps({**served.given, **more})]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(program: "subprocess.Popen[str]") -> Any:
+    output, errors = program.communicate(timeout=SECONDS)
+    assert program.returncode == 0, errors
+    assert errors == ""
+    return json.loads(output.splitlines()[-1]) if output else None
+
+
+def run(served: Served, scenario: str, **more: Any) -> Any:
+    return finish(start(served, scenario, **more))
+
+
+class Visitor:
+    """Somebody with a browser's cookies, who fills in the forms of pages."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._opener = build_opener(HTTPCookieProcessor(CookieJar()))
+
+    def open(self, address: str, fields: dict[str, str] | None = None) -> Any:
+        data = None if fields is None else urlencode(fields).encode()
+        with self._opener.open(urljoin(self.url, address), data, timeout=60) as answer:
+            self.url = answer.url
+            return BeautifulSoup(answer.read(), "html.parser")
+
+    def send(self, page: Any, **fields: str) -> Any:
+        """Send the form of ``page`` that has the first of these fields."""
+        form = page.find(attrs={"name": next(iter(fields))}).find_parent("form")
+        hidden = {field["name"]: field.get("value", "") for field in form.select("input[type=hidden]")}
+        return self.open(form.get("action") or self.url, {**hidden, **fields})
+
+    def sign_up(self, email: str) -> None:
+        self.send(self.open("/Modhub/account/register"), email=email, password=PASSWORD)
+
+
+def test_names_are_as_safe_as_those_of_modhub_get(served: Served) -> None:
+    names = [
+        "hud.zip",
+        "../../a\\b.zip",
+        "CON",
+        "nul.txt",
+        ".bashrc",
+        "a" * 300 + ".zip",
+        "x\u202egpj.exe",
+        " . ",
+        "a:b?.js",
+    ]
+    names += [
+        "é" * 150 + ".tar",
+        "Cafe\u0301.zip",
+        "com¹",
+        "tab\t.zip",
+        "end. ",
+        "🎮" * 60 + ".mod",
+        ".." * 3,
+        "a/\u200b",
+    ]
+    assert run(served, "names", names=names) == [clean_name(name) for name in names]
+
+
+def test_a_page_of_twenty_takes_two_requests_beside_its_pictures(served: Served) -> None:
+    found = run(served, "browse")
+    assert found["data"] == ["GET /api/modhub", "POST /api/modhub/details"]
+    assert found["again"] == "GET /api/modhub 304"
+    assert found["total"] == found["found"] >= 20
+    assert found["authors"]
+    assert found["shown"]["pictures"] == 20
+    assert found["shown"]["bytes"] < 20 * len(png()) / 4
+    assert "default-src 'none'" in found["frame"]
+
+
+def test_a_chain_survives_a_cut_connection_and_a_replaced_file(served: Served) -> None:
+    # C-FILE-9, C-SYNC-9
+    found = run(served, "chain")
+    assert found["replaced"] == found["order"][-1]
+    assert found["order"] == served.given["chain"]
+    assert found["names"] == [["mod.zip"]] * (CHAIN - 1) + [["new.js"]]
+    assert (found["damage"], found["left"], found["cuts"]) == ([], [], 1)
+    assert found["last"]["received"] == found["last"]["bytes"]
+    sent = Counter(re.sub(r"/\d+", "", request) for request in found["sent"])
+    assert sent["POST /api/modhub/plan"] == 2
+    assert sum(count for request, count in sent.items() if request.startswith("GET /Modhub/file")) <= CHAIN + 3
+
+
+def test_updates_replace_remove_and_repair(served: Served) -> None:
+    # C-SYNC-3, C-SYNC-17
+    found = run(served, "update")
+    mod = served.given["pair"][1]
+    assert found["fresh"] == {"changed": [], "gone": [], "relationsChanged": [], "advised": []}
+    assert [one["guid"] for one in found["found"]["changed"]] == [mod]
+    assert found["found"]["relationsChanged"] == [mod]
+    assert found["asked"][-1] == "POST /api/modhub/updates"
+    assert (found["killed"], found["suspect"]) == ("killed", [mod])
+    assert [(one["version"], one["name"], one["wanted"]) for one in found["placed"]] == [("2", "two.js", True)]
+    assert found["installed"] == [mod]
+    assert [(one["guid"], one["got"]) for one in found["damage"]] == [(mod, None)]
+    assert ([one["guid"] for one in found["repaired"]], found["after"]) == ([mod], [])
+
+
+def test_refusals_are_errors_with_codes(served: Served) -> None:
+    found = run(served, "refusals")
+    assert found["codes"] == {
+        "blocked": "blocked",
+        "damaged": "damaged",
+        "full": "store_full",
+        "elsewhere": "foreign_address",
+        "signedOut": "signed_out",
+        "unknown": "not_found",
+        "offline": "offline",
+        "insecure": "insecure",
+    }
+    assert found["requestId"]
+    assert found["missing"] == [UNKNOWN]
+    assert found["classes"] == [True] * 4
+    assert (found["attempts"], found["patient"], found["allowed"]) == (3, True, 1)
+
+
+def test_pairing_signs_in_an_account_of_a_platform(served: Served) -> None:
+    # C-ACC-27, C-ACC-28, C-ACC-29
+    program = start(served, "pair")
+    assert program.stdout
+    shown = json.loads(program.stdout.readline())
+    assert set(shown) == {"userCode", "verificationUrl", "expiresInSeconds", "intervalSeconds"}
+    visitor = Visitor(served.url)
+    login = visitor.open(shown["verificationUrl"])
+    provider = visitor.open(login.select_one('a[href*="/platform/steam"]')["href"])
+    page = visitor.send(provider, subject=PROVIDER["SUBJECT"])
+    asked = visitor.send(page, userCode=shown["userCode"])
+    assert "Library test/1" in asked.get_text()
+    visitor.send(asked, userCode=shown["userCode"], allow="1")
+    found = finish(program)
+    assert found["me"]["kind"] == "Platform"
+    assert found["current"] == found["account"] == {key: found["me"][key] for key in ("accountId", "displayName")}
+    assert found["mode"] == 0o600
+    assert all("?" not in request for request in found["sent"])
+
+
+def test_a_denied_pairing_ends(served: Served) -> None:
+    program = start(served, "denied")
+    assert program.stdout
+    shown = json.loads(program.stdout.readline())
+    visitor = Visitor(served.url)
+    visitor.sign_up("denying@example.org")
+    asked = visitor.send(visitor.open("/Modhub/account/device"), userCode=shown["userCode"])
+    visitor.send(asked, userCode=shown["userCode"], deny="1")
+    assert finish(program) == "access_denied"
+
+
+def test_a_second_factor_is_asked_for(served: Served) -> None:
+    visitor = Visitor(served.url)
+    visitor.sign_up("careful@example.org")
+    page = visitor.open("/Modhub/account/authenticator")
+    totp = pyotp.TOTP(page.select_one("#authenticator-secret").get_text())
+    visitor.send(page, code=totp.now(), currentPassword=PASSWORD)
+    # The code that added it is used up.
+    found = run(served, "signIn", email="careful@example.org", codes=[totp.at(time.time() + 30)])
+    assert (found["asked"], found["givenUp"], found["ended"], found["after"]) == (2, True, 1, None)
+    assert found["account"]["accountId"]
+
+
+def test_one_refresh_over_clients_and_processes(served: Served, tmp_path: Path) -> None:
+    # C-ACC-14
+    run(served, "expire", folder=str(tmp_path))
+    programs = [start(served, "refresh", folder=str(tmp_path)) for _ in range(2)]
+    found = [finish(program) for program in programs]
+    assert sum(each["refreshes"] for each in found) == 1
+    assert [vote["value"] for each in found for vote in each["votes"]] == [1] * 4
+    assert list(tmp_path.glob("*.lock")) == []
+
+
+def test_publishing_goes_on_after_any_failure(served: Served, tmp_path: Path) -> None:
+    # C-OWN-31, C-UP-4
+    (tmp_path / "night.png").write_bytes(png())
+    found = run(served, "publish", image=str(tmp_path / "night.png"))
+    assert found["errors"] == ["offline"] * 3
+    mod = found["mod"]
+    assert (mod["published"], mod["version"], found["ready"], found["mods"]) == (True, "1.0", True, 1)
+    assert mod["description"] == "<p>A <strong>calm</strong> HUD.</p>"
+    assert [asset["kind"] for asset in mod["assets"]] == ["code", "image"]
+    assert found["steps"] == ["fields", "rehearsal"]
+    assert [note["text"] for note in found["notes"]] == ["<p>The <em>first</em>.</p>"]
+    assert [caption["caption"] for caption in found["captions"]] == ["At night"]
+
+
+def test_a_follower_tells_what_concerns_the_installed(served: Served) -> None:
+    # C-SYNC-4
+    found = run(served, "follow")
+    assert found == {"changed": [served.given["mod"]], "app": "1.4", "offline": "offline"}
+
+
+def test_the_types_are_those_of_the_description(tmp_path: Path) -> None:
+    subprocess.run(
+        ["make", "--silent", "library-types", f"TYPES={tmp_path}/answers.d.ts"], cwd=ROOT, check=True, timeout=SECONDS
+    )
+    made = (tmp_path / "answers.d.ts").read_text("utf-8")
+    assert made == (LIBRARY / "answers.d.ts").read_text("utf-8"), "stale: make library-types"
+
+
+def test_the_types_fit_what_the_guide_does(tmp_path: Path) -> None:
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "modhub-client").symlink_to(LIBRARY)
+    (tmp_path / "overlay.mts").write_text(program_of_the_guide(), "utf-8")
+    words = [MODULES / ".bin" / "tsc", "--strict", "--noEmit", "--target", "es2022", "--module", "nodenext"]
+    done = subprocess.run(
+        [*words, "--lib", "es2022,dom", "overlay.mts"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def program_of_the_guide() -> str:
+    (program,) = re.findall(
+        r"^## With JavaScript\n.*?```js\n(.*?)```",
+        (ROOT / "docs/clients.md").read_text("utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+    return str(program)
+
+
+def test_the_program_of_the_guide_runs(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "modhub-client").symlink_to(LIBRARY)
+    program = program_of_the_guide()
+    assert len(program.splitlines()) <= 30
+    (tmp_path / "overlay.mjs").write_text(program.replace("https://mods.example.org", served.url), "utf-8")
+    done = subprocess.run(
+        ["node", "overlay.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.glob("mods/*/*"))
+
+
+def test_the_library_stays_small() -> None:
+    files = [path for path in LIBRARY.rglob("*.js") if "node_modules" not in path.parts]
+    lines = [line.strip() for path in files for line in path.read_text("utf-8").splitlines()]
+    assert len([line for line in lines if line and not line.startswith(("//", "/*", "*"))]) <= MOST_LINES
+    version = json.loads((LIBRARY / "package.json").read_text("utf-8"))["version"]
+    assert f'version = "{version}"' in (ROOT / "clients" / "pyproject.toml").read_text("utf-8")
