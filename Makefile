@@ -190,7 +190,7 @@ library-types: install api-tools ## make the types of the JavaScript library (cl
 	@$(BIN)/modhub-admin -c $(INI) openapi | $(BIN)/python tools/library_types.py > var/typescript/schemas.json
 	@var/typescript/node_modules/.bin/openapi-typescript var/typescript/schemas.json --output $(TYPES) >/dev/null
 
-test-api: test-tools api-tools ## drive the API by its description (schemathesis), and by clients made of it in Python and TypeScript (needs Node.js 20)
+test-api: test-tools api-tools ## drive the API by its description (schemathesis), by clients made of it, and by the JavaScript library (needs Node.js 20)
 	@$(BIN)/pytest -n 2 --dist loadgroup --databases all --timeout=900 $(SECOND_TRY) tests/api $(PYTEST_ARGS)
 
 chromium:

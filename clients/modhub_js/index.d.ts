@@ -42,8 +42,10 @@ export interface Options {
   url: string;
   /** What your program is called, for `User-Agent` and the person's list of sessions: `MyOverlay/2.1` */
   agent: string;
+  /** Of this service alone. */
   store: Store;
-  files: Files;
+  /** Only to install. */
+  files?: Files;
   fetch?: typeof fetch;
   /** Over all windows and processes that share the store. Web Locks where the browser has them, else this process. */
   lock?: Lock;

@@ -12,25 +12,23 @@ async function post(path, body) {
   return answer.json();
 }
 
-const found = await post("/api/modhub/lookup", {guids: [guid]});
-const mods = new Map(found.mods.map((mod) => [mod.guid, mod]));
+const {mods} = await post("/api/modhub/lookup", {guids: [guid]});
+console.error(mods.map((mod) => mod.title));
 
 // 2. Plan an installation
 
+// What is in `have` and no longer published stands in `stillInstalled`: no reason to stop.
 const plan = await post("/api/modhub/plan", {want: [guid], have: []});
 if (plan.conflicts.length || plan.missing.length) throw new Error("Ask the user.");
-const locked = new Map(plan.lock.entries.map((entry) => [entry.guid, entry]));
-const relations = new Map(plan.steps.map((step) => [step.guid, step.relations]));
 
 // 3. Download, resume, verify
 
-async function download(mod, sha256) {
-  const code = mod.assets.find((asset) => asset.kind === "code");
-  const address = new URL(code.url, service);
+async function download({url, bytes: total, sha256}) {
+  const address = new URL(url, service);
   if (address.origin !== new URL(service).origin) throw new Error("Not an address of this service.");
   let chunks = [];
   let size = 0;
-  for (let pause = 1; size < code.bytes; pause *= 5) {
+  for (let pause = 1; size < total; pause *= 5) {
     const headers = size ? {Range: `bytes=${size}-`, "If-Range": `"${sha256}"`} : {"If-Match": `"${sha256}"`};
     try {
       const answer = await fetch(address, {headers, redirect: "error"});
@@ -44,8 +42,8 @@ async function download(mod, sha256) {
     } catch (error) {
       if (error instanceof RangeError) throw error;
     }
-    if (size < code.bytes && pause > 125) throw new Error("The service cannot be reached: try again later.");
-    if (size < code.bytes) await new Promise((resolve) => setTimeout(resolve, pause * 1000));
+    if (size < total && pause > 125) throw new Error("The service cannot be reached: try again later.");
+    if (size < total) await new Promise((resolve) => setTimeout(resolve, pause * 1000));
   }
   const bytes = await new Blob(chunks).arrayBuffer();
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
@@ -54,11 +52,12 @@ async function download(mod, sha256) {
   return bytes;
 }
 
-const bytes = await download(mods.get(guid), locked.get(guid).sha256);
+const step = plan.steps.at(-1);
+const bytes = await download(step);
 
 // 4. Ask for updates
 
-const installed = {guid, sha256: locked.get(guid).sha256, relations: relations.get(guid)};
+const installed = {guid, sha256: step.sha256, relations: step.relations};
 const updates = await post("/api/modhub/updates", {have: [installed]});
 if (updates.changed.length || updates.relationsChanged.length) console.error("Ask for a new plan.");
 

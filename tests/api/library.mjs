@@ -146,14 +146,14 @@ const scenarios = {
       const bytes = new Uint8Array(await answer.arrayBuffer()).fill(7);
       return new Response(bytes, {status: answer.status, headers: answer.headers});
     };
-    const elsewhere = (request) => {
+    const planned = (sha256, url) => (request) => {
       if (request !== "POST /api/modhub/plan") return;
-      const sha256 = "0".repeat(64);
-      const step = {guid: mod, action: "install", name: "x", bytes: 1, sha256, url: "https://evil.example/x"};
+      const step = {guid: mod, action: "install", name: "x", bytes: 1, sha256, url};
       const entries = [{guid: mod, sha256, version: "1"}];
       const lists = {missing: [], conflicts: [], stillInstalled: []};
       return Response.json({steps: [step], lock: {entries}, ...lists});
     };
+    const digest = "0".repeat(64);
     const busy = [];
     const wait = () => {
       if (busy.push(1) < 3) return Response.json({error: "busy"}, {status: 503, headers: {"Retry-After": "1"}});
@@ -162,7 +162,8 @@ const scenarios = {
       blocked: await failure(clientOf().client.install([given.missing])),
       damaged: await failure(clientOf({before: spoil}).client.install([mod])),
       full: await failure(clientOf({files: full}).client.install([mod])),
-      elsewhere: await failure(clientOf({before: elsewhere}).client.install([mod])),
+      elsewhere: await failure(clientOf({before: planned(digest, "https://evil.example/x")}).client.install([mod])),
+      unsafe: await failure(clientOf({before: planned("../../x", "/Modhub/file/1")}).client.install([mod])),
       signedOut: await failure(clientOf().client.vote(mod, 1)),
       unknown: await failure(clientOf().client.mod(999_999)),
       offline: await failure(clientOf({url: "http://127.0.0.1:9"}).client.vote(mod, 1)),
@@ -171,7 +172,7 @@ const scenarios = {
     const classes = [errors.blocked instanceof Blocked, errors.damaged instanceof Damaged, errors.full instanceof StoreFull];
     const patient = (await clientOf({before: wait}).client.search("").next()).length > 0;
     return {
-      codes: Object.fromEntries(Object.entries(errors).map(([name, error]) => [name, error.code])),
+      codes: Object.fromEntries(Object.entries(errors).map(([name, error]) => [name, error.code ?? error.name])),
       requestId: errors.unknown.requestId,
       missing: errors.blocked.plan.missing.map((one) => one.guid),
       classes: [...classes, errors.signedOut instanceof SignedOut],

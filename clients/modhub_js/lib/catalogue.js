@@ -4,7 +4,7 @@ const DETAILS_AT_ONCE = 100;
 const WIDTHS = [320, 640, 1280];
 
 /** A published mod: the fields of the API, and what is awkward to make of them. */
-export class Mod {
+class Mod {
   #origin;
 
   constructor(document, origin) {
@@ -26,81 +26,76 @@ export class Mod {
 
   /** The description for `<iframe sandbox srcdoc>`: it is HTML of strangers. */
   frame() {
+    const base = `<!doctype html><meta charset="utf-8"><base href="${this.#origin}/" target="_blank">`;
     const policy = `default-src 'none'; img-src ${this.#origin}`;
-    const head = `<base href="${this.#origin}/" target="_blank">`;
-    return `<!doctype html><meta charset="utf-8">${head}<meta http-equiv="Content-Security-Policy" content="${policy}">${this.description}`;
+    return `${base}<meta http-equiv="Content-Security-Policy" content="${policy}">${this.description}`;
   }
 }
 
 /** A search, page by page: `next()`, or `for await` over all mods. `total` is known after the first page. */
-class Pages {
-  #load;
-  #page = 0;
-  total = null;
-  more = true;
-
-  constructor(load) {
-    this.#load = load;
-  }
-
-  /** The mods of the next page; an empty list after the last. */
-  async next() {
-    if (!this.more) return [];
-    const answer = await this.#load(++this.#page);
-    this.total = answer.total;
-    this.more = answer.more;
-    return answer.mods;
-  }
-
-  async *[Symbol.asyncIterator]() {
-    while (this.more) yield* await this.next();
-  }
+function pages(load) {
+  let page = 0;
+  return {
+    total: null,
+    more: true,
+    /** The mods of the next page; an empty list after the last. */
+    async next() {
+      if (!this.more) return [];
+      const {mods, total, more} = await load(++page);
+      Object.assign(this, {total, more});
+      return mods;
+    },
+    async *[Symbol.asyncIterator]() {
+      while (this.more) yield* await this.next();
+    },
+  };
 }
 
-/** What everybody may read. */
-export class Catalogue {
-  #transport;
-
-  constructor(transport) {
-    this.#transport = transport;
-  }
-
-  search(q, {signal, size = 20, ...filters} = {}) {
-    return new Pages(async (page) => {
-      const query = {q, size, page, ...filters};
-      const answer = await this.#transport.json("GET", "/api/modhub", {query, signal});
-      return {...answer, mods: answer.mods.map((mod) => new Mod(mod, this.#transport.origin))};
-    });
-  }
+/** What everybody may read, and what a person thinks of it. */
+export function createCatalogue(transport, account) {
+  const {origin, json} = transport;
 
   /** By GUID, by number, or the one of an object that has a GUID. */
-  async mod(ref) {
+  async function mod(ref) {
     const path = typeof ref === "number" ? ref : `guid/${cleanGuid(ref.guid ?? ref)}`;
-    return new Mod(await this.#transport.json("GET", `/api/modhub/${path}`), this.#transport.origin);
+    return new Mod(await json("GET", `/api/modhub/${path}`), origin);
   }
 
-  /** What stands beside mods, by GUID: author, votes, downloads, tags, captions, links, successor. */
-  async details(mods) {
-    const found = new Map();
-    for (let start = 0; start < mods.length; start += DETAILS_AT_ONCE) {
-      const json = {ids: mods.slice(start, start + DETAILS_AT_ONCE).map((mod) => mod.id)};
-      const answer = await this.#transport.json("POST", "/api/modhub/details", {json, again: true});
-      for (const detail of answer.details) found.set(detail.guid, detail);
-    }
-    return found;
-  }
+  const pathOf = async (ref) => `/api/modhub/${typeof ref === "number" ? ref : (ref.id ?? (await mod(ref)).id)}`;
 
-  async changelog(ref) {
-    return (await this.#transport.json("GET", `/api/modhub/${await this.idOf(ref)}/changelog`)).notes;
-  }
+  return {
+    mod,
 
-  /** The newest build of the app for a system ("windows"), null if there is none. */
-  async app(os) {
-    const {builds} = await this.#transport.json("GET", "/api/modhub/app");
-    return builds.find((build) => build.os === os) ?? null;
-  }
+    search: (q, {signal, size = 20, ...filters} = {}) =>
+      pages(async (page) => {
+        const answer = await json("GET", "/api/modhub", {query: {q, size, page, ...filters}, signal});
+        return {...answer, mods: answer.mods.map((found) => new Mod(found, origin))};
+      }),
 
-  async idOf(ref) {
-    return typeof ref === "number" ? ref : (ref.id ?? (await this.mod(ref)).id);
-  }
+    /** What stands beside mods, by GUID: author, votes, downloads, tags, captions, links, successor. */
+    async details(mods) {
+      const found = new Map();
+      for (let start = 0; start < mods.length; start += DETAILS_AT_ONCE) {
+        const ids = mods.slice(start, start + DETAILS_AT_ONCE).map((one) => one.id);
+        const {details} = await json("POST", "/api/modhub/details", {json: {ids}, again: true});
+        for (const detail of details) found.set(detail.guid, detail);
+      }
+      return found;
+    },
+
+    changelog: async (ref) => (await json("GET", `${await pathOf(ref)}/changelog`)).notes,
+
+    /** The newest build of the app for a system ("windows"), null if there is none. */
+    async app(os) {
+      const {builds} = await json("GET", "/api/modhub/app");
+      return builds.find((build) => build.os === os) ?? null;
+    },
+
+    vote: async (ref, value) => account.json("PUT", `${await pathOf(ref)}/vote`, {json: {value}}),
+
+    async report(ref, notice) {
+      const sender = (await account.current()) ? account : transport;
+      return sender.json("POST", `${await pathOf(ref)}/reports`, {json: notice});
+    },
+  };
 }

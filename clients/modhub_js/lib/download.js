@@ -6,88 +6,66 @@ import {wait} from "./waiting.js";
 const FAILURES = 5;
 const MISMATCHES = 3;
 const SILENCE_SECONDS = 30;
+const LONGEST_WAIT = 60;
 
 /** A failure that passes: the request is made again for what is missing. */
-class Passing {
-  constructor(reason) {
-    this.reason = reason;
-  }
-}
+const passing = (error) => Object.assign(error, {isPassing: true});
 
 /**
- * One file on its way into its part, which may hold its beginning. `arrived` is told of bytes, negative ones when the
- * download begins again.
+ * Fetch a file into its part, which may hold its beginning. At the end the part is complete and has the right SHA-256.
+ * `Replaced` if the service has another file now, or none: the plan is out of date. `arrived` is told of bytes,
+ * negative ones when the download begins again.
  */
-export class Download {
-  #transport;
-  #file;
-  #parts;
-  #arrived;
-  #size = 0;
+export async function download(transport, {guid, sha256, bytes, url}, parts, {signal, arrived}) {
+  const etag = `"${sha256}"`;
+  let size = 0;
 
-  constructor(transport, file, parts, arrived) {
-    this.#transport = transport;
-    this.#file = file;
-    this.#parts = parts;
-    this.#arrived = arrived;
+  function count(more) {
+    size += more;
+    arrived(more);
   }
 
-  /**
-   * Fetch it. At the end the part is complete and has the right SHA-256. `Replaced` if the service has another file
-   * now, or none: the plan is out of date.
-   */
-  async run(signal) {
-    const {guid, sha256, bytes} = this.#file;
-    let [failures, mismatches, got] = [0, 0, null];
-    this.#count(await this.#parts.size(guid, sha256));
-    while (mismatches < MISMATCHES) {
-      const before = this.#size;
-      if (before >= bytes) {
-        got = await sha256Of(await this.#parts.blob(guid, sha256));
-        if (before === bytes && got === sha256) return;
-        mismatches++;
-        await this.#restart();
-        continue;
-      }
-      try {
-        await this.#receive(signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof Passing)) throw error;
-        failures = this.#size > before ? 1 : failures + 1;
-        if (failures >= FAILURES) throw error.reason;
-        await wait(Math.max(pauseOf(failures), (error.reason.retryAfter ?? 0) * 1000), signal);
-      }
-    }
-    throw new Damaged(guid, sha256, got);
+  async function restart() {
+    await parts.clear(guid);
+    count(-size);
+  }
+
+  /** Accept only an answer that is exactly what was asked for. */
+  async function check(answer) {
+    if ([404, 410, 412].includes(answer.status)) throw new Replaced(guid);
+    if (answer.ok && answer.headers.get("ETag") !== etag) throw new Replaced(guid);
+    const range = `bytes ${size}-${bytes - 1}/${bytes}`;
+    if (answer.status === 206 && answer.headers.get("Content-Range") === range) return;
+    if (size && (answer.ok || answer.status === 416)) await restart();
+    if (answer.status === 200) return;
+    const error = refusal(answer, answer.ok ? "{}" : await answer.text().catch(() => "{}"));
+    throw [206, 416].includes(error.status) || error.retryAfter <= LONGEST_WAIT ? passing(error) : error;
   }
 
   /** One request, given up when nothing arrives for a while. */
-  async #receive(signal) {
-    const {guid, sha256, bytes, url} = this.#file;
+  async function receive() {
     const silence = new AbortController();
     let timer;
     const next = (promise) => {
       clearTimeout(timer);
       timer = setTimeout(() => silence.abort(), SILENCE_SECONDS * 1000);
       return promise.catch((error) => {
-        throw new Passing(unanswered(error, silence.signal.aborted));
+        throw passing(unanswered(error, silence.signal.aborted));
       });
     };
     try {
-      const start = {"If-Match": `"${sha256}"`};
-      const headers = this.#size ? {Range: `bytes=${this.#size}-`, "If-Range": `"${sha256}"`} : start;
-      const options = {headers, signal: AbortSignal.any([signal, silence.signal])};
-      const answer = await next(this.#transport.send(this.#transport.resolve(url), options));
-      await this.#check(answer);
+      const headers = size ? {Range: `bytes=${size}-`, "If-Range": etag} : {"If-Match": etag};
+      const options = {headers, signal: AbortSignal.any(signal ? [signal, silence.signal] : [silence.signal])};
+      const answer = await next(transport.send(transport.resolve(url), options));
+      await check(answer);
       const reader = answer.body.getReader();
       // One byte more than the file has is enough to notice that it is another one.
-      for (let read; this.#size <= bytes && !(read = await next(reader.read())).done; ) {
-        const chunk = read.value.subarray(0, bytes + 1 - this.#size);
-        await this.#parts.append(guid, sha256, chunk, this.#size);
-        this.#count(chunk.length);
+      for (let read; size <= bytes && !(read = await next(reader.read())).done; ) {
+        const chunk = read.value.subarray(0, bytes + 1 - size);
+        await parts.append(guid, sha256, chunk, size);
+        count(chunk.length);
       }
-      if (this.#size < bytes) throw new Passing(unanswered());
+      if (size < bytes) throw passing(unanswered());
     } finally {
       clearTimeout(timer);
       // Ends a connection whose answer was not read to its end.
@@ -95,29 +73,22 @@ export class Download {
     }
   }
 
-  /** Accept only an answer that is exactly what was asked for. */
-  async #check(answer) {
-    const {guid, sha256, bytes} = this.#file;
-    if ([404, 410, 412].includes(answer.status)) throw new Replaced(guid);
-    if (answer.ok) {
-      if (answer.headers.get("ETag") !== `"${sha256}"`) throw new Replaced(guid);
-      const range = `bytes ${this.#size}-${bytes - 1}/${bytes}`;
-      if (answer.status === 206 && answer.headers.get("Content-Range") === range) return;
-      if (this.#size) await this.#restart();
-      if (answer.status === 200) return;
+  let got;
+  count(await parts.size(guid, sha256));
+  for (let failures = 0, mismatches = 0; mismatches < MISMATCHES; ) {
+    const before = size;
+    try {
+      if (size < bytes) await receive();
+      got = await sha256Of(await parts.blob(guid, sha256));
+      if (size === bytes && got === sha256) return;
+      mismatches++;
+      await restart();
+    } catch (error) {
+      signal?.throwIfAborted();
+      failures = size > before ? 1 : failures + 1;
+      if (!error.isPassing || failures >= FAILURES) throw error;
+      await wait(Math.max(pauseOf(failures), (error.retryAfter ?? 0) * 1000), signal);
     }
-    const error = refusal(answer, answer.ok ? "" : await answer.text());
-    if (answer.status === 416) await this.#restart();
-    throw answer.ok || answer.status === 416 || error.retryAfter <= 60 ? new Passing(error) : error;
   }
-
-  async #restart() {
-    await this.#parts.clear(this.#file.guid);
-    this.#count(-this.#size);
-  }
-
-  #count(bytes) {
-    this.#size += bytes;
-    this.#arrived(bytes);
-  }
+  throw new Damaged(guid, sha256, got);
 }

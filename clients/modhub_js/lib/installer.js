@@ -1,210 +1,174 @@
-import {Download} from "./download.js";
+import {download} from "./download.js";
 import {Blocked, Replaced, StoreFull} from "./errors.js";
-import {cleanGuid, cleanName, sha256Of} from "./names.js";
+import {cleanDigest, cleanGuid, cleanName, sha256Of} from "./names.js";
 
 const AT_ONCE = 500;
-const DOWNLOADS_AT_ONCE = 4;
 const NEW_PLANS = 3;
-/** With more prefixes than these, all advisories are read, which are one request. */
-const PREFIXES_ASKED = 4;
 const CONSENTS = ["missing", "conflicts", "advised"];
+
+const isWork = (step) => step.action !== "keep";
+const guidsOf = (mods) => mods.map((mod) => mod.guid);
+const isFull = (error) => error?.name === "QuotaExceededError" || error?.code === "ENOSPC";
 
 /**
  * What is installed: planned, downloaded, verified, put, recorded, in this order. The record is written last; while
  * files are put, `suspect` names them, so that a run that was killed is healed by the next one.
  */
-export class Installer {
-  #transport;
-  #store;
-  #files;
-  #lock;
+export function createInstaller(transport, store, files, lock) {
+  const locked = (work) => lock(`modhub ${transport.origin} install`, work);
+  const records = async () => (await store.get("installed")) ?? {};
+  const suspect = async () => (await store.get("suspect")) ?? [];
+  const installed = async () => Object.values(await records());
+  const post = (path, json, signal) => transport.json("POST", `/api/modhub/${path}`, {json, signal, again: true});
 
-  constructor(transport, store, files, lock) {
-    this.#transport = transport;
-    this.#store = store;
-    this.#files = files;
-    this.#lock = (work) => lock(`modhub ${transport.origin} install`, work);
-  }
-
-  async installed() {
-    return Object.values(await this.#records());
+  /** The advisories that stand about these files. All are read, so that nobody learns what is here. */
+  async function advisories(mods, signal) {
+    if (!mods.length) return [];
+    // A service may have none at all.
+    const absent = {advisories: []};
+    const known = await transport.json("GET", "/api/modhub/advisories", {signal, absent});
+    const standing = new Map(known.advisories.map((each) => [each.sha256, each]));
+    const warned = mods.filter((mod) => standing.get(mod.sha256)?.withdrawnAt === null);
+    return warned.map(({guid, title, sha256}) => ({guid, title, ...standing.get(sha256)}));
   }
 
   /** What it takes to have `want`. Nothing is changed. */
-  async plan(want, {signal} = {}) {
+  async function plan(want, {signal} = {}) {
     want = want.map(cleanGuid);
-    const suspect = await this.#suspect();
-    const have = (await this.installed()).filter((mod) => !suspect.includes(mod.guid));
-    const json = {want, have: have.map(({guid, version, sha256}) => ({guid, version, sha256}))};
-    const plan = await this.#transport.json("POST", "/api/modhub/plan", {json, signal, again: true});
-    const versions = new Map(plan.lock.entries.map((entry) => [entry.guid.toLowerCase(), entry.version]));
-    const steps = plan.steps.map((step) => {
+    const doubtful = await suspect();
+    const have = (await installed()).filter((mod) => !doubtful.includes(mod.guid));
+    const asked = {want, have: have.map(({guid, version, sha256}) => ({guid, version, sha256}))};
+    const made = await post("plan", asked, signal);
+    const versions = new Map(made.lock.entries.map((entry) => [cleanGuid(entry.guid), entry.version]));
+    const steps = made.steps.map((step) => {
       const guid = cleanGuid(step.guid);
-      return {...step, guid, version: versions.get(guid), name: cleanName(step.name)};
+      const [name, sha256] = [cleanName(step.name), cleanDigest(step.sha256)];
+      return {...step, guid, version: versions.get(guid), name, sha256};
     });
-    const advised = await this.advisories(steps.filter(isWork), signal);
-    const ok = !advised.length && CONSENTS.every((reason) => !plan[reason]?.length);
-    return {...plan, want, steps, advised, ok};
+    const advised = await advisories(steps.filter(isWork), signal);
+    return {...made, want, steps, advised, ok: !CONSENTS.some((reason) => ({...made, advised})[reason].length)};
   }
 
-  async install(want, options) {
-    return (await this.#lock(() => this.#install(want, options))).placed;
-  }
-
-  /** Bring all that was asked for up to date, and remove what nothing requires any more. */
-  update(options) {
-    return this.#lock(async () => {
-      const wanted = (await this.installed()).filter((mod) => mod.wanted).map((mod) => mod.guid);
-      if (!wanted.length) return [];
-      const {plan, placed} = await this.#install(wanted, options);
-      await this.#drop(await this.#unneeded(plan));
-      return placed;
-    });
-  }
-
-  /** Remove these, and what was installed only for them; `Blocked` if something else requires one. */
-  remove(want) {
-    return this.#lock(async () => {
-      const gone = want.map(cleanGuid);
-      const mods = await this.installed();
-      const left = mods.filter((mod) => mod.wanted && !gone.includes(mod.guid)).map((mod) => mod.guid);
-      if (!left.length) return this.#drop(mods);
-      const plan = await this.plan(left);
-      const required = plan.steps.filter((step) => gone.includes(step.guid));
-      if (required.length) throw new Blocked({...plan, required});
-      return this.#drop([...mods.filter((mod) => gone.includes(mod.guid)), ...(await this.#unneeded(plan))]);
-    });
-  }
-
-  /** The installed files that are not as they were put. They are installed again by the next installation or update. */
-  verify() {
-    return this.#lock(async () => {
-      const damage = [];
-      for (const {guid, title, name, sha256: expected} of await this.installed()) {
-        const blob = await this.#files.read(guid, name);
-        const got = blob && (await sha256Of(blob));
-        if (got !== expected) damage.push({guid, title, name, expected, got});
-      }
-      await this.#store.set("suspect", damage.map((each) => each.guid));
-      return damage;
-    });
-  }
-
-  /** What is new for what is installed. */
-  async updates({signal} = {}) {
-    const mods = await this.installed();
-    const found = {changed: [], gone: [], relationsChanged: [], advised: await this.advisories(mods, signal)};
-    for (let start = 0; start < mods.length; start += AT_ONCE) {
-      const batch = mods.slice(start, start + AT_ONCE);
-      const have = batch.map(({guid, version, sha256, relations}) => ({guid, version, sha256, relations}));
-      const answer = await this.#transport.json("POST", "/api/modhub/updates", {json: {have}, signal, again: true});
-      for (const kind of ["changed", "gone", "relationsChanged"]) found[kind].push(...(answer[kind] ?? []));
+  /** All files, verified. What has arrived when one fails is kept. */
+  async function fetchAll(work, signal, progress) {
+    const bytes = work.reduce((sum, step) => sum + step.bytes, 0);
+    let received = 0;
+    for (const step of work) {
+      const {guid, title} = step;
+      const arrived = (more) => progress?.({guid, title, bytes, received: (received += more)});
+      await download(transport, step, files.parts, {signal, arrived});
     }
-    return found;
   }
 
-  /** The advisories that stand about these files. */
-  async advisories(mods, signal) {
-    if (!mods.length) return [];
-    const prefixes = [...new Set(mods.map((mod) => mod.sha256.slice(0, 5)))];
-    const paths = prefixes.length > PREFIXES_ASKED ? [""] : prefixes.map((prefix) => `/${prefix}`);
-    const standing = new Map();
-    for (const path of paths) {
-      try {
-        const {advisories} = await this.#transport.json("GET", `/api/modhub/advisories${path}`, {signal});
-        for (const each of advisories) if (!each.withdrawnAt) standing.set(each.sha256, each);
-      } catch (error) {
-        if (error.status !== 404) throw error;
-        return []; // A service without advisories.
-      }
+  async function carryOut({steps, want}, {signal, progress}) {
+    const known = await records();
+    // What a plan from before keeps may be gone by now.
+    const work = steps.filter((step) => isWork(step) || !known[step.guid]);
+    await fetchAll(work, signal, progress);
+    const doubtful = await suspect();
+    await store.set("suspect", [...new Set([...doubtful, ...guidsOf(work)])]);
+    for (const {guid, name, sha256} of work) {
+      // First, as some systems take names that differ in capitals for the same.
+      if (known[guid] && known[guid].name !== name) await files.remove(guid, known[guid].name);
+      await files.put(guid, name, sha256);
+      await files.parts.clear(guid);
     }
-    const warned = mods.filter((mod) => standing.has(mod.sha256));
-    return warned.map((mod) => ({guid: mod.guid, title: mod.title, ...standing.get(mod.sha256)}));
+    for (const step of steps) {
+      const {guid, title, version, sha256, bytes, name, relations, uploadedAt} = step;
+      const file = work.includes(step) ? {version, sha256, bytes, name, uploadedAt} : known[guid];
+      known[guid] = {...file, guid, title, relations, wanted: want.includes(guid) || Boolean(known[guid]?.wanted)};
+    }
+    await store.set("installed", known);
+    await store.set("suspect", doubtful.filter((guid) => !guidsOf(work).includes(guid)));
+    return work.map((step) => known[step.guid]);
   }
 
   /** Plan, and carry it out; with a new plan if a file was replaced meanwhile. */
-  async #install(want, {allow = [], signal, progress} = {}) {
+  async function planAndDo(want, {allow = [], ...options} = {}) {
     for (let round = 0; ; round++) {
-      const plan = Array.isArray(want) ? await this.plan(want, {signal}) : want;
-      if (CONSENTS.some((reason) => plan[reason].length && !allow.includes(reason))) throw new Blocked(plan);
+      const made = Array.isArray(want) ? await plan(want, options) : want;
+      if (CONSENTS.some((reason) => made[reason].length && !allow.includes(reason))) throw new Blocked(made);
       try {
-        return {plan, placed: await this.#carryOut(plan, {signal, progress})};
+        return {made, placed: await carryOut(made, options)};
       } catch (error) {
-        if (error?.name === "QuotaExceededError" || error?.code === "ENOSPC") {
-          // What has arrived would keep it full.
-          for (const step of plan.steps) await this.#files.parts.clear(step.guid);
-          throw new StoreFull(error);
-        }
+        // What has arrived would keep it full.
+        if (isFull(error)) for (const step of made.steps) await files.parts.clear(step.guid);
+        if (isFull(error)) throw new StoreFull(error);
         if (!(error instanceof Replaced) || round >= NEW_PLANS) throw error;
-        want = plan.want;
+        want = made.want;
       }
     }
-  }
-
-  async #carryOut(plan, {signal, progress}) {
-    const work = plan.steps.filter(isWork);
-    await this.#download(work, signal, progress);
-    const records = await this.#records();
-    await this.#store.set("suspect", [...new Set([...(await this.#suspect()), ...work.map((step) => step.guid)])]);
-    for (const step of work) {
-      await this.#files.put(step.guid, step.name, step.sha256);
-      await this.#files.parts.clear(step.guid);
-      const before = records[step.guid];
-      if (before && before.name !== step.name) await this.#files.remove(step.guid, before.name);
-    }
-    const placed = work.map((step) => step.guid);
-    for (const {guid, title, version, sha256, bytes, name, relations, uploadedAt} of plan.steps) {
-      const isWanted = plan.want.includes(guid) || Boolean(records[guid]?.wanted);
-      const file = placed.includes(guid) ? {version, sha256, bytes, name, uploadedAt} : records[guid];
-      records[guid] = {...file, guid, title, relations, wanted: isWanted};
-    }
-    await this.#store.set("installed", records);
-    await this.#store.set("suspect", (await this.#suspect()).filter((guid) => !placed.includes(guid)));
-    return placed.map((guid) => records[guid]);
-  }
-
-  /** All files, verified, some at a time. If one fails the others stop, and what has arrived is kept. */
-  async #download(work, signal, progress) {
-    const stop = new AbortController();
-    const either = AbortSignal.any(signal ? [signal, stop.signal] : [stop.signal]);
-    const bytes = work.reduce((sum, step) => sum + step.bytes, 0);
-    const waiting = [...work];
-    let received = 0;
-    const fetchNext = async () => {
-      for (let step; (step = waiting.shift()); ) {
-        const {guid, title} = step;
-        const arrived = (more) => progress?.({guid, title, bytes, received: (received += more)});
-        await new Download(this.#transport, step, this.#files.parts, arrived).run(either);
-      }
-    };
-    const running = Array.from({length: DOWNLOADS_AT_ONCE}, () => fetchNext().catch((error) => stop.abort(error)));
-    await Promise.all(running);
-    either.throwIfAborted();
   }
 
   /** What was only required, and is not any more. What a mod requires is unknown once it has gone. */
-  async #unneeded(plan) {
-    if (plan.stillInstalled.length || plan.missing.length) return [];
-    const kept = plan.steps.map((step) => step.guid);
-    return (await this.installed()).filter((mod) => !mod.wanted && !kept.includes(mod.guid));
+  async function unneeded({steps, stillInstalled, missing}) {
+    if (stillInstalled.length || missing.length) return [];
+    return (await installed()).filter((mod) => !mod.wanted && !guidsOf(steps).includes(mod.guid));
   }
 
   /** The record goes first: a file without a record is in nobody's way. */
-  async #drop(mods) {
-    const records = await this.#records();
-    for (const mod of mods) delete records[mod.guid];
-    await this.#store.set("installed", records);
-    for (const mod of mods) await this.#files.remove(mod.guid, mod.name);
-    return [...new Set(mods.map((mod) => mod.guid))];
+  async function drop(mods) {
+    const left = await records();
+    for (const {guid} of mods) delete left[guid];
+    await store.set("installed", left);
+    for (const {guid, name} of mods) await files.remove(guid, name);
+    return [...new Set(guidsOf(mods))];
   }
 
-  async #records() {
-    return (await this.#store.get("installed")) ?? {};
-  }
+  return {
+    advisories,
+    installed,
+    plan,
 
-  async #suspect() {
-    return (await this.#store.get("suspect")) ?? [];
-  }
+    install: async (want, options) => (await locked(() => planAndDo(want, options))).placed,
+
+    /** Bring all that was asked for up to date, and remove what nothing requires any more. */
+    update: (options) =>
+      locked(async () => {
+        const wanted = (await installed()).filter((mod) => mod.wanted);
+        if (!wanted.length) return [];
+        const {made, placed} = await planAndDo(guidsOf(wanted), options);
+        await drop(await unneeded(made));
+        return placed;
+      }),
+
+    /** Remove these, and what was installed only for them; `Blocked` if something else requires one. */
+    remove: (want) =>
+      locked(async () => {
+        const going = want.map(cleanGuid);
+        const mods = await installed();
+        const left = mods.filter((mod) => mod.wanted && !going.includes(mod.guid));
+        if (!left.length) return drop(mods);
+        const made = await plan(guidsOf(left));
+        const required = made.steps.filter((step) => going.includes(step.guid));
+        if (required.length) throw new Blocked({...made, required});
+        return drop([...mods.filter((mod) => going.includes(mod.guid)), ...(await unneeded(made))]);
+      }),
+
+    /** The files that are not as they were put. The next installation or update installs them again. */
+    verify: () =>
+      locked(async () => {
+        const damage = [];
+        for (const {guid, title, name, sha256: expected} of await installed()) {
+          const blob = await files.read(guid, name);
+          const got = blob && (await sha256Of(blob));
+          if (got !== expected) damage.push({guid, title, name, expected, got});
+        }
+        await store.set("suspect", guidsOf(damage));
+        return damage;
+      }),
+
+    /** What is new for what is installed. */
+    async updates({signal} = {}) {
+      const mods = await installed();
+      const found = {changed: [], gone: [], relationsChanged: [], advised: await advisories(mods, signal)};
+      for (let start = 0; start < mods.length; start += AT_ONCE) {
+        const batch = mods.slice(start, start + AT_ONCE);
+        const have = batch.map(({guid, version, sha256, relations}) => ({guid, version, sha256, relations}));
+        const answer = await post("updates", {have}, signal);
+        for (const kind of ["changed", "gone", "relationsChanged"]) found[kind].push(...(answer[kind] ?? []));
+      }
+      return found;
+    },
+  };
 }
-
-const isWork = (step) => step.action !== "keep";

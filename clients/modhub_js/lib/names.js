@@ -13,6 +13,12 @@ export function cleanGuid(text) {
   return guid;
 }
 
+/** The SHA-256, which becomes part of a path too; a TypeError if it is none. */
+export function cleanDigest(text) {
+  if (!/^[0-9a-f]{64}$/.test(text)) throw new TypeError("Not a SHA-256");
+  return text;
+}
+
 /** A name that is safe as a file on every system and looks as much as possible like `name`. */
 export function cleanName(name) {
   const visible = name.normalize("NFC").replace(DROPPED, "");
@@ -25,11 +31,9 @@ export function cleanName(name) {
 /** At most `MAX_NAME_BYTES` in UTF-8, with the ending kept. */
 function shorten(name) {
   const size = (text) => new TextEncoder().encode(text).length;
-  if (size(name) <= MAX_NAME_BYTES) return name;
-  const dot = name.lastIndexOf(".");
-  const ending = dot > 0 && size(name.slice(dot)) <= 21 ? name.slice(dot) : "";
-  const letters = [...name.slice(0, name.length - ending.length)];
-  while (size(letters.join("")) + size(ending) > MAX_NAME_BYTES) letters.pop();
+  const [, stem, ending = ""] = /^(.*?)(\.[^.]{0,20})?$/su.exec(name);
+  const letters = [...stem];
+  while (size(letters.join("") + ending) > MAX_NAME_BYTES) letters.pop();
   return (letters.join("") + ending).trim();
 }
 

@@ -6,87 +6,77 @@ const LONGEST_WAIT = 60;
 const JSON_SECONDS = 30;
 const UPLOAD_SECONDS = 900;
 const ANSWERS_KEPT = 100;
+const FIXED = {redirect: "error", credentials: "omit", cache: "no-store"};
 /** Programs of pages cannot set it, and the service's preflight does not know it. */
 const NAMES_ITSELF = typeof document === "undefined" && typeof importScripts === "undefined";
 
 /** Sends requests to one origin: tries again, keeps answers with their ETags, follows no address elsewhere. */
-export class Transport {
-  #fetch;
-  #headers;
+export function createTransport(url, agent, fetch = globalThis.fetch) {
+  const {origin, protocol, hostname, href} = new URL(url);
+  if (!/^https?:$/.test(protocol) || href !== `${origin}/`)
+    throw new TypeError("The service's address must be like https://mods.example.org");
+  const program = agent && NAMES_ITSELF ? {"User-Agent": agent} : {};
   /** The newest answers by address, the one that was used last at the end. */
-  #kept = new Map();
+  const kept = new Map();
 
-  constructor(url, agent, fetch = globalThis.fetch) {
-    const address = new URL(url);
-    if (!/^https?:$/.test(address.protocol) || address.username || address.pathname !== "/" || address.search)
-      throw new TypeError("The service's address must be like https://mods.example.org");
-    this.origin = address.origin;
-    /** Whether nobody on the way can read what is sent. */
-    this.isPrivate = address.protocol === "https:" || /^(localhost|127\..*|\[::1\])$/.test(address.hostname);
-    this.#fetch = (...words) => fetch(...words);
-    this.#headers = agent && NAMES_ITSELF ? {"User-Agent": agent} : {};
+  function keep(address, answer) {
+    kept.delete(address);
+    kept.set(address, answer);
+    if (kept.size > ANSWERS_KEPT) kept.delete(kept.keys().next().value);
+    // Parsed each time: each caller has an object of its own.
+    return parse(answer.text);
   }
 
   /** An address that the service has sent, whole. */
-  resolve(path) {
-    const address = new URL(path, this.origin);
-    if (address.origin !== this.origin) throw new ModhubError("foreign_address", "The service sent an address elsewhere.");
-    return address;
+  function resolve(path) {
+    const address = new URL(path, origin);
+    if (address.origin === origin) return address;
+    throw new ModhubError("foreign_address", "The service sent an address elsewhere.");
   }
 
-  /** The JSON of an answer, null if it is empty. `again`: the call may be repeated when no answer came. */
-  async json(method, path, {query, json, body, headers, signal, again = method !== "POST", patient = true} = {}) {
-    const address = this.resolve(path);
-    for (const [name, value] of Object.entries(query ?? {})) if (value != null) address.searchParams.set(name, value);
+  /** One request, whose answer may be a refusal; rejects if there is no answer. */
+  const send = (address, {headers, ...options}) =>
+    fetch(address.href, {...options, ...FIXED, headers: {...program, ...headers}});
+
+  /**
+   * The JSON of an answer, null if it is empty. `again`: the call may be repeated when no answer came; `patient`: it
+   * waits when asked to; `absent` is what a 404 means.
+   */
+  async function json(method, path, options = {}) {
+    const {query = {}, headers, signal, again = method !== "POST", patient = true, absent} = options;
+    const address = resolve(path);
+    for (const [name, value] of Object.entries(query)) if (value != null) address.searchParams.set(name, value);
     const isPublic = method === "GET" && !headers;
-    const old = isPublic ? this.#kept.get(address.href) : undefined;
-    const sent = {Accept: "application/json", ...headers};
+    const old = isPublic && kept.get(address.href);
+    const body = options.json ? JSON.stringify(options.json) : options.body;
+    const sent = {Accept: "application/json", ...(options.json && {"Content-Type": "application/json"}), ...headers};
     if (old) sent["If-None-Match"] = old.etag;
-    if (json !== undefined) {
-      body = JSON.stringify(json);
-      sent["Content-Type"] = "application/json";
-    }
-    const seconds = body instanceof Blob ? UPLOAD_SECONDS : JSON_SECONDS;
-    for (let attempt = 1; ; attempt++) {
-      const tries = attempt < ATTEMPTS;
-      const timeout = AbortSignal.timeout(seconds * 1000);
+    for (let left = ATTEMPTS - 1; ; left--) {
+      const timeout = AbortSignal.timeout(1000 * (body instanceof Blob ? UPLOAD_SECONDS : JSON_SECONDS));
       let answer, text;
       try {
         const signals = AbortSignal.any(signal ? [signal, timeout] : [timeout]);
-        answer = await this.send(address, {method, body, headers: sent, signal: signals});
+        answer = await send(address, {method, body, headers: sent, signal: signals});
         text = await answer.text();
       } catch (error) {
-        if (signal?.aborted) throw signal.reason;
-        if (!again || !tries) throw unanswered(error, timeout.aborted);
-        await wait(pauseOf(attempt), signal);
+        signal?.throwIfAborted();
+        if (!again || !left) throw unanswered(error, timeout.aborted);
+        await wait(pauseOf(ATTEMPTS - left), signal);
         continue;
       }
-      if (answer.status === 304 && old) return this.#keep(address, old);
-      if (answer.ok) {
-        const etag = answer.headers.get("ETag");
-        const value = text ? parse(text) : null;
-        return isPublic && etag ? this.#keep(address, {etag, text, value}) : value;
-      }
+      if (answer.status === 304 && old) return keep(address.href, old);
+      const etag = answer.headers.get("ETag");
+      if (answer.ok) return isPublic && etag ? keep(address.href, {etag, text}) : parse(text || "null");
+      if (answer.status === 404 && absent) return absent;
       const error = refusal(answer, text);
-      const isPassing = answer.status === 503 || answer.status === 429;
-      if (!isPassing || !tries || !patient || !(error.retryAfter <= LONGEST_WAIT)) throw error;
+      if (!left || !patient || ![429, 503].includes(error.status) || !(error.retryAfter <= LONGEST_WAIT)) throw error;
       await wait(error.retryAfter * 1000 + Math.random() * 250, signal);
     }
   }
 
-  /** One request, whose answer may be a refusal; rejects if there is no answer. */
-  send(address, {headers, ...options}) {
-    const fixed = {redirect: "error", credentials: "omit", cache: "no-store"};
-    return this.#fetch(address.href, {...options, ...fixed, headers: {...this.#headers, ...headers}});
-  }
-
-  #keep(address, answer) {
-    this.#kept.delete(address.href);
-    this.#kept.set(address.href, {etag: answer.etag, text: answer.text});
-    if (this.#kept.size > ANSWERS_KEPT) this.#kept.delete(this.#kept.keys().next().value);
-    // Each caller has an object of its own.
-    return answer.value ?? parse(answer.text);
-  }
+  /** Whether nobody on the way can read what is sent. */
+  const isPrivate = protocol === "https:" || /^(localhost|127\..*|\[::1\])$/.test(hostname);
+  return {origin, isPrivate, resolve, send, json};
 }
 
 /** Milliseconds before the next attempt: half a second, doubled each time, and up to half as much at random. */
@@ -98,25 +88,22 @@ export function unanswered(cause, timedOut = false) {
 }
 
 /** The error that an answer means. */
-export function refusal(answer, text) {
-  const body = parse(text, {});
-  const asked = Number(answer.headers.get("Retry-After") ?? body.retryAfterSeconds ?? NaN);
-  const message = body.message ?? `The service answered ${answer.status}.`;
-  const error = new ModhubError(body.error ?? `http_${answer.status}`, message, {
-    status: answer.status,
-    requestId: answer.headers.get("X-Request-Id"),
-    retryAfter: Number.isFinite(asked) ? asked : undefined,
+export function refusal({status, headers}, text) {
+  const body = /json/.test(headers.get("Content-Type")) ? parse(text) : {};
+  const asked = headers.get("Retry-After") ?? body.retryAfterSeconds;
+  return new ModhubError(body.error ?? `http_${status}`, body.message ?? `The service answered ${status}.`, {
+    status,
+    requestId: headers.get("X-Request-Id"),
+    retryAfter: Number(asked) || undefined,
     body,
+    isTokenDead: /invalid_token/.test(headers.get("WWW-Authenticate")),
   });
-  error.isTokenDead = /invalid_token/.test(answer.headers.get("WWW-Authenticate") ?? "");
-  return error;
 }
 
-function parse(text, otherwise) {
+function parse(text) {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    if (otherwise !== undefined) return otherwise;
     throw new ModhubError("bad_answer", "The service's answer is no JSON.", {cause});
   }
 }

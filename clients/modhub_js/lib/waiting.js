@@ -1,32 +1,37 @@
 /** Wait; an abort of the signal rejects with its reason. */
-export async function wait(milliseconds, signal) {
-  signal?.throwIfAborted();
-  let timer, stop;
-  const over = new Promise((resolve, reject) => {
-    timer = setTimeout(resolve, milliseconds);
-    stop = () => reject(signal.reason);
-    signal?.addEventListener("abort", stop);
-  });
-  await over.finally(() => {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", stop);
+export function wait(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener("abort", stop, {once: true});
   });
 }
 
-/** Listeners by the name of an event. One that throws stops nobody else. */
-export class Events {
-  #listeners = new Map();
+/** Resolves when the page is seen, at once where there is none. */
+export async function untilShown(signal) {
+  while (globalThis.document?.hidden) await wait(1000, signal);
+}
 
-  /** Call `listener` at each event of this name; returns a function that ends it. */
-  on(name, listener) {
-    const listeners = this.#listeners.get(name) ?? new Set();
-    this.#listeners.set(name, listeners.add(listener));
-    return () => listeners.delete(listener);
-  }
-
-  emit(name, value) {
-    for (const listener of this.#listeners.get(name) ?? []) queueMicrotask(() => listener(value));
-  }
+/** Listeners by the name of an event. `on` returns a function that ends one; one that throws stops nobody else. */
+export function events() {
+  const listeners = new Set();
+  return {
+    on(name, listener) {
+      const entry = {name, listener};
+      listeners.add(entry);
+      return () => listeners.delete(entry);
+    },
+    emit(name, value) {
+      for (const entry of listeners) if (entry.name === name) queueMicrotask(() => entry.listener(value));
+    },
+  };
 }
 
 /** Work under one name, one after the other within this process. */

@@ -11,10 +11,8 @@ export function fileStore(folder) {
   const path = (key) => join(folder, `${key}.json`);
   return {
     async get(key) {
-      const text = await readFile(path(key), "utf8").catch((error) => {
-        if (error.code !== "ENOENT") throw error;
-      });
-      return text === undefined ? undefined : JSON.parse(text);
+      const text = await readFile(path(key), "utf8").catch(unless("ENOENT"));
+      return text ? JSON.parse(text) : undefined;
     },
     async set(key, value) {
       const written = `${path(key)}.${crypto.randomUUID()}`;
@@ -52,13 +50,8 @@ async function create(folder, path, text) {
 }
 
 async function take(folder, path) {
-  try {
-    await create(folder, path, String(process.pid));
-    return true;
-  } catch (error) {
-    if (error.code !== "EEXIST") throw error;
-  }
-  if (await isHeld(path)) return false;
+  const isOurs = await create(folder, path, String(process.pid)).then(() => true, unless("EEXIST"));
+  if (isOurs || (await isHeld(path))) return isOurs;
   // Of several that see a dead owner one removes its lock, and looks once more before: another may have it by now.
   const takeover = `${path}.takeover`;
   try {
@@ -84,4 +77,12 @@ async function isHeld(path) {
 async function isOld(path) {
   const found = await stat(path).catch(() => null);
   return found !== null && Date.now() - found.mtimeMs > PATIENCE;
+}
+
+/** Fail with any other error; this one counts as false. */
+export function unless(code) {
+  return (error) => {
+    if (error.code !== code) throw error;
+    return false;
+  };
 }

@@ -8,7 +8,7 @@ export function indexedDbStore(name = "modhub-client") {
   const run = database(name);
   return {
     get: (key) => run("readonly", (store) => store("values").get(key)),
-    set: (key, value) => run("readwrite", (store) => store("values").put(value, key)),
+    set: (key, value) => run("readwrite", (store) => store("values").put(value, key), "strict"),
     delete: (key) => run("readwrite", (store) => store("values").delete(key)),
   };
 }

@@ -29,14 +29,13 @@ function element(name, properties = {}, ...children) {
 function card(mod, details, isInstalled) {
   const picture = mod.picture(320);
   const image = picture ? [element("img", {src: picture, alt: "", crossOrigin: "anonymous"})] : [];
-  const by = details?.author ? `by ${details.author.displayName}` : "";
-  const votes = details ? `${details.votes.ups - details.votes.downs} votes` : "";
+  const facts = [mod.version, details?.author?.displayName, details && `▲ ${details.votes.ups} ▼ ${details.votes.downs}`];
   const button = element("button", {
     textContent: isInstalled ? "Remove" : "Install",
     onclick: () => attempt(() => (isInstalled ? remove(mod) : install(mod))),
   });
   button.setAttribute("aria-label", `${button.textContent} ${mod.title}`);
-  return element("li", {}, ...image, element("h2", {}, mod.title), element("p", {}, `${by} ${votes}`), button);
+  return element("li", {}, ...image, element("h2", {}, mod.title), element("p", {}, facts.filter(Boolean).join(" · ")), button);
 }
 
 /** Two requests, and the pictures. */
