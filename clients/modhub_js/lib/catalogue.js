@@ -1,7 +1,6 @@
 import {cleanGuid} from "./names.js";
 
 const DETAILS_AT_ONCE = 100;
-const WIDTHS = [320, 640, 1280];
 
 /** A published mod: the fields of the API, and what is awkward to make of them. */
 class Mod {
@@ -14,7 +13,6 @@ class Mod {
 
   /** The address of an image, 320 or 640 (cut to 16:9) or 1280 pixels wide; null if there is none. */
   picture(width = 320, place = 0) {
-    if (!WIDTHS.includes(width)) throw new TypeError(`Pictures are ${WIDTHS.join(", ")} pixels wide.`);
     const image = this.assets.filter((asset) => asset.kind === "image")[place];
     return image ? `${this.#origin}/Modhub/picture/${image.url.split("/").at(-1)}/${width}` : null;
   }
@@ -86,16 +84,12 @@ export function createCatalogue(transport, account) {
     changelog: async (ref) => (await json("GET", `${await pathOf(ref)}/changelog`)).notes,
 
     /** The newest build of the app for a system ("windows"), null if there is none. */
-    async app(os) {
-      const {builds} = await json("GET", "/api/modhub/app");
-      return builds.find((build) => build.os === os) ?? null;
-    },
+    app: async (os) => (await json("GET", "/api/modhub/app")).builds.find((build) => build.os === os) ?? null,
 
     vote: async (ref, value) => account.json("PUT", `${await pathOf(ref)}/vote`, {json: {value}}),
 
-    async report(ref, notice) {
-      const sender = (await account.current()) ? account : transport;
-      return sender.json("POST", `${await pathOf(ref)}/reports`, {json: notice});
-    },
+    /** As the account, if somebody is signed in. */
+    report: async (ref, notice) =>
+      ((await account.current()) ? account : transport).json("POST", `${await pathOf(ref)}/reports`, {json: notice}),
   };
 }

@@ -32,8 +32,8 @@ export async function download(transport, {guid, sha256, bytes, url}, parts, {si
 
   /** Accept only an answer that is exactly what was asked for. */
   async function check(answer) {
-    if ([404, 410, 412].includes(answer.status)) throw new Replaced(guid);
-    if (answer.ok && answer.headers.get("ETag") !== etag) throw new Replaced(guid);
+    const isOther = answer.ok && answer.headers.get("ETag") !== etag;
+    if (isOther || [404, 410, 412].includes(answer.status)) throw new Replaced(guid);
     const range = `bytes ${size}-${bytes - 1}/${bytes}`;
     if (answer.status === 206 && answer.headers.get("Content-Range") === range) return;
     if (size && (answer.ok || answer.status === 416)) await restart();

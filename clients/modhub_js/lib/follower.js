@@ -25,13 +25,12 @@ export function follow(transport, store, installer, catalogue, {every = 300_000,
     told.set(name, text);
   }
 
-  /** The newest serial that can be had without reading the whole catalogue. */
-  const start = () => transport.json("GET", "/api/modhub/snapshot", {signal, absent: {serial: 0}});
-
   /** What has changed since the last poll, of this or an earlier run. */
   async function readChanges() {
     const changes = [];
-    at ??= (await store.get("feed")) ?? (await start());
+    // Without an earlier run the newest serial that can be had without reading the whole catalogue.
+    const absent = {serial: 0};
+    at ??= (await store.get("feed")) ?? (await transport.json("GET", "/api/modhub/snapshot", {signal, absent}));
     for (let more = true; more; ) {
       const query = {since: at.serial, feed: at.feed, limit: CHANGES_AT_ONCE};
       try {

@@ -49,8 +49,11 @@ export function createInstaller(transport, store, files, lock) {
     return {...made, want, steps, advised, ok: !CONSENTS.some((reason) => ({...made, advised})[reason].length)};
   }
 
-  /** All files, verified. What has arrived when one fails is kept. */
-  async function fetchAll(work, signal, progress) {
+  /** Download and verify all files, then put them, then write the record. What has arrived when one fails is kept. */
+  async function carryOut({steps, want}, {signal, progress}) {
+    const known = await records();
+    // What a plan from before keeps may be gone by now.
+    const work = steps.filter((step) => isWork(step) || !known[step.guid]);
     const bytes = work.reduce((sum, step) => sum + step.bytes, 0);
     let received = 0;
     for (const step of work) {
@@ -58,13 +61,6 @@ export function createInstaller(transport, store, files, lock) {
       const arrived = (more) => progress?.({guid, title, bytes, received: (received += more)});
       await download(transport, step, files.parts, {signal, arrived});
     }
-  }
-
-  async function carryOut({steps, want}, {signal, progress}) {
-    const known = await records();
-    // What a plan from before keeps may be gone by now.
-    const work = steps.filter((step) => isWork(step) || !known[step.guid]);
-    await fetchAll(work, signal, progress);
     const doubtful = await suspect();
     await store.set("suspect", [...new Set([...doubtful, ...guidsOf(work)])]);
     for (const {guid, name, sha256} of work) {

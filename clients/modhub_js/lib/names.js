@@ -1,23 +1,20 @@
 // GUIDs and file names from a service, before they become part of a path. As modhub_client/names.py of modhub.
 
 const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const SHA256 = /^[0-9a-f]{64}$/;
 const MAX_NAME_BYTES = 200;
 /** Control and format characters (marks of the writing direction among them), lone surrogates, line separators. */
 const DROPPED = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const DEVICE = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
 
-/** The GUID in lower case; a TypeError if it is none. */
-export function cleanGuid(text) {
-  const guid = String(text).trim().toLowerCase();
-  if (!GUID.test(guid)) throw new TypeError(`Not a GUID: ${guid.slice(0, 60)}`);
-  return guid;
-}
-
-/** The SHA-256, which becomes part of a path too; a TypeError if it is none. */
-export function cleanDigest(text) {
-  if (!/^[0-9a-f]{64}$/.test(text)) throw new TypeError("Not a SHA-256");
+/** The text, which becomes part of a path; a TypeError if it is of another form. */
+function matching(form, text) {
+  if (!form.test(text)) throw new TypeError(`Not a GUID or SHA-256: ${String(text).slice(0, 60)}`);
   return text;
 }
+
+export const cleanGuid = (text) => matching(GUID, String(text).trim().toLowerCase());
+export const cleanDigest = (text) => matching(SHA256, text);
 
 /** A name that is safe as a file on every system and looks as much as possible like `name`. */
 export function cleanName(name) {

@@ -55,8 +55,8 @@ export function createTransport(url, agent, fetch = globalThis.fetch) {
       const timeout = AbortSignal.timeout(1000 * (body instanceof Blob ? UPLOAD_SECONDS : JSON_SECONDS));
       let answer, text;
       try {
-        const signals = AbortSignal.any(signal ? [signal, timeout] : [timeout]);
-        answer = await send(address, {method, body, headers: sent, signal: signals});
+        const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
+        answer = await send(address, {method, body, headers: sent, signal: either});
         text = await answer.text();
       } catch (error) {
         signal?.throwIfAborted();

@@ -1,4 +1,4 @@
-import {mkdir, open, readFile, rename, rm, rmdir, stat} from "node:fs/promises";
+import {mkdir, readFile, rename, rm, rmdir, stat, writeFile} from "node:fs/promises";
 import {join} from "node:path";
 import {queue} from "../lib/waiting.js";
 
@@ -40,13 +40,7 @@ export function fileLock(folder) {
 
 async function create(folder, path, text) {
   await mkdir(folder, {recursive: true, mode: 0o700});
-  const file = await open(path, "wx", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await writeFile(path, text, {flag: "wx", mode: 0o600, flush: true});
 }
 
 async function take(folder, path) {
