@@ -13,7 +13,6 @@ from modhub.base.errors import not_found
 from modhub.base.service_registry import find_service
 from modhub.catalogue.documents import NoteDocument
 from modhub.catalogue.pages.browse import (
-    address_of,
     find_authors,
     page_list_params,
     page_reader,
@@ -80,7 +79,7 @@ def list_feed(_context: Any, request: Request) -> Response:
     head = {
         "title": _list_title(request, params),
         "path": "/Modhub/feed" + query_of(params),
-        "page": address_of(params),
+        "page": "/Modhub" + query_of(params),
     }
     reader = page_reader(request)
     return updates_feed(request, reader.updates(params), reader.deletions(), twin=twin, **head)
@@ -103,7 +102,9 @@ def list_json_feed(_context: Any, request: Request) -> Response:
     items = update_items(request, reader.updates(params))
     path = "/Modhub/feed.json" + query_of(params)
     extension = JsonFeedExtension([_tombstone(change) for change in reader.deletions()])
-    return json_feed(request, path, address_of(params), _list_title(request, params), items, extension=extension)
+    return json_feed(
+        request, path, "/Modhub" + query_of(params), _list_title(request, params), items, extension=extension
+    )
 
 
 class JsonFeedExtension(Struct):
