@@ -10,26 +10,38 @@ var handler = new SocketsHttpHandler { AllowAutoRedirect = false, AutomaticDecom
 using var client = new HttpClient(handler) { BaseAddress = service };
 client.DefaultRequestHeaders.UserAgent.ParseAdd("my-overlay/1.0");
 
-var question = new { want = new[] { "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90" }, because = false };
-using var planned = await client.PostAsJsonAsync("api/modhub/plan", question);
-planned.EnsureSuccessStatusCode();
-var plan = await planned.Content.ReadFromJsonAsync<JsonElement>();
-if (plan.GetProperty("conflictsTotal").GetInt32() > 0 || plan.GetProperty("missing").GetArrayLength() > 0)
-    throw new InvalidOperationException("Ask the user.");
+// A file that was replaced meanwhile takes another plan.
+for (var plans = 0; !await Install("6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"); plans++)
+    if (plans == 3) throw new InvalidOperationException("The mods change too often. Try again later.");
 
-foreach (var entry in plan.GetProperty("lock").GetProperty("entries").EnumerateArray())
+async Task<bool> Install(string wanted)
 {
-    var guid = entry.GetProperty("guid").GetString()!;
-    var sha256 = entry.GetProperty("sha256").GetString()!;
-    var mod = await client.GetFromJsonAsync<JsonElement>($"api/modhub/guid/{guid}");
-    var code = mod.GetProperty("assets").EnumerateArray().First(a => a.GetProperty("kind").GetString() == "code");
-    var address = new Uri(service, code.GetProperty("url").GetString());
+    var question = new { want = new[] { wanted }, because = false };
+    using var planned = await client.PostAsJsonAsync("api/modhub/plan", question);
+    planned.EnsureSuccessStatusCode();
+    var plan = await planned.Content.ReadFromJsonAsync<JsonElement>();
+    if (plan.GetProperty("conflictsTotal").GetInt64() > 0 || plan.GetProperty("missing").GetArrayLength() > 0)
+        throw new InvalidOperationException("Ask the user.");
+    // In the order of installation; nothing is put in place before all is here.
+    var steps = plan.GetProperty("steps").EnumerateArray().ToList();
+    foreach (var step in steps)
+        if (!await Download(step)) return false;
+    foreach (var guid in steps.Select(step => step.GetProperty("guid").GetString()!))
+        File.Move(guid + ".part", guid + ".mod", overwrite: true);
+    return true;
+}
+
+async Task<bool> Download(JsonElement step)
+{
+    var address = new Uri(service, step.GetProperty("url").GetString());
     if (address.GetLeftPart(UriPartial.Authority) != service.GetLeftPart(UriPartial.Authority))
         throw new InvalidDataException("Not an address of this service.");
-
-    var part = guid + ".part";
+    var (part, bytes) = (step.GetProperty("guid").GetString() + ".part", step.GetProperty("bytes").GetInt64());
+    var sha256 = step.GetProperty("sha256").GetString()!;
+    // A longer part is that of another version.
+    if (File.Exists(part) && new FileInfo(part).Length > bytes) File.Delete(part);
     var start = File.Exists(part) ? new FileInfo(part).Length : 0;
-    if (start < code.GetProperty("bytes").GetInt64())
+    if (start < bytes)
     {
         using var request = new HttpRequestMessage(HttpMethod.Get, address);
         var tag = new EntityTagHeaderValue($"\"{sha256}\"");
@@ -37,12 +49,13 @@ foreach (var entry in plan.GetProperty("lock").GetProperty("entries").EnumerateA
         else request.Headers.IfRange = new RangeConditionHeaderValue(tag);
         if (start > 0) request.Headers.Range = new RangeHeaderValue(start, null);
         using var answer = await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead);
-        answer.EnsureSuccessStatusCode();
+        if (answer.StatusCode is HttpStatusCode.PreconditionFailed or HttpStatusCode.NotFound) return false;
+        answer.EnsureSuccessStatusCode(); // 429 and 503 have Retry-After: wait that long, and begin again.
         var mode = answer.StatusCode == HttpStatusCode.PartialContent ? FileMode.Append : FileMode.Create;
         await using var file = new FileStream(part, mode);
         await answer.Content.CopyToAsync(file);
     }
-    var digest = Convert.ToHexString(SHA256.HashData(File.ReadAllBytes(part))).ToLowerInvariant();
-    if (digest != sha256) throw new InvalidDataException("Damaged on the way: delete the part and download it again.");
-    File.Move(part, guid + ".mod", overwrite: true);
+    if (Convert.ToHexString(SHA256.HashData(File.ReadAllBytes(part))).ToLowerInvariant() == sha256) return true;
+    File.Delete(part);
+    return false;
 }
