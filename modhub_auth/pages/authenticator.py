@@ -46,7 +46,7 @@ def add_authenticator_form(request: Request) -> FormPage:
     return FormPage(
         "Add an authenticator",
         N_("Add authenticator"),
-        [FormField("code", "Code", autocomplete="one-time-code", inputmode="numeric", hint=hint)],
+        [FormField("code", N_("Code"), autocomplete="one-time-code", inputmode="numeric", hint=hint)],
         lead=[
             N_(
                 "An authenticator is an app that shows a new code every 30 seconds. "

@@ -22,8 +22,11 @@ pytestmark = pytest.mark.slow
 
 HOME = "/Modhub/account"
 PASSWORD = "correct horse battery"
-FREE = {"name", "letter", "sign-out", "revoke-key", "device"}
-"""What changes nothing about who may enter: the name shown, an email, the end of sessions, a code that is typed."""
+OFFERS_A_MOD = ""
+"""``/Modhub/mine/{id}/offer``, whose view has no name: test_auth_offers.py."""
+FREE = {"name", "letter", "sign-out", "revoke-key", "device", "offer", OFFERS_A_MOD}
+"""What changes nothing about who may enter: the name shown, an email, the end of sessions, a code that is typed, the
+answer to an offer, and its withdrawal."""
 ALLOWS_A_PROGRAM = "device"
 """Asks too, in its second form: test_auth_device.py."""
 KINDS = ("password", "password and authenticator", "platform", "platform and authenticator")
@@ -220,5 +223,5 @@ def test_every_action_of_an_account_says_whether_it_asks(app: Any) -> None:
         ]
         if AccountPermission.CHANGE in related and "POST" in view["request_methods"]:
             (free if view.get("fresh_proof") is None else asking).add(view["name"])
-    assert asking == {action.rpartition("/")[2] for action in ACTIONS} | {ALLOWS_A_PROGRAM}
+    assert asking == {action.rpartition("/")[2] for action in ACTIONS} | {ALLOWS_A_PROGRAM, OFFERS_A_MOD}
     assert free == FREE

@@ -74,6 +74,7 @@ REHEARSED_ELSEWHERE = {
     "advisory withdraw",
     "letters retry",  # test_auth_commands.py: only dead emails
     "migrate",  # test_core_migrations.py
+    "mod transfer",  # test_auth_offers.py
     "profile clear",  # test_profiles_upkeep.py
     "moderator add",  # test_moderators.py
     "moderator remove",

@@ -214,7 +214,7 @@ def test_every_address_for_large_bodies_names_its_credential(start):
     # Forms of text, which are kept for who has to sign in again; plans and locks of thousands of mods.
     mine, plan = ("Modhub", "mine"), ("api", "modhub", "plan")
     own = (*mine, None)
-    forms = {(*mine, "new"), own, (*own, "changelog", None), (*own, "what-changed")}
+    forms = {(*mine, "new"), own, (*own, "captions"), (*own, "changelog", None), (*own, "what-changed")}
     assert open_to_all == {*forms, plan, (*plan, "check")}
 
 
