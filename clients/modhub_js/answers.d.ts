@@ -849,7 +849,7 @@ export interface components {
         };
         /** @description The answer to a notice. */
         ReceiptDocument: {
-            /** @description A secret; the page `/Modhub/notices/{receipt}` says whether it was decided, and no more */
+            /** @description A secret; the page `/Modhub/notices/{receipt}` says what was reported and what was decided */
             receipt: string;
         };
         /** @description ``POST /api/auth/refresh`` */
