@@ -5,11 +5,14 @@ These tests run only if their folder is named (``make test-browser``); then a mi
 machine sometimes fails to take one ("Unable to capture screenshot").
 """
 
+import functools
+import http.server
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -112,6 +115,23 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The core alone with the samples and the stand-in accounts: the cookie `account=7` is account 7."""
     with serving(tmp_path_factory.mktemp("gallery"), "modhub_testing.accounts", "demo") as running:
         yield running
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[str]:
+    """The repository's files on another host name and another port than the service's."""
+    handler = functools.partial(Quiet, directory=str(Path(__file__).parents[2]))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://localhost:{server.server_port}"
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,7 @@
 """The demo page of docs/, served from another origin, reads everything that programs may read."""
 
-import functools
-import http.server
 import json
 import re
-import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,27 +15,10 @@ FEATURES = "modhub_testing.accounts modhub_builds modhub_wiki modhub_sync"
 EXAMPLE = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def service(serve_with: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with serve_with(tmp_path_factory.mktemp("other-origin"), FEATURES, "demo", "snapshot") as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def elsewhere() -> Iterator[str]:
-    """The origin of the demo page: another host name and another port than the service's."""
-    handler = functools.partial(Quiet, directory=str(ROOT / "docs" / "demo"))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        yield f"http://localhost:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -46,7 +26,7 @@ def demo(browser: Browser, elsewhere: str) -> Iterator[Page]:
     context = browser.new_context()
     context.set_default_timeout(100_000)
     page = context.new_page()
-    page.goto(f"{elsewhere}/index.html")
+    page.goto(f"{elsewhere}/docs/demo/index.html")
     yield page
     context.close()
 

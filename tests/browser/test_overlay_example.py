@@ -1,10 +1,7 @@
 """The example of an overlay, docs/examples/overlay, on a page of another origin than the service."""
 
-import functools
 import hashlib
-import http.server
 import io
-import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,11 +33,6 @@ STORED = """async ([guid, name]) => {
 }"""
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def service(serve_with: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with serve_with(tmp_path_factory.mktemp("overlay"), "modhub_auth modhub_sync") as running:
@@ -67,18 +59,6 @@ def mods(author: Caller) -> list[dict[str, Any]]:
         assert author.send_file(mod["id"], "images", file.getvalue(), "image/png", name="a.png").status == 201
         published.append(mod)
     return published
-
-
-@pytest.fixture(scope="module")
-def elsewhere() -> Iterator[str]:
-    """The folder of the repository on another origin than the service's."""
-    handler = functools.partial(Quiet, directory=str(ROOT))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        yield f"http://localhost:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
