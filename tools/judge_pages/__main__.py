@@ -20,10 +20,10 @@ from modhub_testing.service import PASSWORD
 FIRST_BYTES = {"front": 250_000, "game": 200_000, "mod": 200_000}
 """Before anything is scrolled."""
 SCROLLED_BYTES = {"browse": 1_000_000}
-FRONT_LCP = 2.0
+LCP = 1.5
 """Seconds, on the slow network of Lighthouse."""
 FIRST_CARD_TOP = 320
-PERFORMANCE = 95
+PERFORMANCE = 98
 # Sign-in pages ask search engines to stay away, which costs them their SEO score: they are not judged by Lighthouse.
 JUDGED = {
     "front": "/Modhub",
@@ -142,14 +142,14 @@ def _missed_goals(figures: dict[str, Any]) -> list[str]:
             goal = PERFORMANCE if name == "performance" else 100
             if scores[name] < goal:
                 missed.append(f"{page}: {name} {scores[name]:.0f}, not {goal}")
+        if scores["lcp"] > LCP:
+            missed.append(f"{page}: LCP {scores['lcp']:.2f} s, not {LCP} s")
     missed += [
         f"{page} weighs {figures['weights'][page][when]:,} bytes ({when}), not {most:,}"
         for when, goals in (("first", FIRST_BYTES), ("scrolled", SCROLLED_BYTES))
         for page, most in goals.items()
         if figures["weights"][page][when] > most
     ]
-    if figures["lighthouse"]["front"]["lcp"] > FRONT_LCP:
-        missed.append(f"front: LCP {figures['lighthouse']['front']['lcp']:.1f} s, not {FRONT_LCP} s")
     missed += [f"{page}: CLS {scores['cls']:.3f}" for page, scores in figures["lighthouse"].items() if scores["cls"]]
     for who, top in figures["first_card"].items():
         if top > FIRST_CARD_TOP:
