@@ -113,7 +113,7 @@ browser-tools: test-tools
 test test-quick test-all test-api test-browser test-deploy test-debian test-machines: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
-# In CI a test that fails is tried a second time, at most three of a run, and both outcomes are printed (ADR 051).
+# In CI a test that fails is tried a second time, at most three of a run, and both outcomes are printed (ADR 043).
 SECOND_TRY := $(if $(CI),--reruns 1 --max-suite-reruns 3 --rerun-show-tracebacks)
 PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(SECOND_TRY)
 

@@ -2,7 +2,7 @@
 
 Prints the response, the context, the views that ran, and every SQL statement with its values. ``--profile 200``
 repeats the request 200 times under cProfile and prints the functions that take most of the time. The application
-runs in this process, without a server; see docs/debugging.md.
+runs in this process, without a server; see docs/contributing.md.
 """
 
 import argparse

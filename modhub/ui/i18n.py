@@ -5,7 +5,7 @@ A feature ships ``locale``: a folder with ``{language}/LC_MESSAGES/messages.po``
 are compiled in memory at startup, so that no ``.mo`` file can be out of date. All catalogues of a language are merged;
 missing texts are shown in English. The language of a page is the visitor's choice (:mod:`modhub.ui.preferences`), else
 by ``Accept-Language``; for the API only that header counts.
-``docs/translating.md`` explains how to add a language.
+``docs/contributing.md`` explains how to add a language.
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 The outermost tween of the core. A view with the option ``response_cache`` has the same response for everybody,
 determined by its address and by what raises the serial of :mod:`modhub.db.changes`; that is kept
-(ADR 024). Responses for one caller pass unchanged.
+(ADR 022). Responses for one caller pass unchanged.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Which bodies the server takes, which it asks the application about before (ADR 010), and which it discards."""
+"""Which bodies the server takes, which it asks the application about before (ADR 003), and which it discards."""
 
 import errno
 import socket

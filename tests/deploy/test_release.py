@@ -1,4 +1,4 @@
-"""Steps of docs/releasing.md that nothing else runs."""
+"""Steps of docs/contributing.md that nothing else runs."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Two machines that share PostgreSQL and an object store; nothing else (docs/scaling.md).
+"""Two machines that share PostgreSQL and an object store; nothing else (docs/operations.md).
 
 The clock of one is 40 seconds ahead, and one of its processes sleeps and wakes. ``MODHUB_LONG_RACES=1`` makes 5,000
 rounds.

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import subprocess
 from pathlib import Path
 
 import modhub
@@ -47,3 +48,24 @@ def test_the_guide_names_every_directive():
     }
     assert 15 < len(ours) <= 20
     assert {name for name in ours if f"`{name}(" not in text} == set()
+
+
+def test_every_link_leads_to_a_file_and_a_heading():
+    listed = subprocess.run(["git", "ls-files", "-z", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True)
+    dead = []
+    # An api.md is part of the page /Modhub/doc, whose links tests/functional/test_subsets.py follows.
+    for path in (ROOT / name for name in listed.stdout.split("\0") if name and not name.endswith("api.md")):
+        for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text("utf-8")):
+            name, _, anchor = target.partition("#")
+            if ":" in target or target.startswith("/"):
+                continue
+            other = path.parent / name if name else path
+            if not other.exists() or (anchor and anchor not in anchors(other)):
+                dead.append(f"{path.relative_to(ROOT)}: {target}")
+    assert dead == []
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a document's headings, as forges make them."""
+    headings = re.findall(r"(?m)^#+ (.+)$", path.read_text("utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

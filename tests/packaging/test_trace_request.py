@@ -1,4 +1,4 @@
-"""tools/trace_request.py, as docs/debugging.md uses it."""
+"""tools/trace_request.py, as docs/contributing.md uses it."""
 
 import subprocess
 import sys

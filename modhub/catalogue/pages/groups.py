@@ -22,7 +22,7 @@ from modhub.db.raw_queries import PreparedQuery
 from modhub.plugins.services import ProfileColumns
 from modhub.web.payload import encode
 
-# Statements that find published mods by the words of their descriptions (ADR 050).
+# Statements that find published mods by the words of their descriptions (ADR 046).
 #
 # SQLite's index is numbered by the time of change, so the newest hits come straight from it.
 
