@@ -1209,8 +1209,9 @@ export interface components {
         /** @description ``PUT /api/modhub/{id}/vote`` */
         VoteChange: {
             /**
+             * Format: int64
              * @description 1 for, -1 against, 0 to withdraw it; `1.0` is 1
-             * @enum {number}
+             * @enum {integer}
              */
             value: 1 | 0 | -1;
         };

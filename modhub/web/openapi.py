@@ -97,9 +97,12 @@ def describe_api(request: Request) -> Any:
 
 
 def _widened(part: Any) -> Any:
-    """The same, where each integer has 64 bits: typed languages take 32 else, and ids and bytes have more."""
+    """The same, where each number is an integer of 64 bits: typed languages take 32 else, and ids and bytes have more.
+
+    None has a fraction. ``1.0`` is an integer to JSON Schema; ``number`` gives Java an enumeration that does not compile.
+    """
     if isinstance(part, Mapping):
-        width = {"format": "int64"} if part.get("type") == "integer" else {}
+        width = {"type": "integer", "format": "int64"} if part.get("type") in {"integer", "number"} else {}
         return {name: _widened(inner) for name, inner in part.items()} | width
     return list(map(_widened, part)) if isinstance(part, list | tuple) else part
 
