@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from modhub.catalogue.copies import public_copy_damage
-from modhub.catalogue.reading.documents import install_order
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod
 
@@ -102,13 +101,6 @@ def test_a_chain_of_a_thousand_takes_as_many_statements_as_none(site: Site) -> N
     assert install == list(reversed(names))
     assert missing == []
     assert len(many) == len(few) == 3  # the first asks for the serial
-
-
-def test_the_order_has_no_greatest_depth() -> None:
-    # C-READ-5
-    names = [str(at) for at in range(50_000)]
-    requires = {name: names[at + 1 : at + 2] for at, name in enumerate(names)}
-    assert install_order(["0"], requires) == (list(reversed(names)), [])
 
 
 def test_capitals_of_a_guid_matter_nowhere_and_stay(site: Site) -> None:

