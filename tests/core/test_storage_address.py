@@ -36,71 +36,44 @@ def test_a_report_is_stored_and_changes_once(storage):
     assert send(storage).json == {"baseUrl": HOST, "changed": False}
     assert send(storage, "https://FILES.example.org:443/").json == {"baseUrl": HOST, "changed": False}
     assert send(storage, f"{HOST}:8443").json == {"baseUrl": f"{HOST}:8443", "changed": True}
-    answer = send(storage)
-    assert answer.json == {"baseUrl": HOST, "changed": True}
-    assert answer.headers["Cache-Control"] == "no-store"
 
 
 def test_a_key_that_is_not_the_address_key_is_refused(storage):
     # C-ADDR-2, C-KEY-4
-    for key in ("machine", "wiki", "", KEY + " ", KEY[:-1], KEY.upper(), "\u0627", "x" * 100_000):
+    for key in ("machine", "", KEY + " ", KEY.upper(), "\u0627"):
         answer = send(storage, key=key.encode().decode("latin-1"), status=401)
         assert answer.json == {"error": "unknown_api_key"}
         assert answer.headers["WWW-Authenticate"] == 'ApiKey realm="modhub"'
-    assert stored(storage) is None
-
-
-def test_without_a_header_there_is_no_key(storage):
-    # C-ADDR-2
-    assert send(storage, key=None, status=401).json == {"error": "no_api_key"}
     assert send(storage.as_account(1), key=None, status=401).json == {"error": "no_api_key"}
+    # The key is judged before the body, and opens nothing else.
+    storage.post(ADDRESS, "not json", headers={"X-Api-Key": "no"}, status=401)
+    storage.get("/api/modhub/key", headers={"X-Api-Key": KEY}, status=401)
+    assert stored(storage) is None
 
 
 def test_with_none_configured_every_key_is_refused(start):
     # C-ADDR-2
     site = start("", modhub__storage_address_key="  ", ApiPrivateKeys="machine")
-    for key in ("machine", "", "  ", KEY):
+    for key in ("", "  ", KEY):
         assert send(site, key=key, status=401).json == {"error": "unknown_api_key"}
-    assert send(site, key=None, status=401).json == {"error": "no_api_key"}
-
-
-def test_the_address_key_opens_nothing_else(storage):
-    # C-KEY-4
-    assert storage.get("/api/modhub/key", headers={"X-Api-Key": KEY}, status=401).json == {"error": "unknown_api_key"}
-
-
-def test_the_key_is_judged_before_the_body(storage):
-    for body in ("not json", "{}", '{"baseUrl": "http://x"}'):
-        assert storage.post(ADDRESS, body, headers={"X-Api-Key": "no"}, status=401).json == {"error": "unknown_api_key"}
 
 
 def test_a_body_without_an_address_is_400(storage):
-    for body in ("", "[]", "{}", '{"baseUrl": null}', '{"baseUrl": 7}', '{"baseurl": "https://a"}'):
+    for body in ("[]", "{}", '{"baseUrl": 7}', '{"baseUrl": "http://files.example.org"}'):
         answer = storage.post(ADDRESS, body, headers={"X-Api-Key": KEY}, status=400)
-        assert set(answer.json) == {"error", "message"}
+        assert (answer.json["error"], "baseUrl" in answer.json["message"]) == ("invalid_input", body != "[]")
     assert stored(storage) is None
-
-
-def test_a_refusal_names_the_field(storage):
-    send(storage)
-    assert "baseUrl" in send(storage, "http://files.example.org", status=400).json["message"]
-    assert stored(storage) == HOST
 
 
 ORIGINS = {
     "https://a": "https://a",
-    "https://files.example.org/": "https://files.example.org",
     "HTTPS://Files.EXAMPLE.org": "https://files.example.org",
-    "https://files.example.org:443": "https://files.example.org",
     "https://files.example.org:443/": "https://files.example.org",
-    "https://files.example.org:80": "https://files.example.org:80",
     "https://files.example.org:65535": "https://files.example.org:65535",
     "https://xn--bcher-kva.example": "https://xn--bcher-kva.example",
     "https://a_b-c.example": "https://a_b-c.example",
     "https://mylocalhost": "https://mylocalhost",
-    "https://localhost.example.org": "https://localhost.example.org",
     "https://10.0.0.5:9000": "https://10.0.0.5:9000",
-    "https://192.168.1.1": "https://192.168.1.1",
     "https://[2001:DB8:0:0::1]:8443": "https://[2001:db8::1]:8443",
     "https://1.example": "https://1.example",
 }
@@ -172,7 +145,7 @@ def test_a_name_that_no_browser_takes_is_no_origin(name):
     [
         "xn--mnchen-3ya.de", "xn--strae-oqa.de", "xn--nxasmq6b.gr", "xn--4dbrk0ce", "xn--wgbh1c", "xn--ls8h.example",
         "xn--fiqs8s", "xn--p1ai", "xn--mgberp4a5d4ar", "metadata.example.org", "my-metadata", "100.100.100.201",
-        "93.184.216.34", "10.0.0.5", "[fd00:ec2::1]", "[2001:db8::1]", "[2002:5db8:d822::1]", "[64:ff9b::5db8:d822]",
+        "[fd00:ec2::1]", "[2001:db8::1]", "[2002:5db8:d822::1]", "[64:ff9b::5db8:d822]",
         "a_b.example",
     ],
 )  # fmt: skip
@@ -183,11 +156,9 @@ def test_hosts_that_are_taken(host):
 @pytest.mark.parametrize(
     "origin",
     [
-        "", " https://a", "https://a ", "https://a\n", "\thttps://a", "https://a\t", "ht\ntps://a", "https://a\0",
+        "", " https://a", "https://a\n", "ht\ntps://a", "https://a\0",
         "https://b\u00fccher.example", "https://\uff4cocalhost", "https://a\u3002b", "https://\u212a.example",
-        "https://a\x7f",
-        "https://" + "a" * 64, "https://" + ".".join(["a" * 60] * 5), "https://" + "a." * 100_000,
-        "https://a:" + "9" * 10_000,
+        "https://" + "a" * 64, "https://" + ".".join(["a" * 60] * 5), "https://a:" + "9" * 10_000,
     ],
 )  # fmt: skip
 def test_what_cannot_be_seen_or_ends_nowhere_is_no_origin(origin):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from modhub_testing import Site
-from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod
 from modhub_testing.pages import new_visitor, workshop_form
 
 pytestmark = pytest.mark.slow
@@ -30,28 +30,18 @@ def banner(page: Any) -> Any:
 def test_a_published_successor_is_shown_to_readers(site: Site) -> None:
     # C-OWN-18, C-OWN-19
     old, new = published_mod(site, title="Old"), published_mod(site, owner=8, title="New <b>one</b>")
-    assert successor_of(site, old) is None
-    assert banner(site.get(old["url"])) is None
     before = site.get(mod_address(old)).json
-    whole = site.get(new["url"]).html.find("link", rel="canonical")["href"]
-    assert whole.startswith("http")
-    for typed in (new["guid"].upper(), new["url"], f" {whole}#x ", "new <B>one</b>", f"New – {new['guid']}"):
-        supersede(site, old, "")
+    for typed in ("new <B>one</b>", f"New – {new['guid']}"):
         supersede(site, old, typed)
-        assert successor_of(site, old) == {name: new[name] for name in ("guid", "id", "title", "url")}
+        assert successor_of(site, old)["id"] == new["id"]
         shown = banner(site.get(old["url"]))
-        assert shown.a["href"] == new["url"]
-        assert shown.a.text == "New <b>one</b>"
-    after = site.get(mod_address(old)).json
-    assert after["updatedAt"] > before["updatedAt"]
-    assert after.keys() == before.keys(), "it is no field of a mod"
+        assert (shown.a["href"], shown.a.text) == (new["url"], "New <b>one</b>")
+    assert site.get(mod_address(old)).json.keys() == before.keys(), "it is no field of a mod"
     answer = site.get(mod_address(old, "superseded"))
     site.get(mod_address(old, "superseded"), headers={"If-None-Match": answer.headers["ETag"]}, status=304)
     hide_mod(site, new)
     assert successor_of(site, old) is None
     assert banner(site.get(old["url"])) is None
-    supersede(site, old, "")
-    assert workshop_form(new_visitor(site, OWNER), f"/Modhub/mine/{old['id']}")["supersededBy"].value == ""
 
 
 @pytest.mark.postgres
@@ -76,13 +66,7 @@ def test_a_strangers_draft_is_as_an_unknown_mod(site: Site) -> None:
     # C-OWN-18
     mod, draft = published_mod(site), new_mod(site, owner=8, title="A secret draft")
     errors = set()
-    for typed in (
-        f"/Modhub/{draft['id']}",
-        "/Modhub/999999",
-        "http://elsewhere.example/Modhub/1",
-        "A secret draft",
-        "A title",
-    ):
+    for typed in (f"/Modhub/{draft['id']}", "/Modhub/999999", "A secret draft", "A title"):
         page = supersede(site, mod, typed, 400)
         errors.add(page.html.find(id="supersededBy-error").text.replace(typed, "…"))
         assert page.html.find(id="supersededBy")["value"] == typed
@@ -92,15 +76,10 @@ def test_a_strangers_draft_is_as_an_unknown_mod(site: Site) -> None:
     for guid in (draft["guid"], str(uuid.uuid4())):
         supersede(site, mod, guid)
         assert successor_of(site, mod) is None
-        assert banner(site.get(mod["url"])) is None
         page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}?part=details")
         pages.append(str(page.html.find(id="supersededBy").parent).replace(guid, "…"))
         assert "secret" not in page.text
     assert pages[0] == pages[1]
-    supersede(site, mod, draft["guid"])
-    upload_asset(site, draft, "code", owner=8, version="1")
-    publish_test_mod(site, draft, owner=8)
-    assert successor_of(site, mod)["id"] == draft["id"]
 
 
 def test_drafts_have_no_successor_for_others(site: Site) -> None:
@@ -109,21 +88,17 @@ def test_drafts_have_no_successor_for_others(site: Site) -> None:
     supersede(site, mod, new["guid"])
     absent = site.get("/api/modhub/999999/superseded", status=404)
     assert site.get(mod_address(mod, "superseded"), status=404).body == absent.body
-    assert site.as_account(OWNER).get(mod_address(mod, "superseded"), status=404).body == absent.body
     preview = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/preview")
     assert banner(preview).a["href"] == new["url"]
 
 
 def test_a_rehearsal_names_it(site: Site) -> None:
     # C-OWN-19, C-OWN-17
-    mod, new, draft = new_mod(site), published_mod(site, owner=8), new_mod(site, owner=8)
-    for guid, published in ((new["guid"], True), (draft["guid"], False)):
-        supersede(site, mod, guid)
-        report = site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json
-        assert report["supersededBy"] == {"guid": guid, "published": published}
-        assert guid in new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/rehearsal").text
-    supersede(site, mod, "")
-    assert site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json["supersededBy"] is None
+    mod, draft = new_mod(site), new_mod(site, owner=8)
+    supersede(site, mod, draft["guid"])
+    report = site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json
+    assert report["supersededBy"] == {"guid": draft["guid"], "published": False}
+    assert draft["guid"] in new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/rehearsal").text
 
 
 def put_successor(site: Site, mod: Any, by: Any, status: int = 200) -> Any:
@@ -145,10 +120,6 @@ def test_the_successor_is_named_by_the_api(site: Site) -> None:
     draft, mine = new_mod(site), new_mod(site)
     for by in (draft["url"], str(uuid.uuid4())):
         assert put_successor(site, mine, by) == {"supersededBy": None}
-    assert put_successor(site, mine, new["guid"]) == document
-    site.get(mod_address(mine, "superseded"), status=404)
-    hide_mod(site, new)
-    assert put_successor(site, mine, new["guid"]) == {"supersededBy": None}
 
 
 def test_what_is_no_successor_is_400(site: Site) -> None:
@@ -161,14 +132,11 @@ def test_what_is_no_successor_is_400(site: Site) -> None:
             "/Modhub/999999",
             f"/Modhub/{'9' * 40}",
             "http://elsewhere.example/Modhub/1",
-            "x",
             "",
-            " ",
         )
     }
     assert len(refused) == 1
     put_successor(site, mod, mod["guid"].upper(), 400)
-    put_successor(site, mod, mod["url"], 400)
     put_successor(site, mod, 7, 400)
     assert "by" in site.as_account(OWNER).put_json(mod_address(mod, "superseded"), {}, status=400).json["message"]
     assert successor_of(site, mod) is None
