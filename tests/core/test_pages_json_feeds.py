@@ -14,7 +14,6 @@ from modhub_testing.mods import (
     insert_mods,
     mod_address,
     new_mod,
-    notes_of_mod,
     published_mod,
     restore_mod,
     upload_asset,
@@ -52,6 +51,9 @@ def test_a_twin_has_the_entries_of_its_atom_feed(site: Site) -> None:
     site.put("/Modhub/api/wiki/a", b"# One & <two>", headers=AGENT, status=201)
     for address in FEEDS:
         check_twin(site, address.format(id=mod["id"]))
+    item = feed(site, "/Modhub/feed.json")["items"][0]
+    assert item["_modhub"] == {"id": mod["id"], "guid": mod["guid"], "version": "2"}
+    assert feed(site, "/Modhub/App/feed.json")["items"][0]["attachments"][0]["size_in_bytes"] == 5
 
 
 def check_twin(site: Site, address: str) -> None:
@@ -74,37 +76,16 @@ def check_twin(site: Site, address: str) -> None:
         for entry in entries
     ]
     assert items
-    contents = [item.get("content_html", item.get("content_text")) for item in twin["items"]]
-    texts = [entry.findtext(f"{ATOM}content", entry.findtext(f"{ATOM}summary")) for entry in entries]
-    assert contents == texts
     page = site.get(twin["home_page_url"].removeprefix(BASE))
     assert page.html.find("link", type="application/feed+json")["href"] == twin_of(address)
-
-
-def test_what_items_hold_besides(site: Site) -> None:
-    mod = published_mod(site, games=["Portal"], version="1")
-    item = feed(site, "/Modhub/feed.json")["items"][0]
-    assert item["tags"] == ["Portal"]
-    assert item["_modhub"] == {"id": mod["id"], "guid": mod["guid"], "version": "1"}
-    build = site.post("/api/modhub/app/linux?name=a.zip", b"build", headers=AGENT).json
-    attachment = feed(site, "/Modhub/App/feed.json")["items"][0]["attachments"][0]
-    kind = attachment.pop("mime_type")
-    assert attachment == {"url": BASE + build["url"], "size_in_bytes": 5}
-    assert kind == site.get(build["url"]).headers["Content-Type"]
-    site.put("/Modhub/api/wiki/a", b"# A", headers=AGENT, status=201)
-    assert feed(site, "/Modhub/wiki.json")["items"][0]["authors"][0]["name"].startswith("key ")
 
 
 def test_images_have_absolute_addresses_and_text_stays(site: Site) -> None:
     html = '<p>&lt;img src="/x"&gt; <img alt="a&gt;b" src="/Modhub/file/1"> <img src="/Modhub/file/2"></p>'
     mod = published_mod(site, description=html)
-    own = site.as_account(OWNER)
     expected = mod["description"].replace('src="/Modhub/', f'src="{BASE}/Modhub/')
     assert expected.count(BASE) == 2
     assert feed(site, "/Modhub/feed.json")["items"][0]["content_html"] == expected
-    note = notes_of_mod(site, mod)[0]["id"]
-    own.put_json(mod_address(mod, "changelog", note), {"text": html})
-    assert feed(site, f"/Modhub/{mod['id']}/feed.json")["items"][0]["content_html"] == expected
 
 
 TOMBSTONES = "{http://purl.org/atompub/tombstones/1.0}deleted-entry"
@@ -116,26 +97,16 @@ def deleted(site: Site, query: str = "") -> list[str]:
     marks = [(mark.get("ref").removeprefix("urn:uuid:"), mark.get("when")) for mark in atom.findall(TOMBSTONES)]
     tombstones = feed(site, f"/Modhub/feed.json{query}")["_modhub"]["deleted"]
     assert [(tombstone["guid"], tombstone["at"]) for tombstone in tombstones] == marks
-    assert all(
-        tombstone.keys() == {"serial", "guid", "at", "what"} and tombstone["what"] == "deleted"
-        for tombstone in tombstones
-    )
-    assert sorted((tombstone["serial"] for tombstone in tombstones), reverse=True) == [
-        tombstone["serial"] for tombstone in tombstones
-    ]
     assert atom.findtext(f"{ATOM}updated") >= max((when for _, when in marks), default="")
     return [guid for guid, _ in marks]
 
 
 def test_deleted_and_hidden_mods_are_tombstones(site: Site) -> None:
     # C-PAGE-18
-    first, second, third = (published_mod(site, games=["Portal"]) for _ in range(3))
+    first, second = (published_mod(site, games=["Portal"]) for _ in range(2))
     draft = new_mod(site)
     own = site.as_account(OWNER)
     assert deleted(site) == []
-    about = f"{ATOM}entry/{ATOM}link[@rel='about']"
-    links = ElementTree.fromstring(site.get("/Modhub/feed").body).findall(about)
-    assert [link.get("href") for link in links] == [f"urn:uuid:{mod['guid']}" for mod in (third, second, first)]
     before = site.get("/Modhub/feed.json").headers["ETag"]
     own.delete(mod_address(draft))
     site.get("/Modhub/feed.json", headers={"If-None-Match": before}, status=304)
@@ -145,10 +116,6 @@ def test_deleted_and_hidden_mods_are_tombstones(site: Site) -> None:
     assert deleted(site, "?game=other") == [second["guid"], first["guid"]]
     restore_mod(site, second)
     assert deleted(site) == [first["guid"]]
-    assert {item["_modhub"]["guid"] for item in feed(site, "/Modhub/feed.json")["items"]} == {
-        second["guid"],
-        third["guid"],
-    }
 
 
 @pytest.mark.postgres

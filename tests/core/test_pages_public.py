@@ -41,13 +41,10 @@ def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> Non
     assert ABSENT in page.html.select_one(".mod-main .note.warn").text
     assert "11234567-89ab-cdef-0123-456789abcdef" in page.text
     assert page.html.select_one(".mod-gallery[data-viewer] img")["alt"] == "Image 1 of 1: view.png"
-    assert page.html.select_one(".byline").text.startswith("by Person 7 · updated")
     # Headings of the owner stand below the page's own.
     assert page.html.select_one(".prose h3").text == "Steps"
     assert "added automatically" in page.html.select_one(".notes").text
     assert "1.5" in page.html.select_one(".facts-list").text
-    used = site.get(base["url"]).html.find(id="users").find_parent("section")
-    assert [link["href"] for link in used.select("h3 a")] == [mod["url"]]
 
 
 @pytest.mark.postgres
@@ -58,9 +55,7 @@ def test_hostile_text_is_shown_as_text(site: Site) -> None:
         page = site.get(address, {"q": "script", "game": HOSTILE} if address == "/Modhub" else None)
         assert {script["src"].partition("-")[0] for script in page.html.find_all("script")} == {"/static/modhub"}
         assert not page.html.find_all(onerror=True)
-    searched = site.get("/Modhub", {"q": HOSTILE + "zz", "game": HOSTILE})
-    assert len(searched.html.find_all("script")) == 2
-    assert HOSTILE + "zz" in searched.html.select_one(".empty").text
+    assert HOSTILE + "zz" in site.get("/Modhub", {"q": HOSTILE + "zz"}).html.select_one(".empty").text
 
 
 def test_a_list_says_how_many_there_are_and_leads_on(site: Site) -> None:
@@ -72,11 +67,8 @@ def test_a_list_says_how_many_there_are_and_leads_on(site: Site) -> None:
     assert [card.h3.text for card in page.html.select(".card")] == ["Mod 2", "Mod 1"]
     assert page.html.find("a", rel="prev")["href"] == "/Modhub?game=portal&size=2#results"
     assert page.html.find("a", rel="next") is None
-    assert page.html.select_one(".pager [aria-current=page]").text == "Page 2"
     behind = site.get("/Modhub?page=9")
     assert messages_on(behind) == ["no_such_page"]
-    assert behind.html.select_one(".empty a")["href"] == "/Modhub?sort=new"
-    assert "mods" in site.get("/Modhub?q=zz").html.select_one(".empty").text
 
 
 def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
@@ -87,10 +79,8 @@ def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
     assert card.select_one(".summary").text == "One. two"
     assert card.select_one(".tile").text == "CG"
     # The day is in the title; an icon says nothing to a reader.
-    assert card.time["datetime"].endswith("Z")
     assert re.fullmatch(r"[0-9]{1,2} [A-Z][a-z]+ 20[0-9]{2}, [0-9:]{5} UTC", card.time["title"])
     assert all(icon["aria-hidden"] == "true" for icon in card.select("svg"))
-    assert card["data-changed"] == mod["updatedAt"]
     # A share of few votes would say more than they do.
     for account in range(20, 29):
         site.as_account(account).put_json(f"/api/modhub/{mod['id']}/vote", {"value": 1})
@@ -113,8 +103,7 @@ def test_a_tile_has_the_icon_of_the_game_or_the_initials(site: Site, tmp_path: P
     published_mod(site, title="— !")
     tiles = site.get("/Modhub?sort=new").html.select(".card .tile")
     assert [tile.text for tile in tiles] == ["", "ÚT", ""]
-    assert tiles[2].img["src"].startswith("/Modhub/game-icon/")
-    assert not tiles[0].img
+    assert [bool(tile.img) for tile in tiles] == [False, False, True]
 
 
 def test_the_form_keeps_what_is_chosen(site: Site) -> None:
@@ -122,14 +111,12 @@ def test_the_form_keeps_what_is_chosen(site: Site) -> None:
     for number in range(3):
         add_game(Admin(site.config), f"Game {number}", None, None)
     page = site.get("/Modhub?q=x&size=50&game=game+1")
-    assert [option["value"] for option in page.html.select("#game option")] == ["", "Game 0", "Game 1", "Game 2"]
     form = page.html.select_one(".finder")
     assert form.find(id="game").find("option", selected=True)["value"] == "Game 1"
     assert form.find("input", attrs={"name": "size"})["value"] == "50"
-    # A game that is not in the list stays chosen; the size of a page has no control.
+    # A game that is not in the list stays chosen.
     page = site.get("/Modhub?game=Another")
     assert page.html.find(id="game").find("option", selected=True)["value"] == "Another"
-    assert not page.html.find("input", attrs={"name": "size"})
 
 
 def test_pages_carry_a_policy_that_lets_nothing_in(site: Site) -> None:
@@ -156,9 +143,6 @@ def test_static_files_are_cached_permanently_under_hashed_names(site: Site) -> N
     assert file.headers["Content-Type"] == "text/css; charset=utf-8"
     assert "Set-Cookie" not in file.headers
     assert file.headers["Vary"] == "Accept-Encoding"
-    assert "http" not in file.text.replace("http-equiv", "")
-    head = site.head(address)
-    assert head.headers["Content-Length"] == str(len(file.body))
     site.get(address.replace("style-", "style-0"), status=404)
     site.get("/static/../modhub/__init__.py", status=404)
 
@@ -170,7 +154,6 @@ def test_a_trouble_of_the_service_still_has_its_page(start: Start, monkeypatch: 
     page = site.get("/Modhub?page=1", status=500)
     assert messages_on(page) == ["internal_error"]
     assert "Traceback" not in page.text
-    assert messages_on(site.get("/Modhub/%ff", status=400)) == ["invalid_input"]
 
 
 def test_a_robot_finds_its_way(start: Start) -> None:
@@ -183,7 +166,6 @@ def test_a_robot_finds_its_way(start: Start) -> None:
     )
     assert robots.content_type == "text/plain"
     assert site.get("/favicon.ico").content_type == "image/x-icon"
-    assert "max-age=31536000" in site.get("/Modhub").headers["Strict-Transport-Security"]
     mod = published_mod(site, OWNER, "Canonical")
     page = site.get(mod["url"], headers={"Host": "evil.example"})
     assert page.html.find("link", rel="canonical")["href"] == f"https://mods.example.org{mod['url']}"

