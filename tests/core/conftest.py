@@ -8,8 +8,16 @@ import pytest
 import modhub
 from modhub.admin import program
 from modhub_testing import TEST_SECRET, Site
+from modhub_testing.mods import OWNER
+from modhub_testing.pages import new_visitor
 
 Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def author(site: Site) -> Site:
+    """A visitor who has signed in and owns mods."""
+    return new_visitor(site, OWNER)
 
 
 @pytest.fixture

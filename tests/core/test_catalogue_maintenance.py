@@ -113,20 +113,6 @@ def test_a_mod_is_deleted_in_a_constant_number_of_statements(site: Site) -> None
     assert took[0] == took[1]
 
 
-def test_what_is_written_in_a_savepoint_is_copied(site: Site) -> None:
-    mod = published_mod(site)
-    with site.databases.write_session.begin() as session:
-        with session.begin_nested():
-            session.get_one(Mod, mod["id"]).title = "In a savepoint"
-    with site.databases.write_session.begin() as session:
-        savepoint = session.begin_nested()
-        session.get_one(Mod, mod["id"]).title = "Taken back"
-        session.flush()
-        savepoint.rollback()
-    assert site.get(mod_address(mod)).json["title"] == "In a savepoint"
-    assert copy_damage(site) == []
-
-
 def test_a_vote_writes_the_score_and_no_other_copy(site: Site) -> None:
     mod = published_mod(site, games=["Portal"], requires=[GUID])
     for value in (1, -1, 0):

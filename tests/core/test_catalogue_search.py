@@ -207,18 +207,3 @@ def test_a_search_as_long_as_an_address_can_be_is_cut(site: Site) -> None:
     assert ask(site, q="needle " + "x" * 250_000)["total"] == 0
     # Cut at 200 characters: the 201st would find nothing.
     assert ask(site, q="a " * 100 + "zzz")["total"] == 1
-
-
-@pytest.mark.parametrize(
-    ("in_game", "elsewhere", "by_game"), [(2, 0, True), (3, 0, False), (3, 1, True), (5, 9, True), (9, 3, False)]
-)
-def test_a_games_mods_are_compared_one_by_one_if_the_words_find_as_many(
-    site: Site, in_game: int, elsewhere: int, by_game: bool
-) -> None:
-    # C-LIST-4
-    titles = ["amber"] * 2 + ["basalt"] * (in_game - 2)
-    insert_mods(site, [{"title": title, "games": ["Portal"]} for title in titles] + [{"title": "amber"}] * elsewhere)
-    with site.counted() as statements:
-        assert ask(site, q="amber", game="portal")["total"] == 2
-    asks_for_all = any("core_counter" in statement for statement in statements)
-    assert asks_for_all is not by_game, statements

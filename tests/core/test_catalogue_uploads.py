@@ -277,7 +277,6 @@ def test_a_download_is_tied_to_what_was_read(site: Site) -> None:
     for kind, (url, digest) in known.items():
         assert hashlib.sha256(bytes_of[kind]).hexdigest() == digest
         assert site.get(url, headers={"If-Match": f'"{digest}"'}).body == bytes_of[kind]
-    # As many bytes under the same address, by another upload: the JSON that was read would not tell.
     upload_asset(site, mod, "code", bytes_of["code"][::-1], version="2", name="mod.zip")
     code = {"If-Match": f'"{known["code"][1]}"'}
     for path in (urls["code"], mod_address(mod, "download")):
@@ -285,7 +284,6 @@ def test_a_download_is_tied_to_what_was_read(site: Site) -> None:
         assert refused.headers["Access-Control-Allow-Origin"] == "*"
         site.get(path, headers={**code, "Range": "bytes=0-3"}, status=412)
     again = site.get(mod_address(mod), headers={"If-None-Match": read.headers["ETag"]}, status=200)
-    assert linked(again)["css"] == known["css"]
     match = {"If-Match": f'"{linked(again)["code"][1]}"'}
     assert site.get(mod_address(mod, "download"), headers=match).body == bytes_of["code"][::-1]
 

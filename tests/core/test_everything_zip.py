@@ -240,22 +240,6 @@ def open_in_the_end(folder: Path) -> int:
 
 
 @pytest.mark.process
-def test_a_reader_that_leaves_gives_its_turn_back(site: Site) -> None:
-    # C-PAGE-62
-    mods = chain(site, b"a" * 3 * MB, b"b" * 9 * MB)
-    with running(site.app) as service:
-        slow = SlowReader(service, address(mods[-1]))
-        slow.client.__exit__()
-        deadline = time.monotonic() + 20
-        with RawClient(service) as other:
-            request = f"GET {address(mods[-1])} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
-            while (whole := other.ask(request)).status == 503:
-                assert time.monotonic() < deadline
-            assert len(unpacked(whole.body)[0]) == 3
-        assert open_in_the_end(folder_of(site)) == 0
-
-
-@pytest.mark.process
 @pytest.mark.parametrize("change", ["cut short", "changed"])
 def test_a_fault_of_the_store_ends_the_connection(site: Site, caplog: pytest.LogCaptureFixture, change: str) -> None:
     # C-PAGE-62

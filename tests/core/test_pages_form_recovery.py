@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from modhub.base.body_rules import IBodyRules
 from modhub.content import limits
 from modhub_testing import Site, Start
@@ -12,11 +10,6 @@ from modhub_testing.pages import form_at, new_visitor, workshop_form
 
 NEW = "/Modhub/mine/new"
 WORDS = "<p>An hour's work & more</p>\n\nsecond"
-
-
-@pytest.fixture
-def author(site: Site) -> Site:
-    return new_visitor(site, OWNER)
 
 
 def ours(site: Site) -> dict[str, str]:

@@ -12,11 +12,6 @@ from modhub_testing.pages import form_at, new_visitor
 NEW = "/Modhub/mine/new"
 
 
-@pytest.fixture
-def author(site: Site) -> Site:
-    return new_visitor(site, OWNER)
-
-
 def token_of(author: Site) -> str:
     return str(form_at(author.get(NEW), NEW)["csrf_token"].value)
 

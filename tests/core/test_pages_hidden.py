@@ -24,11 +24,6 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 REASON = "Looks like <b>malware</b> & worse"
 
 
-@pytest.fixture
-def author(site: Site) -> Site:
-    return new_visitor(site, OWNER)
-
-
 def bench(mod: dict[str, Any]) -> str:
     return f"/Modhub/mine/{mod['id']}"
 

@@ -11,7 +11,7 @@ from modhub.base.errors import ApiError, invalid
 from modhub_testing import Site
 from modhub_testing.messages import translated_texts
 from modhub_testing.mods import OWNER, new_mod
-from modhub_testing.pages import new_visitor, workshop_form
+from modhub_testing.pages import workshop_form
 
 pytestmark = pytest.mark.slow
 
@@ -64,11 +64,6 @@ def test_a_refusal_tells_programs_and_people_the_same() -> None:
         "In Needs, 100% of 50%."
     )
     assert ApiError(400, "a", "100% as it is").message == "100% as it is"
-
-
-@pytest.fixture
-def author(site: Site) -> Site:
-    return new_visitor(site, OWNER)
 
 
 def save(author: Site, address: str, **fields: str) -> Any:

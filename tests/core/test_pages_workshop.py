@@ -21,11 +21,6 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
 
 @pytest.fixture
-def author(site: Site) -> Site:
-    return new_visitor(site, OWNER)
-
-
-@pytest.fixture
 def draft(author: Site) -> Any:
     """The workshop page of a new draft."""
     games = "Portal\r\n\r\n portal \r\nQuake"

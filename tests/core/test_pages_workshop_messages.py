@@ -18,11 +18,6 @@ ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
 
-@pytest.fixture
-def author(site: Site) -> Site:
-    return new_visitor(site, OWNER)
-
-
 def cut_fields(page: Any) -> str:
     return str(page.html.select_one(".note.good").get("data-cut", ""))
 

@@ -280,8 +280,7 @@ def test_a_picture_by_its_width_alone(site: Site) -> None:
     image = add_image(site, mod)
     original, address = image["url"], image["url"].replace("/file/", "/picture/")
     before = site.get(f"{address}/320")
-    assert before.body == PHOTOGRAPH
-    assert before.headers["Cache-Control"] == "no-cache"
+    assert (before.body, before.headers["Cache-Control"]) == (PHOTOGRAPH, "no-cache")
     work_off(site)
     webp = site.get(f"{address}/320", headers={"Accept": "image/avif,image/webp,*/*;q=0.5"})
     jpeg = site.get(f"{address}/320", headers={"Accept": "image/png, image/jpeg"})
@@ -289,8 +288,6 @@ def test_a_picture_by_its_width_alone(site: Site) -> None:
     assert Image.open(io.BytesIO(webp.body)).size == Image.open(io.BytesIO(jpeg.body)).size == (320, 180)
     assert webp.headers["Cache-Control"] == "public, max-age=86400"
     assert "Accept" in webp.headers["Vary"].split(", ")
-    assert webp.headers["Access-Control-Allow-Origin"] == "*"
-    assert site.get(f"{address}/320").content_type == "image/webp"
     site.get(f"{address}/320", headers={"If-None-Match": webp.headers["ETag"]}, status=304)
     # The image has 900 pixels.
     assert site.get(f"{address}/1280", headers={"Accept": "image/webp"}).body == site.get(original).body
