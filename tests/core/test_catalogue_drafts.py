@@ -83,11 +83,14 @@ def secrets_of(mod: dict[str, Any]) -> list[bytes]:
 
 def addresses(mod_id: object, asset_ids: list[object]) -> list[str]:
     own = [
-        f"/api/modhub/{mod_id}{rest}" for rest in ("", "/", "/changelog", "/download", "/vote", "/changelog/1", "/x")
+        f"/api/modhub/{mod_id}{rest}"
+        for rest in ("", "/", "/changelog", "/download", "/vote", "/captions", "/superseded", "/changelog/1", "/x")
     ]
-    pages = [f"/Modhub/{mod_id}{rest}" for rest in ("", "/", "/feed", "/feed.json", "/vote", "/changelog", "/images/1")]
+    pages = ("", "/", "/feed", "/feed.json", "/vote", "/changelog", "/images/1", "/install", "/everything.zip")
+    pages = [f"/Modhub/{mod_id}{rest}" for rest in pages]
     pages += [f"/Modhub/mine/{mod_id}{rest}" for rest in ("", "/preview", "/publish")]
-    return own + pages + [f"/Modhub/file/{asset_id}" for asset_id in asset_ids]
+    files = [f"/Modhub/file/{asset_id}" for asset_id in asset_ids]
+    return own + pages + files + [f"/Modhub/picture/{asset_id}/320" for asset_id in asset_ids]
 
 
 def ask(site: Site, url: str, method: str = "GET", **headers: str) -> Any:
@@ -123,7 +126,8 @@ VARIANTS: list[tuple[str, dict[str, str]]] = [
 
 
 def test_a_draft_answers_as_an_id_that_never_was(site: Site, draft: dict[str, Any]) -> None:
-    # C-FILE-7, C-PAGE-13, C-PRO-2, C-READ-1, C-READ-9, T-B1
+    # C-FILE-7, C-OWN-9, C-OWN-19, C-PAGE-13, C-PAGE-60, C-PAGE-88, C-PIC-9, C-PIC-24, C-PRO-2, C-READ-1, C-READ-9
+    # T-B1
     answers_as_what_never_was(site, draft)
 
 

@@ -41,11 +41,6 @@ def entries(site: Site, since: int = 0) -> list[ChangeEntry]:
     return site.find_service(ChangeReader).page(since, 10_000).changes
 
 
-def latest(site: Site) -> tuple[str, str, int | None]:
-    entry = entries(site)[-1]
-    return entry.what, entry.key, entry.mod_id
-
-
 def full_text_is_true(site: Site) -> None:
     """SQLite's own check of the full-text index against the table that it is made from."""
     if site.databases.dialect == "sqlite":
@@ -53,49 +48,59 @@ def full_text_is_true(site: Site) -> None:
             connection.execute(text("INSERT INTO fts_core_text(fts_core_text, rank) VALUES ('integrity-check', 1)"))
 
 
-def test_each_public_change_raises_the_serial_and_nothing_else_does(site: Site) -> None:
+def test_each_write_is_seen_as_the_contract_says(site: Site) -> None:
+    # C-MOD-13
+    """What the feed of changes says of it, and whether ``updatedAt`` moves; the public copies are always true."""
     own, other = site.as_account(OWNER), site.as_account(8)
     mod = new_mod(site, title="One")
     draft = new_mod(site)
-    code = upload_asset(site, mod, "code", version="1")["assets"][-1]
-    assert code["kind"] == "code"
+    here, mod_id = mod_address(mod), mod["id"]
+    coded = upload_asset(site, mod, "code", version="1")
+    assert coded["updatedAt"] > mod["updatedAt"] == mod["createdAt"]
+    image = upload_asset(site, mod, "images", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
     assert serial(site) == 0
-    publish_test_mod(site, mod)
+    assert publish_test_mod(site, mod)["updatedAt"] > coded["updatedAt"]
     note = notes_of_mod(site, mod)[0]["id"]
-    guid, mod_id = mod["guid"], mod["id"]
-    live = (guid, mod_id)
-    writes: list[tuple[Callable[[], Any], tuple[Any, ...] | None]] = [
-        (lambda: own.post(mod_address(mod, "publish")), None),
-        (lambda: own.put_json(mod_address(mod), {"title": "Two", "games": ["Portal"]}), ("edited", *live)),
-        (lambda: own.put_json(mod_address(mod), {"requires": [GUID], "games": []}), ("edited", *live)),
-        (lambda: own.put_json(mod_address(mod), {"title": "Two"}), None),
-        (lambda: upload_asset(site, mod, "code", b"two", version="2"), ("file", *live)),
-        (lambda: upload_asset(site, mod, "code", b"two", version="3"), ("file", *live)),
-        (lambda: upload_asset(site, mod, "css"), ("file", *live)),
-        (lambda: upload_asset(site, mod, "images", content_type="image/png"), ("file", *live)),
-        (lambda: upload_asset(site, mod, "code", b"four", version="2", status=409), None),
-        (lambda: other.put_json(mod_address(mod, "vote"), {"value": 1}), None),
-        (lambda: own.put_json(mod_address(mod, "changelog", note), {"text": "y"}), ("file", *live)),
-        (lambda: own.delete(mod_address(mod, "changelog", note)), ("file", *live)),
-        (lambda: own.put_json(mod_address(draft), {"title": "A draft"}), None),
-        (lambda: upload_asset(site, draft, "css"), None),
-        (lambda: hide_mod(site, draft), None),
-        (lambda: own.delete(mod_address(draft)), None),
-        (lambda: hide_mod(site, mod), ("deleted", guid, None)),
-        (lambda: own.put_json(mod_address(mod), {"title": "Hidden", "games": ["Quake"]}), None),
-        (lambda: own.post(mod_address(mod, "publish")), None),
-        (lambda: restore_mod(site, mod), ("published", *live)),
-        (lambda: own.delete(mod_address(mod)), ("deleted", guid, None)),
+
+    def updated() -> str:
+        mine = own.get("/api/modhub/mine").json["mods"]
+        return str(next((entry["updatedAt"] for entry in mine if entry["id"] == mod_id), ""))
+
+    writes: list[tuple[Callable[[], Any], str, bool]] = [
+        (lambda: own.post(mod_address(mod, "publish")), "", False),
+        (lambda: own.put_json(here, {"title": "Two", "games": ["Portal"]}), "edited", True),
+        (lambda: own.put_json(here, {"requires": [GUID], "games": []}), "edited", True),
+        (lambda: own.put_json(here, {"title": " Two ", "requires": [GUID]}), "", False),
+        (lambda: upload_asset(site, mod, "code", b"two", version="2"), "file", True),
+        (lambda: upload_asset(site, mod, "css"), "file", True),
+        (lambda: upload_asset(site, mod, "images", content_type="image/png"), "file", True),
+        (lambda: own.delete(mod_address(mod, "images", image)), "file", True),
+        (lambda: upload_asset(site, mod, "code", b"four", version="2", status=409), "", False),
+        (lambda: other.put_json(mod_address(mod, "vote"), {"value": 1}), "", False),
+        (lambda: own.put_json(mod_address(mod, "changelog", note), {"text": "y"}), "file", False),
+        (lambda: own.delete(mod_address(mod, "changelog", note)), "file", False),
+        (lambda: own.put_json(mod_address(draft), {"title": "A draft"}), "", False),
+        (lambda: upload_asset(site, draft, "css"), "", False),
+        (lambda: hide_mod(site, draft), "", False),
+        (lambda: own.delete(mod_address(draft)), "", False),
+        (lambda: hide_mod(site, mod), "deleted", False),
+        (lambda: own.put_json(here, {"title": "Hidden", "games": ["Quake"]}), "", True),
+        (lambda: own.post(mod_address(mod, "publish")), "", False),
+        (lambda: restore_mod(site, mod), "published", False),
+        (lambda: own.delete(here), "deleted", False),
     ]
-    for number, (write, expected) in enumerate(writes):
-        before = serial(site)
+    for number, (write, what, moves) in enumerate(writes):
+        before, was_updated = serial(site), updated()
         write()
-        assert serial(site) == before + (expected is not None), number
-        if expected:
-            assert latest(site) == expected, number
+        assert serial(site) == before + bool(what), number
+        assert (updated() > was_updated) == moves, number
+        if what:
+            entry = entries(site)[-1]
+            expected = (what, mod["guid"], None if what == "deleted" else mod_id)
+            assert (entry.what, entry.key, entry.mod_id) == expected, number
         assert copy_damage(site) == []
         full_text_is_true(site)
-    assert [entry.key for entry in entries(site)] == [guid]
+    assert [entry.key for entry in entries(site)] == [mod["guid"]]
 
 
 def test_many_mods_in_one_transaction_have_a_serial_each(site: Site) -> None:

@@ -122,18 +122,6 @@ def test_from_a_hundred_mods_on_names_have_three_digits(site: Site) -> None:
     assert len({entry.name for entry in many.entries}) == 100
 
 
-def test_what_is_not_public_is_one_404(site: Site) -> None:
-    # C-PAGE-60, C-OWN-9
-    draft = new_mod(site)
-    upload_asset(site, draft, "code", b"code", version="1", name="a.zip")
-    hidden, deleted = published_mod(site), published_mod(site)
-    hide_mod(site, hidden)
-    delete_mod(site, deleted)
-    absent = (draft, hidden, deleted, {"id": 999_999}, {"id": "x"})
-    bodies = {caller.get(address(mod), status=404).body for mod in absent for caller in (site, site.as_account(OWNER))}
-    assert len(bodies) == 1
-
-
 def test_a_chain_with_a_gap_is_a_page_that_says_how_many(site: Site) -> None:
     # C-PAGE-63
     kit = published_mod(site, title="Kit")

@@ -16,11 +16,11 @@ from modhub.audit.models import AuditEntry
 from modhub.blobs import BlobStore
 from modhub.catalogue.models import Asset
 from modhub.catalogue.pictures import decoder
-from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.catalogue.pictures.metadata import read_stored
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on, new_visitor, workshop_form
+from tests.core.test_pictures import work_off
 
 XMP_NAME = b"<x:xmpmeta><rdf:Description><dc:creator><rdf:Seq><rdf:li>Jo</rdf:li></rdf:Seq></dc:creator></x:xmpmeta>"
 XMP_PLACE = b'<rdf:Description exif:GPSLatitude="52,31.2N"/>'
@@ -243,12 +243,6 @@ def add(site: Site, mod: dict[str, Any], content: bytes, name: str) -> str:
     answer = upload_asset(site, mod, "images", content, content_type="image/jpeg", name=name)
     work_off(site)
     return str(next(asset["url"] for asset in answer["assets"] if asset["name"] == name).rpartition("/")[2])
-
-
-def work_off(site: Site) -> None:
-    worker = PictureMaker(site.databases, site.find_service(BlobStore))
-    while worker.make_next():
-        pass
 
 
 def rehearsed_images(site: Site, mod: dict[str, Any]) -> Any:

@@ -111,7 +111,3 @@ def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) ->
     assert [code.text for code in page.html.select(".preview .note code")] == ["marquee", "script", "onclick"]
     assert form_at(page, here)["title"].value == "Another title"
     assert own(site, mod)["title"] == "Calm"
-    new = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
-    new["description"] = "One\n\nTwo"
-    page = new.submit("preview", value="yes", status=200)
-    assert [paragraph.text for paragraph in page.html.select(".preview .prose p")] == ["One", "Two"]

@@ -16,7 +16,7 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
-from modhub_testing.pages import form_at, new_visitor
+from modhub_testing.pages import form_at
 
 pytestmark = pytest.mark.slow
 
@@ -49,17 +49,6 @@ def test_a_hidden_mod_is_named_on_its_owners_pages_with_the_reason(site: Site, a
     assert "Reason:" not in author.get(bench(mod)).text
     restore_mod(site, mod)
     assert author.get(bench(mod)).html.find(id="hidden") is None
-
-
-def test_nobody_else_reads_that_it_is_hidden_or_why(site: Site) -> None:
-    mod = published_mod(site)
-    hide_mod(site, mod, REASON)
-    for caller in (new_visitor(site), new_visitor(site, 8)):
-        for path in (bench(mod), "/Modhub/mine", f"/Modhub/{mod['id']}", f"{bench(mod)}/preview"):
-            answer = caller.get(path, expect_errors=True)
-            assert "malware" not in answer.text
-            assert 'id="hidden"' not in answer.text
-            assert 'data-state="hidden"' not in answer.text
 
 
 def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, author: Site) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from modhub.base.settings import StartRefused, url_scheme
 from modhub_testing import Site, Start
-from modhub_testing.mods import OWNER, hide_mod, insert_mods, new_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, insert_mods, new_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on, new_visitor
 
 pytestmark = pytest.mark.slow
@@ -111,17 +111,6 @@ def test_the_page_fits_what_the_mod_takes(site: Site) -> None:
     assert by_hand(lacks["url"]) == [f"{lacks['url']}#install", f"{lacks['url']}#install"]
     assert by_hand(f"/Modhub/{long}") == []
     assert "1 required mod is not on this site" in site.get(f"{lacks['url']}/install").text
-
-
-def test_what_is_not_published_has_no_such_page(site: Site) -> None:
-    # C-PAGE-88
-    draft, hidden = new_mod(site), published_mod(site)
-    upload_asset(site, draft, "code", version="1")
-    hide_mod(site, hidden)
-    owner = new_visitor(site, OWNER)
-    for visitor in (site, owner):
-        for number in (draft["id"], hidden["id"], 99999, "x"):
-            visitor.get(f"/Modhub/{number}/install", status=404)
 
 
 def test_a_scheme_is_an_apps_own(start: Start) -> None:

@@ -1,6 +1,7 @@
 """The public pages: what they show, what they never show, and how many statements they run."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.container import PageServices
+from modhub.ui.template_helpers import PageHelpers
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on
@@ -92,6 +94,18 @@ def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
 def facts(site: Site) -> list[str]:
     shown = site.get("/Modhub?sort=new").html.select(".card .facts li")
     return [fact.text.replace("\u00a0", " ") for fact in shown]
+
+
+def test_ages_advance(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = published_mod(site)
+    for address in ("/Modhub", mod["url"]):
+        assert "just now" in site.get(address).text
+    now = PageHelpers.now.func  # type: ignore[attr-defined]
+    monkeypatch.setattr(PageHelpers, "now", property(lambda tools: now(tools) + timedelta(days=3)))
+    for address in ("/Modhub", mod["url"]):
+        page = site.get(address).text
+        assert "3 days ago" in page
+        assert "just now" not in page
 
 
 def test_a_tile_has_the_icon_of_the_game_or_the_initials(site: Site, tmp_path: Path) -> None:

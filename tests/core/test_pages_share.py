@@ -9,12 +9,11 @@ import pytest
 from PIL import Image
 
 from modhub.admin.program import Admin
-from modhub.blobs import BlobStore
 from modhub.catalogue.commands import add_game
-from modhub.catalogue.pictures.maker import PictureMaker
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
+from tests.core.test_pictures import work_off
 
 BASE = "https://mods.example.org"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -40,9 +39,7 @@ def add_picture(site: Site, mod: dict[str, Any], width: int = 1600) -> None:
     image = upload_asset(site, mod, "images", file.getvalue(), content_type="image/png")["assets"][-1]
     captions = {"captions": [{"assetId": int(image["url"].rpartition("/")[2]), "caption": "A teal wall"}]}
     site.as_account(OWNER).put_json(mod_address(mod, "captions"), captions, status=200)
-    worker = PictureMaker(site.databases, site.find_service(BlobStore))
-    while worker.make_next():
-        pass
+    work_off(site)
 
 
 def test_a_mod_is_shared_with_its_large_picture(site: Site) -> None:

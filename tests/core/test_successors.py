@@ -82,16 +82,6 @@ def test_a_strangers_draft_is_as_an_unknown_mod(site: Site) -> None:
     assert pages[0] == pages[1]
 
 
-def test_drafts_have_no_successor_for_others(site: Site) -> None:
-    # C-OWN-19
-    mod, new = new_mod(site), published_mod(site, title="New")
-    supersede(site, mod, new["guid"])
-    absent = site.get("/api/modhub/999999/superseded", status=404)
-    assert site.get(mod_address(mod, "superseded"), status=404).body == absent.body
-    preview = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/preview")
-    assert banner(preview).a["href"] == new["url"]
-
-
 def test_a_rehearsal_names_it(site: Site) -> None:
     # C-OWN-19, C-OWN-17
     mod, draft = new_mod(site), new_mod(site, owner=8)
