@@ -217,5 +217,3 @@ def test_others_can_write_while_copies_are_rebuilt(site: Site, monkeypatch: pyte
     assert copies.rebuild_copies(site.databases.write_session.begin) == 5
     assert acts == []
     assert copy_damage(site) == []
-    assert site.get("/api/modhub").json["total"] == 5
-    assert site.get(mod_address(mods[0])).json["title"] == "while it runs"

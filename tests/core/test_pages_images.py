@@ -32,7 +32,6 @@ def test_many_images_are_one_gallery_and_mostly_folded_away(site: Site) -> None:
     page = site.get(mod["url"])
     # Each once, in their order, the large one first; the viewer goes through all of them.
     assert [link["href"] for link in page.html.select("[data-viewer] a")] == shots
-    assert [link["href"] for link in page.html.select(".mod-gallery details a")] == shots[9:]
     assert page.html.select_one(".mod-gallery details summary").text == "3 more images"
     captions = [f"See <{shot}>" for shot in shots[:2]]
     assert [caption.text for caption in page.html.select("figcaption")] == captions

@@ -13,7 +13,7 @@ from modhub.ui.i18n import Catalogs
 from modhub.web import error_views
 from modhub_testing import Site
 from modhub_testing.messages import translated_texts
-from modhub_testing.mods import new_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.mods import published_mod
 
 HERE = Path(modhub.__file__).parent
 SINGLE = re.compile(r"""(?<![\w.])_\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
@@ -81,17 +81,6 @@ def test_a_german_page_is_german(site: Site) -> None:
     assert "gerade eben" in page.text
     assert page.html.find(id="description").text == "Beschreibung"
     assert site.get("/Modhub/0", status=404, headers={"Accept-Language": "de"}).html.h1.text == "Seite nicht gefunden"
-
-
-def test_thousands_are_parted_as_each_language_does(site: Site) -> None:
-    mod = new_mod(site)
-    upload_asset(site, mod, "code", b"x" * 1002, version="1")
-    publish_test_mod(site, mod)
-    for language, number in (("en", "1,002"), ("de", "1.002")):
-        headers = {"Accept-Language": language}
-        assert f"{number} byte" in site.get(mod["url"], headers=headers).text.lower()
-        page = site.get("/Modhub?page=1002", headers=headers)
-        assert page.html.title.text.startswith(f"Mods – {'Seite' if language == 'de' else 'page'} {number} ·")
 
 
 POLISH = r"""

@@ -152,25 +152,6 @@ def test_the_steps_say_what_is_done_and_what_is_left(site: Site, author: Site) -
     assert [tab.contents[0] for tab in page.html.select(".tabs a:has(.hidden)")] == ["Changelog"]
 
 
-def test_what_may_be_lost_or_unheard_is_noted_beside_what_is_done(site: Site, author: Site) -> None:
-    # C-PAGE-25
-    page = make_mod_by_form(author, title="Notes")
-    address = page.request.path
-
-    def notes(page: Any, step: str) -> list[str]:
-        return [note.text for note in page.html.select(f"#tasks-{step} > li.soft")]
-
-    form = workshop_form(author, address)
-    form["description"] = f"<p>{'x' * (limits.DESCRIPTION - 8)}</p>"
-    page = form.submit(status=303).follow()
-    assert notes(page, "details") == []  # a character is left
-    form = form_at(page, address)
-    form["description"] = f"<p>{'x' * limits.DESCRIPTION}</p>"
-    page = form.submit(status=303).follow()
-    (note,) = notes(page, "details")
-    assert note.startswith("The description is at its maximum length")
-
-
 def test_the_publish_box_sums_up_what_becomes_public(site: Site, author: Site) -> None:
     # C-PAGE-26
     needed = published_mod(site, title="Needed")
