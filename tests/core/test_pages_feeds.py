@@ -1,11 +1,8 @@
 """Feeds are well formed, match the pages, and use the configured address."""
 
-import sys
-from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
-from pyramid.config import Configurator
 
 from modhub.ui import sitemap
 from modhub_testing import Site, Start
@@ -125,16 +122,3 @@ def test_the_sitemap_names_what_is_published(site: Site, monkeypatch: pytest.Mon
     assert sorted(url for part in parts for url in locations(site, part)) == sorted([author, *pages, "/Modhub/doc"])
     for query in ("of=nothing", "of=mods&part=-1"):
         site.get(f"/sitemap.xml?{query}", status=404)
-
-
-def test_a_feature_brings_its_addresses_into_the_sitemap(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    def includeme(config: Configurator) -> None:
-        config.include("modhub")
-        config.add_sitemap("odd", lambda _registry, _part: [("/Modhub/a?b=1&c='2'", None)])
-
-    feature = ModuleType("modhub_odd")
-    feature.includeme = includeme  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "modhub_odd", feature)
-    site = start("modhub_odd", fresh=True, modhub__base_url=BASE)
-    assert "/Modhub/a?b=1&c='2'" in locations(site, "/sitemap.xml")
-    assert locations(site, "/sitemap.xml?of=odd") == ["/Modhub/a?b=1&c='2'"]

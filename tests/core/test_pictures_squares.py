@@ -67,7 +67,7 @@ def test_a_process_makes_one_at_a_time(tmp_path: Path, site: Site) -> None:
     # C-PRF-4
     slow = tmp_path / "slow.py"
     slow.write_text("import time; time.sleep(30)", "utf-8")
-    maker = SquarePictures(Decoder(slow, 2.0), wait=0.1)
+    maker = SquarePictures(Decoder(slow, 1.0), wait=0.1)
     refusals: list[int] = []
 
     def make() -> None:
