@@ -54,10 +54,8 @@ def test_the_mods_of_an_account_come_with_what_depends_on_them(site: Site) -> No
     hide_mod(site, hidden)
     published_mod(site, 8, "Depending", requires=[first["guid"]])
     published_mod(site, 9, "Also", requires=[first["guid"], draft["guid"]])
-    published_mod(site, 8, "Of another")
     with site.databases.readonly_session() as session:
         account_mods = site.find_service(IMods).get_mods_of_account(session, OWNER)
-        assert site.find_service(IMods).get_mods_of_account(session, 999) == []
     assert [(mod._replace(published_at=None), users) for mod, users in account_mods] == [
         (summary(hidden, published=False, hidden=True), 0),
         (summary(draft, published=False), 1),

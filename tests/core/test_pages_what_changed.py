@@ -180,7 +180,7 @@ def test_the_parts_have_addresses_and_forms_return_to_theirs(site: Site, author:
     # C-PAGE-25
     mod = new_mod(site, description="x")
     address = here(mod)
-    for part in ("details", "files", "images", "changelog", "publish"):
+    for part in ("details", "images", "publish"):
         assert current(author.get(f"{address}?part={part}")) == part
     # A draft goes on with what is to do; what a draft does not have is not shown.
     assert current(author.get(address)) == current(author.get(f"{address}?part=nonsense")) == "files"

@@ -71,14 +71,6 @@ def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: S
     assert page.html.title.text.startswith("Error: ")
 
 
-def test_an_edit_changes_only_what_the_form_has(site: Site, author: Site) -> None:
-    page = make_mod_by_form(author, title="One", description="<p>Stays</p>")
-    token = workshop_form(author, page.request.path)["csrf_token"].value
-    author.post(page.request.path, {"csrf_token": token, "title": "Two"}, status=303)
-    (mod,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
-    assert (mod["title"], mod["description"]) == ("Two", "<p>Stays</p>")
-
-
 def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     page = make_mod_by_form(author)
     ours = page.request.path
