@@ -93,17 +93,6 @@ def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start: Start
     assert (browse["og:title"], browse["og:url"]) == ("Mods for Portal", f"{BASE}/Modhub?game=portal")
 
 
-def test_without_a_mark_it_is_our_icon(start: Start) -> None:
-    # C-PAGE-85
-    site = start("modhub_builds modhub_wiki", modhub__base_url=BASE, modhub__site_name="Foundry <mods>")
-    for path, title in (("/Modhub", "Foundry <mods>"), ("/Modhub/App", "The app"), ("/Modhub/Wiki", "Wiki")):
-        tags = tags_of(site.get(path))
-        assert (tags["og:title"], tags["og:url"], tags["og:site_name"]) == (title, BASE + path, "Foundry <mods>")
-        assert (tags["og:image:width"], tags["og:image:height"], tags["og:image:type"]) == ("512", "512", "image/png")
-        icon = site.get(tags["og:image"].removeprefix(BASE))
-        assert Image.open(io.BytesIO(icon.body)).size == (512, 512)
-
-
 def test_nothing_of_a_draft_or_a_hidden_mod_is_shared(site: Site) -> None:
     # C-PAGE-85, C-PRO-2
     hidden, draft = published_mod(site, title="Hidden", games=["Portal"]), new_mod(site, title="Draft")
