@@ -69,6 +69,7 @@ def test_a_body_full_of_games_is_not_cleaned_to_its_end(monkeypatch: pytest.Monk
     assert bodies.clean_games([" " * at for at in range(5_000)]) == []
     assert len(looked) <= 1_001
     assert not texts.are_games_truncated(["a"] * 100_000)
+    assert texts.are_games_truncated([f"Game {at}" for at in range(100_000)])
     looked.clear()
     many = [f"Game {at}" for at in range(5_000)]
     assert bodies.clean_games([" ", "GAME 0", *many]) == ["GAME 0", *many[1:20]]

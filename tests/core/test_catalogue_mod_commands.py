@@ -251,7 +251,7 @@ def test_deleting_asks_for_yes_and_leaves_nothing(site: Site, run: Run) -> None:
         0,
         [f"Mod {number} (Bad) was deleted, with {goes}. A sweep removes the files after an hour."],
     )
-    assert run("delete", number, "--yes") == (1, [f"There is no mod {number}."])
+    assert run("delete", number, "x y", "--yes") == (1, [f"There is no mod {number}.", "There is no mod x y."])
     assert site.get(mod_address(user)).json["missing"] == [mod["guid"]]
 
 

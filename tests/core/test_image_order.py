@@ -111,6 +111,9 @@ def test_captions_and_order_by_the_api(site: Site) -> None:
         for image, text in zip((first, second, third), texts, strict=True)
     ]
     assert answer == {"count": 3, "captions": shown}
+    mine = site.as_account(OWNER).get("/api/modhub/mine").json
+    assert put(site, mod, "captions", {"captions": captions}) == answer
+    assert site.as_account(OWNER).get("/api/modhub/mine").json == mine
     ordered = put(site, mod, "order", {"assetIds": [third, first, second]})
     assert [asset["name"] for asset in ordered["assets"]] == ["c", "a", "b"]
     # What changes nothing moves nothing; what is not listed stays.

@@ -32,7 +32,7 @@ def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site: Site) -> Non
         hidden["id"]: summary(hidden, published=False, hidden=True),
     }
     with site.databases.readonly_session() as session:
-        summaries = mods.get_mods(session, [*expected, 999])
+        summaries = mods.get_mods(session, [*expected, 999, -1, 10**40])
         assert mods.get_mods(session, []) == {}
     assert {key: mod._replace(published_at=None) for key, mod in summaries.items()} == expected
     assert [key for key, mod in summaries.items() if mod.published_at is None] == [draft["id"]]
@@ -42,7 +42,7 @@ def test_a_locked_mod_cannot_be_deleted_meanwhile(site: Site) -> None:
     mods, mod = site.find_service(IMods), published_mod(site)
     with site.databases.write_session() as session, site.databases.best_effort_session() as other:
         assert mods.lock(session, mod["id"]) is True
-        assert mods.lock(session, 999) is False
+        assert [mods.lock(session, number) for number in (999, -1, 10**40)] == [False] * 3
         with pytest.raises(OperationalError):
             other.execute(MOD_TABLE.delete().where(MOD_TABLE.c.id == mod["id"]))
     site.get(mod_address(mod), status=200)

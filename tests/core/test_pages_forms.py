@@ -106,6 +106,7 @@ def test_a_vote_is_a_form(site: Site) -> None:
     press("-1")
     assert site.get(f"/api/modhub/{mod['id']}/vote").json == {"ups": 0, "downs": 1}
     press("2", status=400)
+    assert voter.get(f"{mod['url']}/vote", status=303).headers["Location"] == f"{mod['url']}#votes"
 
 
 def test_who_may_not_vote_has_no_form(site: Site) -> None:

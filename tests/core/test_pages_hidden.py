@@ -16,6 +16,7 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
+from modhub_testing.pages import form_at
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +65,10 @@ def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, aut
     assert dependents.p.text.startswith("2 ")
     assert {link["href"] for link in dependents.find_all("a")} == {first["url"], second["url"]}
     assert "Secret" not in page.text
+    form = form_at(page, f"{bench(mod)}/delete")
+    form["title"] = "Base"
+    form.submit(status=303)
+    site.get(mod["url"], status=404)
 
 
 def test_a_mod_that_many_require_names_some(site: Site, author: Site) -> None:

@@ -142,6 +142,9 @@ def test_a_folder_overrides_those_before_it_and_a_region_its_language(tmp_path: 
     brazilian = languages.choose("pt-BR")
     assert (brazilian.language, brazilian.locale_name) == ("pt-BR", "pt_BR")
     assert (brazilian.gettext("a"), brazilian.gettext("b")) == ("2", "1")
+    # Of a language that CLDR does not know numbers are written as in English.
+    languages.load([str(written(tmp_path / "3", "xx", 'msgid "a"\nmsgstr "b"\n'))])
+    assert languages.choose("xx").number(12345) == "12,345"
 
 
 @pytest.mark.parametrize(

@@ -57,12 +57,16 @@ def test_what_is_published_by_form_is_what_was_typed_and_sent(site: Site, draft:
 
 
 def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: Site) -> None:
+    new = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
+    new["title"], new["requires"] = "Kept", "no guid"
+    page = new.submit(status=400)
+    assert page.html.find(id="requires")["aria-invalid"] == "true"
+    assert form_at(page, "/Modhub/mine/new").submit("preview", status=200).html.find(id="title")["value"] == "Kept"
     page = make_mod_by_form(author, title="Real")
     assert not page.html.title.text.startswith("Error: ")
     form = workshop_form(author, page.request.path)
     form["title"], form["requires"], form["description"] = "  ", "no guid", "typed"
     page = form.submit(status=400)
-    assert page.html.find(id="requires")["aria-invalid"] == "true"
     assert "no guid" in page.html.find(id="requires-error").text
     assert [link["href"] for link in page.html.select("#errors a")] == ["#title", "#requires"]
     assert page.html.find(id="requires").text.strip() == "no guid"
@@ -85,6 +89,9 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     large = send_file_by_form(used, "images", "a.png", b"x" * (limits.IMAGE + 1))
     assert large.status_int == 413
     assert "2\xa0MB" in large.html.find(id="image-file-error").text
+    monkeypatch.setattr(workshop_files.uploads, "IMAGES", 1024 * 1024)
+    full = send_file_by_form(used, "images", "a.png", b"x" * limits.IMAGE)
+    assert "1\xa0MB in total" in full.html.find(id="image-file-error").text
     assert stored_files(site) == before
 
     def refuse(*_: Any) -> None:

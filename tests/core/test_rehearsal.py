@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from modhub.blobs import BlobStore
 from modhub.catalogue.owning.archives import DIRECTORY_SECONDS, END_BYTES, find_archive_problems
+from modhub.content import limits
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor, workshop_form
@@ -94,7 +95,8 @@ def test_a_rehearsal_is_for_the_owner(site: Site) -> None:
 def test_texts_games_and_names_are_looked_at(site: Site) -> None:
     # C-OWN-17
     description = '<h4>Deep</h4><p><a href="https://example.org/">here</a> <img src="/Modhub/file/1"></p>'
-    mod = new_mod(site, title="x" * 130, description=description, games=["Portal"])
+    long = {"title": "x" * 130, "description": description + "x" * limits.DESCRIPTION, "games": ["Portal", "x" * 130]}
+    mod = new_mod(site, **long)
     upload_asset(site, mod, "code", archive("a.txt", "A.TXT", "d/../e", "C:\\f"), version="1")
     upload_asset(site, mod, "images", PNG, content_type="image/png")
     report = rehearse(site, mod)
@@ -103,8 +105,8 @@ def test_texts_games_and_names_are_looked_at(site: Site) -> None:
         ("d/../e", "parent_folder"),
         ("C:\\f", "absolute"),
     ]
-    assert report["trimmed"] == ["title"]
-    assert report["games"] == ["Portal"]
+    assert report["trimmed"] == ["title", "description", "games"]
+    assert report["games"] == ["Portal", "x" * limits.GAME]
     assert [(finding["field"], finding["problem"]) for finding in report["texts"]] == [
         ("description", "image_without_alt"),
         ("description", "heading_skipped"),
