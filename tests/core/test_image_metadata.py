@@ -20,6 +20,7 @@ from modhub.catalogue.pictures.metadata import read_stored
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on, new_visitor, workshop_form
+from tests.core.test_everything_zip import Remote
 from tests.core.test_pictures import work_off
 
 XMP_NAME = b"<x:xmpmeta><rdf:Description><dc:creator><rdf:Seq><rdf:li>Jo</rdf:li></rdf:Seq></dc:creator></x:xmpmeta>"
@@ -294,16 +295,6 @@ def test_the_owner_is_told_and_may_have_a_copy_without_it(site: Site) -> None:
     assert {entry["assetId"] for entry in rehearsed_images(site, mod)} == {int(last)}
     with site.databases.readonly_session() as session:
         assert "image metadata removed" in session.scalars(select(AuditEntry.action)).all()
-
-
-class Remote(io.BytesIO):
-    """A file of an object store, which is fetched before it is read."""
-
-    def fetch(self, start: int, stop: int) -> io.BytesIO:
-        return io.BytesIO(self.getvalue()[start:stop])
-
-    def read(self, *_: Any) -> bytes:
-        raise AssertionError("it is fetched")
 
 
 def test_an_image_of_an_object_store_is_fetched() -> None:
