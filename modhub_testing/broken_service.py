@@ -149,18 +149,6 @@ def asks(call: str, edit: Callable[[dict[str, str]], object]) -> Fault:
     return Fault(call, before=change)
 
 
-def receives(call: str, edit: Callable[[Any], object]) -> Fault:
-    """The JSON of those requests is changed in place before the service reads it."""
-
-    def change(request: Request) -> None:
-        with suppress(ValueError, LookupError, AttributeError):
-            value = json.loads(request.body)
-            edit(value)
-            request.body = json.dumps(value).encode()
-
-    return Fault(call, before=change)
-
-
 def receives_body(call: str, edit: Callable[[bytes], bytes]) -> Fault:
     """The body of those requests is another one."""
     return Fault(call, before=lambda request: setattr(request, "body", edit(request.body)))

@@ -32,10 +32,6 @@ def rows(numbers: list[int]) -> str:
     return ", ".join(str(run[0][1]) if len(run) == 1 else f"{run[0][1]}–{run[-1][1]}" for run in runs)
 
 
-def test_numbers_in_a_row_are_one_range() -> None:
-    assert rows([1, 2, 4, 7, 8, 9]) == "1–2, 4, 7–9"
-
-
 @pytest.mark.parametrize("part", PARTS)
 def test_the_contract_says_which_clauses_are_verified(part: str) -> None:
     section = (ROOT / "modhub/contract.md").read_text("utf-8").partition(HEADING)[2].partition("\n## ")[0]
