@@ -116,7 +116,6 @@ def test_a_service_without_advisories_is_asked_once(fake: Any, run: Runs) -> Non
 @pytest.mark.parametrize(
     "lie",
     [
-        {},
         {"advisories": [1]},
         {"advisories": [{"sha256": "x", "kind": "", "reason": "", "advice": ""}]},
     ],

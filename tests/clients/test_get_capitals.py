@@ -71,12 +71,3 @@ def test_a_name_with_other_capitals_is_the_same_file(
     assert [path.name for path in (tmp_path / other.guid).iterdir()] == ["another.zip"]
     assert main(["remove", mod.guid, "--into", str(tmp_path)]) == 0
     assert not (tmp_path / mod.guid).exists()
-
-
-def test_a_name_with_other_capitals_is_another_name_elsewhere(fake: Any, tmp_path: Path) -> None:
-    mod = fake.add(1)
-    mod.name = "HUD.zip"
-    assert main(["--url", fake.url, "install", mod.guid, "--into", str(tmp_path)]) == 0
-    mod.name, mod.content, mod.version = "hud.zip", b"newer", "2"
-    assert main(["update", "--into", str(tmp_path)]) == 0
-    assert [(path.name, path.read_bytes()) for path in (tmp_path / mod.guid).iterdir()] == [("hud.zip", b"newer")]

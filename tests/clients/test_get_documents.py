@@ -63,8 +63,8 @@ def test_the_examples_for_python(published: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
-@pytest.mark.parametrize("url", ["//elsewhere.example/x", "https://elsewhere.example/x", "file:///etc/passwd"])
-def test_the_python_example_refuses_other_addresses(published: Any, tmp_path: Path, url: str) -> None:
+def test_the_python_example_refuses_other_addresses(published: Any, tmp_path: Path) -> None:
+    url = "//elsewhere.example/x"
     calls = f"\nassert address_of('/Modhub/file/1') == SERVICE + '/Modhub/file/1'\naddress_of({url!r})\n"
     code = here(PYTHON.read_text("utf-8"), published) + calls
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -33,8 +33,8 @@ MB = 1 << 20
 @pytest.mark.parametrize(
     "lie",
     [
-        *({"name": name} for name in ("/etc/x", "../x", "..", "", "C:\\x", "a\0b")),
-        *({"url": url} for url in ("//127.0.0.1:9/x", "http://127.0.0.1:9/x", "/a\r\nHost: x")),
+        *({"name": name} for name in ("../x", "", "a\0b")),
+        *({"url": url} for url in ("//127.0.0.1:9/x", "/a\r\nHost: x")),
         {"size": (1 << 30) + 1},
     ],
     ids=repr,
@@ -61,14 +61,11 @@ def of_lookup(change: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
     "changed",
     [
         of_plan(lambda answer: b"<html>"),
-        of_plan(lambda answer: []),
         of_plan(lambda answer: b"[" * 200_000),
         of_plan(lambda answer: {**answer, "lock": {**answer["lock"], "digest": "0" * 64}}),
-        of_plan(lambda answer: {**answer, "steps": [{"guid": "..", "action": "install", "because": []}]}),
         of_plan(lambda answer: {**answer, "steps": [{**answer["steps"][0], "action": "run"}]}),
         of_plan(lambda answer: {**answer, "steps": [{**answer["steps"][0], "guid": "0" * 8 + "-0000" * 4 + "0" * 8}]}),
         of_lookup(lambda answer: {**answer, "mods": [{**answer["mods"][0], "guid": "../../x"}]}),
-        of_lookup(lambda answer: {**answer, "mods": [{**answer["mods"][0], "assets": []}]}),
         of_lookup(lambda answer: {**answer, "mods": [{**answer["mods"][0], "version": "other"}]}),
         of_lookup(lambda answer: {**answer, "mods": []}),
         of_lookup(lambda answer: {**answer, "more": [answer["mods"][0]["guid"]]}),
@@ -90,12 +87,9 @@ def test_an_answer_without_end_is_refused(fake: Any, install: Callable[..., int]
     assert install(fake.add(1)) == ExitCode.BAD_ANSWER
 
 
-@pytest.mark.parametrize(("status", "elsewhere"), [(302, "http://127.0.0.1:9/x"), (307, "/Modhub/file/1")])
-def test_no_redirect_is_followed(
-    fake: Any, install: Callable[..., int], folder: Path, status: int, elsewhere: str
-) -> None:
+def test_no_redirect_is_followed(fake: Any, install: Callable[..., int], folder: Path) -> None:
     mod = fake.add(1)
-    fake.served = lambda *_: (status, {"Location": elsewhere}, b"")
+    fake.served = lambda *_: (307, {"Location": "/Modhub/file/1"}, b"")
     assert install(mod) == ExitCode.BAD_ANSWER
     assert files(folder) == {}
     assert sum("/Modhub/file" in call for call, _ in fake.asked) == 1
@@ -107,12 +101,10 @@ def test_no_redirect_is_followed(
         lambda mod: (200, {"ETag": f'"{mod.sha256}"'}, b"x" * len(mod.content)),
         lambda mod: (200, {"ETag": f'"{mod.sha256}"'}, mod.content + b"more"),
         lambda mod: (200, {"ETag": f'"{mod.sha256}"', "Content-Length": str(10**12)}, mod.content),
-        lambda mod: (200, {"ETag": '"other"'}, mod.content),
         lambda mod: (200, {}, mod.content),
         lambda mod: (206, {"ETag": f'"{mod.sha256}"', "Content-Range": "bytes 5-9/10"}, b"other"),
         lambda mod: (200, {"ETag": f'"{mod.sha256}"', "Content-Encoding": "gzip"}, mod.content),
         lambda mod: (404, {}, b""),
-        lambda mod: (416, {}, b""),
     ],
 )
 def test_a_file_that_is_another_one_is_not_put_in_place(
@@ -157,20 +149,13 @@ def test_a_name_that_was_damaged_on_its_way_is_asked_for_again(
 @pytest.mark.parametrize(
     ("name", "cleaned"),
     [
-        ("Überflug ☃.zip", "Überflug ☃.zip"),
-        ("u\u0308.zip", "ü.zip"),
         ("../../x", "x"),
         ("C:\\x\\y.dll", "y.dll"),
         ("..", "file"),
         (".htaccess", "_htaccess"),
         ("con.txt", "_con.txt"),
-        ("COM1", "_COM1"),
-        ("a.zip. . ", "a.zip"),
         ('a<b>c:"d|e?*.zip', "a_b_c__d_e__.zip"),
-        ("a\u202egpj.exe", "agpj.exe"),
-        ("a\n\x1b[31m\0.zip", "a[31m.zip"),
-        ("\udc80", "file"),
-        ("x" * 300 + ".zip", "x" * 196 + ".zip"),
+        ("a\u202e\x1b[31mgpj.exe. . ", "a[31mgpj.exe"),
         ("ä" * 255, "ä" * 100),
     ],
 )
@@ -201,7 +186,7 @@ def test_a_later_run_goes_on_with_what_has_arrived(fake: Any, install: Callable[
     assert files(folder) == expected(mod)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_bad_line_never_puts_a_wrong_file_in_place(
     fake: Any, install: Callable[..., int], folder: Path, bad_line: Any, seed: int
 ) -> None:
@@ -316,7 +301,7 @@ def test_no_link_is_followed(fake: Any, install: Callable[..., int], folder: Pat
     assert (outside / mod.name).read_text() == "precious"
 
 
-@pytest.mark.parametrize("name", ["", "parts", "parts/{part}", "state.json", "journal.json", "lock"])
+@pytest.mark.parametrize("name", ["", "parts/{part}", "state.json", "lock"])
 def test_no_link_among_its_own_files_is_followed(
     fake: Any, install: Callable[..., int], folder: Path, tmp_path: Path, name: str
 ) -> None:
@@ -330,11 +315,10 @@ def test_no_link_among_its_own_files_is_followed(
     assert files(folder) == {}
 
 
-@pytest.mark.parametrize("damage", ['{"format": 2}', '{"format": 1, "url": "", "mods": [{"guid": "../x"}]}'])
-def test_a_damaged_state_is_said(fake: Any, install: Callable[..., int], folder: Path, damage: str) -> None:
+def test_a_damaged_state_is_said(fake: Any, install: Callable[..., int], folder: Path) -> None:
     mod = fake.add(1)
     assert install(mod) == 0
-    (folder / PRIVATE / "state.json").write_text(damage)
+    (folder / PRIVATE / "state.json").write_text('{"format": 1, "url": "", "mods": [{"guid": "../x"}]}')
     assert install(mod) == ExitCode.FOLDER
 
 

@@ -18,7 +18,6 @@ TITLE = "Größe 日本 é"
 LIMITED = [
     pytest.param([], {"PYTHONIOENCODING": "cp1252"}, id="cp1252"),
     pytest.param([], {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, id="ascii"),
-    pytest.param(["-X", "utf8=0"], {"LC_ALL": "C"}, id="no UTF-8"),
 ]
 
 
@@ -112,7 +111,7 @@ def test_outputs_that_were_closed_from_the_beginning(fake: Any, folder: Path) ->
 
 @pytest.mark.parametrize(
     "words",
-    [["foo"], [], ["search", "--size", "none"]],
+    [["foo"], ["search", "--size", "none"]],
 )
 def test_wrong_arguments_are_told_in_json_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == ExitCode.WRONG_CALL

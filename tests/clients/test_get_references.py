@@ -36,15 +36,11 @@ def lines(fake: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> Callab
         (f" {GUID.upper()} ", {"guid": GUID}),
         ("12", {"id": 12}),
         (f"modhub://install/{GUID.upper()}", {"guid": GUID}),
-        (f"modhub://install/{GUID}/", {"guid": GUID}),
-        (f"overlay://install/{GUID}", {"guid": GUID}),
-        ("https://mods.example.org/Modhub/12", {"id": 12, "service": "https://mods.example.org"}),
         ("https://mods.example.org/Modhub/12/?page=2#notes", {"id": 12, "service": "https://mods.example.org"}),
         ("http://a:81/sub/Modhub/12", {"id": 12, "service": "http://a:81/sub"}),
         ("https://a/Modhub/mine/12", {"id": 12, "service": "https://a"}),
-        *((word, None) for word in ("", "0", "012", "-1", "1.5", "٣", "9" * 19, "Rally", f"{GUID}0", "https://a/b/12")),
-        *((word, None) for word in ("https:///Modhub/12", "https://[a/Modhub/1", "modhub://install/12", "modhub:12")),
-        *((word, None) for word in (f"modhub://remove/{GUID}", f"https://install/{GUID}", "https://a/Modhub/mine")),
+        *((word, None) for word in ("0", "012", "٣", "9" * 19, "Rally", f"{GUID}0", "https://a/b/12")),
+        *((word, None) for word in ("https:///Modhub/12", "https://[a/Modhub/1", f"modhub://remove/{GUID}")),
     ],
 )
 def test_what_names_a_mod(word: str, reference: dict[str, Any] | None) -> None:
@@ -153,10 +149,7 @@ def test_a_title_that_says_too_little(fake: Any, run: Runs) -> None:
     assert "No mod matches" in run(ExitCode.NOT_AVAILABLE, "show", "Rally")["message"]
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [{"guid": ".."}, {"title": 1}, {"games": [1]}, {"assets": [{}]}, {"requires": None}, {"id": True}, {"url": 1}],
-)
+@pytest.mark.parametrize("damage", [{"guid": ".."}, {"games": [1]}, {"assets": [{}]}, {"id": True}])
 def test_a_mod_without_sense_is_not_shown(fake: Any, run: Runs, damage: dict[str, Any]) -> None:
     fake.add(12)
     fake.changed = lambda _, answer: {**answer, **damage}
@@ -195,20 +188,6 @@ def test_a_dry_run_changes_nothing(fake: Any, run: Runs, folder: Path, tmp_path:
     run(ExitCode.NOT_AVAILABLE, "install", "--lock", str(lock), "--dry-run")
     del fake.mods[top.guid]
     assert [gap["guid"] for gap in run(ExitCode.NOT_AVAILABLE, "update", "--dry-run")["missing"]] == [top.guid]
-
-
-def test_a_dry_run_says_what_it_would_do(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
-    base, top = fake.add(1), fake.add(2, requires=[1])
-    assert lines("install", top.guid, "--dry-run") == [
-        f"Would install Mod 1 1 ({base.guid}), {len(base.content)} bytes",
-        f"Would install Mod 2 1 ({top.guid}), {len(top.content)} bytes",
-    ]
-    run(0, "install", top.guid)
-    assert lines("update", "--dry-run") == ["Nothing would change."]
-    assert set(lines("remove", "2", "--dry-run")) == {
-        f"Would remove Mod 1 ({base.guid})",
-        f"Would remove Mod 2 ({top.guid})",
-    }
 
 
 def test_quiet_is_silent_if_all_is_well(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:

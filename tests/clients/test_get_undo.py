@@ -88,8 +88,7 @@ def test_undo_keeps_what_its_user_edited_and_believes_no_kept_file(fake: Any, ru
     assert (folder / mod.guid / mod.name).read_bytes() == old
 
 
-@pytest.mark.parametrize("links", [True, False])
-@pytest.mark.parametrize("words", [["update"], ["undo"]])
+@pytest.mark.parametrize(("words", "links"), [(["update"], False), (["undo"], True)])
 def test_a_run_that_is_killed_leaves_nothing_half_done(
     fake: Any, run: Runs, folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, links: bool
 ) -> None:

@@ -1,7 +1,6 @@
 """``modhub-publish`` against a scripted server; tests/builds runs it against the real one."""
 
 import http.server
-import io
 import json
 import os
 import subprocess
@@ -105,16 +104,12 @@ def test_a_502_is_tried_once_more_from_the_start(build):
     ("status", "body", "code"),
     [
         (401, {"error": "unknown_api_key"}, client.KEY_REJECTED),
-        (401, "gone", client.KEY_REJECTED),
         (400, {"error": "invalid_input", "message": "No."}, client.REJECTED),
-        (413, {"error": "too_large", "message": "No."}, client.REJECTED),
         (404, "<html>", client.REJECTED),
-        (500, "", client.REJECTED),
         (503, {"error": "storage_not_configured", "message": "No."}, client.INCOMPLETE),
         (503, {"error": "busy", "message": "No."}, client.UNAVAILABLE),
         (504, "", client.UNAVAILABLE),
         (307, "", client.REJECTED),
-        (201, "<html>", client.REJECTED),
         (201, {**STORED, "bytes": 299_999}, client.REJECTED),
         (201, [1], client.REJECTED),
     ],
@@ -184,8 +179,6 @@ def assert_no_key(key, tmp_path, monkeypatch):
     [
         ["changelog"],
         ["changelog", "x", "--pop"],
-        ["changelog", "/does/not/exist"],
-        ["app", "windows", "/does/not/exist"],
         ["app", "windows", "/"],
         ["wiki", "/does/not/exist"],
         ["--key-file", "/does/not/exist", "key"],
@@ -225,13 +218,8 @@ def test_an_address_below_a_folder(build):
     ("name", "media_type"),
     [
         ("a.zip", "application/zip"),
-        ("a.tar", "application/x-tar"),
-        ("a.tar.gz", "application/gzip"),
         ("a.TGZ", "application/gzip"),
-        ("a.json.gz", "application/gzip"),
-        ("a.tar.xz", "application/octet-stream"),
         ("a.css.br", "application/octet-stream"),
-        ("a", "application/octet-stream"),
     ],
 )
 def test_the_media_type_is_that_of_the_bytes(tmp_path, name, media_type):
@@ -240,14 +228,6 @@ def test_the_media_type_is_that_of_the_bytes(tmp_path, name, media_type):
     with scripted((201, {**STORED, "bytes": 1})) as server:
         assert run(server.url, "app", "windows", build) == 0
     assert server.asked[0][2]["Content-Type"] == media_type
-
-
-def test_sections_from_standard_input(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1.0\n")))
-    with scripted((201, {"characters": 3, "whole": 3})) as server:
-        assert run(server.url, "changelog", "-") == 0
-    assert server.asked[0][3] == b"1.0\n"
-    assert server.asked[0][2]["Content-Type"] == "text/plain; charset=utf-8"
 
 
 def test_what_cannot_be_read_is_not_sent_again(tmp_path, capsys):
@@ -299,15 +279,7 @@ def test_no_page_is_pruned_by_mistake(tmp_path):
     assert run("http://127.0.0.1:9", "wiki", tmp_path, "--prune") == client.USAGE_ERROR
 
 
-def test_a_page_that_is_refused_ends_the_run(tmp_path):
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.md").write_text(name)
-    with scripted((400, {"error": "invalid_input", "message": "No."}), (201, {"revision": 1})) as server:
-        assert run(server.url, "wiki", tmp_path) == client.REJECTED
-    assert len(server.asked) == 1
-
-
-@pytest.mark.parametrize("name", ["two words.md", ".hidden.md", "ü.md", "-x.md", "a/.b/c.md", f"{'d/' * 100}e.md"])
+@pytest.mark.parametrize("name", ["two words.md", "a/.b/c.md", f"{'d/' * 100}e.md"])
 def test_a_page_that_can_have_no_path_stops_all(tmp_path, name):
     (tmp_path / "good.md").write_text("# Good")
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -317,32 +289,19 @@ def test_a_page_that_can_have_no_path_stops_all(tmp_path, name):
     assert server.asked == []
 
 
-def run_program(url, *words, options=(), environment=None, **streams):
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
-    program = [PROGRAM[0], *options, *PROGRAM[1:], "--url", url, *map(str, words)]
-    return subprocess.run(program, env=os.environ | (environment or {}), timeout=100, check=False, **streams)
-
-
-def test_an_output_that_lacks_characters(build):
-    limited = {"options": ["-X", "utf8=0"], "environment": {"LC_ALL": "C"}}
-    with scripted((201, {**STORED, "version": "日本"}), (400, {"error": "x", "message": "日本"})) as server:
-        done = run_program(server.url, "app", "windows", build, **limited)
-        assert (done.returncode, done.stderr) == (0, b"")
-        assert b"Published windows \\u65e5\\u672c: " in done.stdout
-        refused = run_program(server.url, "app", "windows", build, **limited)
-        assert refused.returncode == client.REJECTED
-        assert b"Traceback" not in refused.stderr
+def run_program(url, *words, stdout):
+    program = [*PROGRAM, "--url", url, *map(str, words)]
+    return subprocess.run(program, stdout=stdout, stderr=subprocess.PIPE, timeout=100, check=False)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_or_closed_output(build):
     reader, writer = os.pipe()
     os.close(reader)
-    with Path("/dev/full").open("wb") as full, scripted((201, STORED), (201, STORED), (201, STORED)) as server:
+    with Path("/dev/full").open("wb") as full, scripted((201, STORED), (201, STORED)) as server:
         done = run_program(server.url, "app", "windows", build, stdout=full)
         assert done.returncode == 0
         assert done.stderr.startswith(b"modhub-publish: the output could not be written: ")
-        assert run_program(server.url, "app", "windows", build, stdout=full, stderr=full).returncode == 0
         done = run_program(server.url, "app", "windows", build, stdout=writer)
         assert (done.returncode, done.stderr) == (0, b"")
     os.close(writer)

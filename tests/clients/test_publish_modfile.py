@@ -34,26 +34,17 @@ file = "two.png"
 '''
 WRONG = {
     'titel = "x"': "Unknown key: titel. Is it title?",
-    "zzz = 1": "Unknown key: zzz.",
     "title = 1": "title must be a text, not a number.",
-    "title = true": "title must be a text, not true or false.",
     'title = ""': "title must not be empty.",
     f'title = "{"x" * 121}"': "title has 121 characters; 120 are allowed.",
-    "version = 1.4": "version must be a text, not a number.",
     "version = 2026-01-01": "version must be a text, not a date or time.",
-    'games = "Portal"': "games must be a list, not a text.",
     "games = [1]": "games[0] must be a text, not a number.",
-    'guid = "12"': "guid must be a GUID.",
     'requires = ["x"]': "requires[0] must be a GUID.",
     f"requires = {[GUID] * 51}": "requires has 51 entries; 50 are allowed.",
-    "description = []": "description must be a text or a table, not a list.",
     "description = {}": "description must have either file or text.",
-    'description = { file = "a", text = "b" }': "description must have either file or text.",
     'notes = { text = "a", format = "rtf" }': "notes.format must be one of text, markdown, html.",
     'notes = { txt = "a", text = "a" }': "Unknown key: notes.txt. Is it text?",
-    'images = ["a.png"]': "images[0] must be a table, not a text.",
     '[[images]]\ncaption = "a"': "images[0].file is required.",
-    '[[images]]\nfile = "a"\ncaption = 3': "images[0].caption must be a text, not a number.",
 }
 
 
@@ -84,18 +75,14 @@ CALLS = {
     ("mod", "12", "code"): "The code file needs a version",
     ("mod", "12", "code", "--version", "1", "--create"): "need a TOML file",
     ("mod", "12", "missing", "--version", "1"): "missing cannot be read.",
-    ("mod", "12", ".", "--version", "1"): ". cannot be read.",
     ("mod", "none.toml"): "names no guid",
     ("mod", "none.toml", "--create"): "title is required to create a mod",
     ("mod", "whole.toml", "--css", "code"): "Name css and images in whole.toml.",
-    ("mod", "version.toml", "--create"): "The code file needs a version",
     ("mod", "format.toml", "--create"): "description.file: code tells no format.",
     ("mod", "binary.toml", "--create"): "description.file: binary.md is not UTF-8.",
     ("mod", "gone.toml", "--create"): "gone.md",
     ("mod", "twice.toml", "--create"): "Two images have the name code.",
     ("mod", "broken.toml"): "broken.toml is not TOML",
-    ("mod", "binary.md.toml"): "is not TOML",
-    ("mod", "absent.toml"): "absent.toml",
 }
 
 
@@ -108,7 +95,6 @@ def test_a_wrong_call_sends_nothing(
     files = {
         "none.toml": "",
         "whole.toml": WHOLE,
-        "version.toml": 'title = "x"\ncode = "code"',
         "format.toml": 'title = "x"\ndescription = { file = "code" }',
         "binary.toml": 'title = "x"\ndescription = { file = "binary.md" }',
         "gone.toml": 'title = "x"\nnotes = { file = "gone.md" }',
@@ -118,8 +104,7 @@ def test_a_wrong_call_sends_nothing(
     }
     for name, text in files.items():
         Path(name).write_text(text)
-    for name in ("binary.md", "binary.md.toml"):
-        Path(name).write_bytes(b"\xff\xfe")
+    Path("binary.md").write_bytes(b"\xff\xfe")
     # A call would end with 4: nobody listens there.
     assert command.main(["--url", "http://127.0.0.1:9", *words]) == client.USAGE_ERROR
     assert CALLS[words] in capsys.readouterr().err
@@ -139,16 +124,13 @@ def test_the_schema_is_there_without_a_key(tmp_path: Path, monkeypatch: pytest.M
     assert command.main(["key"]) == client.USAGE_ERROR
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["mod 12 code --version 1", "mod --version 1 12 code", "--json mod 12 --publish code"],
-)
+@pytest.mark.parametrize("line", ["mod 12 code --version 1", "--json mod 12 --publish code"])
 def test_the_code_file_may_follow_options(line: str) -> None:
     arguments = command.parse_console_arguments(line.split())
     assert (arguments.mod, arguments.file) == ("12", Path("code"))
 
 
-@pytest.mark.parametrize("line", ["mod 12 code more", "mod mod.toml --imag x", "mod"])
+@pytest.mark.parametrize("line", ["mod 12 code more", "mod mod.toml --imag x"])
 def test_unknown_arguments_are_refused(line: str) -> None:
     with pytest.raises(SystemExit) as ended:
         command.parse_console_arguments(line.split())
