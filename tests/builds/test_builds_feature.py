@@ -3,7 +3,6 @@
 import pytest
 
 from modhub.admin.program import Admin, build_admin_parser
-from modhub.blobs import BlobStore, maintenance
 from modhub_testing import stored_files
 
 pytestmark = pytest.mark.slow
@@ -56,11 +55,3 @@ def test_the_operator_lists_and_removes_builds(agent):
     assert run(admin, "verify") == 0
     again = agent.upload("linux").json["url"]
     assert int(again.rpartition("/")[2]) > int(number)
-
-
-def test_verify_names_a_build_whose_file_is_damaged(agent):
-    agent.upload("linux", b"right")
-    (path,) = stored_files(agent.site)
-    path.write_bytes(b"wrong")
-    with admin_of(agent.site).reading() as session:
-        assert list(maintenance.blob_damage(session, agent.site.find_service(BlobStore))) != []

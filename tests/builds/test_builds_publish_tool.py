@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from modhub_client.publish import client, command
+from modhub_client.publish import command
 from modhub_testing.running_server import running
 
 pytestmark = pytest.mark.process
@@ -54,12 +54,6 @@ def test_builds_and_sections_arrive(served, agent, build, tmp_path, capsys):
     printed = capsys.readouterr()
     assert f"{served}/Modhub/app/windows/" in printed.out
     assert KEY not in printed.out + printed.err
-
-
-def test_what_the_service_refuses(served, agent, build):
-    assert run(served, "app", "../changelog", build) == client.REJECTED
-    assert run(served, "changelog", "--pop") == client.REJECTED
-    assert agent.list() == {"builds": [], "changelog": ""}
 
 
 def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp_path, capsys):

@@ -40,17 +40,6 @@ def test_sections_pushed_at_once_are_all_there_once(agents):
     assert sorted(answer["whole"] for answer in answers) == [10 * n + 2 * (n - 1) for n in range(1, 9)]
 
 
-def test_two_removals_at_once_hide_two(agents):
-    # T-E7
-    for _ in range(5):
-        for number in range(3):
-            agents[0].push(b"section %d" % number)
-        answers = at_once([lambda n=n: agents[n].pop().json for n in range(2)])
-        assert sorted(answer["changelog"] for answer in answers) == ["section 0", "section 1\n\nsection 0"]
-        assert agents[1].list()["changelog"] == "section 0"
-        agents[0].pop()
-
-
 def test_more_removals_than_sections_leave_nothing_and_tell_404(agents):
     for number in range(3):
         agents[0].push(b"section %d" % number)
@@ -60,14 +49,6 @@ def test_more_removals_than_sections_leave_nothing_and_tell_404(agents):
     with agents[0].site.databases.readonly_engine.connect() as connection:
         hidden = "SELECT count(*) FROM builds_section WHERE hidden_at IS NOT NULL"
         assert connection.execute(text(hidden)).scalar() == 3
-
-
-def test_a_removal_beside_an_upload_takes_an_old_section_or_the_new(agents):
-    for _ in range(5):
-        agents[0].push(b"old")
-        at_once([lambda: agents[0].push(b"new"), agents[1].pop])
-        assert agents[0].list()["changelog"] in {"old", "new"}
-        agents[0].pop()
 
 
 def test_a_reader_never_sees_a_build_without_its_file(agents):

@@ -3,8 +3,6 @@
 import hashlib
 from base64 import b64encode
 
-from modhub_testing import stored_files
-
 
 def test_downloads_carry_the_headers_of_files(agent):
     # C-APP-7
@@ -26,15 +24,6 @@ def test_downloads_carry_the_headers_of_files(agent):
         assert headers["Content-Disposition"] == 'attachment; filename="modhub.tar.gz"'
         assert "sandbox" in headers["Content-Security-Policy"]
         assert agent.site.get(path, headers={"Range": "bytes=2-6"}, status=206).body == body[2:7]
-
-
-def test_a_build_is_saved_and_never_shown(agent):
-    agent.upload("linux", b"<script>alert(1)</script>", content_type="text/html")
-    answer = agent.site.get("/Modhub/app/linux")
-    assert answer.headers["Content-Disposition"].startswith("attachment")
-    assert answer.headers["Content-Type"] == "text/html"
-    embedding = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "script"}
-    agent.site.get("/Modhub/app/linux", headers=embedding, status=403)
 
 
 def asked_by(answer):
@@ -91,14 +80,6 @@ def test_unknown_addresses_are_404_pages(agent):
         assert answer.content_type == "text/html", path
         assert answer.headers["Cache-Control"] == "no-store"
     assert agent.site.get("/Modhub/app", status=301).headers["Location"] == "/Modhub/App"
-
-
-def test_a_lost_file_is_503_and_never_404(agent):
-    url = agent.upload("linux").json["url"]
-    for path in stored_files(agent.site):
-        path.unlink()
-    answer = agent.site.get(url, status=503)
-    assert int(answer.headers["Retry-After"]) > 0
 
 
 def test_the_list_takes_three_statements_when_something_has_changed_and_else_one(agent):

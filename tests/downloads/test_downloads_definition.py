@@ -21,23 +21,18 @@ from .conftest import FEATURES
 pytestmark = pytest.mark.postgres
 
 Counts = Callable[[dict[str, int]], dict[str, int]]
-OLD = "Thu, 01 Jan 1970 00:00:00 GMT"
 CASES: dict[str, tuple[dict[str, str], int, int]] = {
     # headers, status, downloads
     "whole": ({}, 200, 1),
     # The file has 44 bytes.
     "a tenth": ({"Range": "bytes=0-4"}, 206, 1),
     "less than a tenth": ({"Range": "bytes=0-3"}, 206, 0),
-    "the whole as a range": ({"Range": "bytes=0-"}, 206, 1),
     "a suffix that is the whole": ({"Range": "bytes=-100000"}, 206, 1),
     "later range": ({"Range": "bytes=1-"}, 206, 0),
-    "suffix": ({"Range": "bytes=-3"}, 206, 0),
-    "no such range": ({"Range": "bytes=100000-"}, 416, 0),
     "several ranges": ({"Range": "bytes=0-1,3-4"}, 200, 1),
     "range of another file": ({"Range": "bytes=3-", "If-Range": '"other"'}, 200, 1),
     "known": ({"If-None-Match": "*"}, 304, 0),
     "wrong file": ({"If-Match": '"other"'}, 412, 0),
-    "changed since": ({"If-Unmodified-Since": OLD}, 412, 0),
     "embedded": ({"Sec-Fetch-Dest": "script", "Sec-Fetch-Site": "same-origin"}, 403, 0),
 }
 
@@ -96,7 +91,6 @@ def test_drafts_and_hidden_mods_do_not_count(site: Site, counts: Counts) -> None
 @pytest.mark.parametrize(
     ("first", "second", "callers"),
     [
-        ("192.0.2.1", "192.0.2.1", 1),
         ("192.0.2.1", "192.0.2.2", 2),
         ("2001:db8::1", "2001:db8::ffff:0:0:2", 1),
         ("2001:db8::1", "2001:db8:0:1::1", 2),

@@ -40,7 +40,7 @@ def listed(site: Site, query: str) -> list[int]:
     return [int(link.rpartition("/")[2]) for link in links]
 
 
-@pytest.mark.parametrize("size", [1, 6, 7, 25, 26])
+@pytest.mark.parametrize("size", [6, 7, 25])
 @pytest.mark.slow
 def test_all_pages_together_have_each_mod_once_and_in_order(site: Site, ids: list[int], size: int) -> None:
     # C-DL-5
@@ -56,7 +56,6 @@ def test_all_pages_together_have_each_mod_once_and_in_order(site: Site, ids: lis
     [
         ("game=portal", range(1, MODS, 2)),
         ("q=mod+2", [2, 12, *range(20, MODS)]),
-        ("q=o", range(MODS)),
         ("q=mod+1&game=tetris", [10, 12, 14, 16, 18]),
     ],
 )

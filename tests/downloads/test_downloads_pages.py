@@ -72,12 +72,6 @@ def test_an_author_has_the_downloads_of_all_their_mods(site: Site) -> None:
     assert sum("downloads_mod" in statement for statement in statements) == 1
 
 
-def test_a_version_is_text(site: Site) -> None:
-    mod = published_mod(site, version="<i>%s%(x)s")
-    count(site, mod, ("<i>%s%(x)s", 0, 1))
-    assert words(workshop(site, mod).select_one("tbody th")) == "<i>%s%(x)s"
-
-
 def test_the_owner_sees_days_and_versions(site: Site) -> None:
     # C-DL-4
     mod = published_mod(site, version="1")

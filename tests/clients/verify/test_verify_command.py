@@ -21,7 +21,7 @@ from modhub_client.verify.outcomes import Broken, VerifyExit
 from modhub_client.verify.parts import CHECKS
 from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import Run
-from modhub_client.verify.runner import run_checks, try_check
+from modhub_client.verify.runner import try_check
 from modhub_client.verify.service import VerifiedService
 from modhub_testing import Start
 from modhub_testing.broken_service import BrokenService, Fault, answers, at, document, header, ignores, status
@@ -268,50 +268,6 @@ def test_an_answer_of_another_shape_is_broken_and_ends_nothing(empty: Any) -> No
     result = try_check(Run(VerifiedService(empty[0]), frozenset({"core"})), make_check(odd))
     assert result.state is CheckState.BROKEN
     assert "KeyError" in result.detail
-
-
-@pytest.mark.parametrize("ending", [None, KeyboardInterrupt(), Broken("It is wrong.")])
-def test_what_was_done_is_undone_however_the_run_ends(empty: Any, ending: BaseException | None) -> None:
-    undone: list[str] = []
-
-    def changing(run: Run) -> None:
-        run.undo_later(lambda: undone.append("first"))
-        run.undo_later(lambda: undone.append("second"))
-        if ending is not None:
-            raise ending
-
-    with VerifiedService(empty[0]) as service:
-        report = run_checks(Run(service, frozenset({"core"})), [make_check(changing), make_check(bool)], bool)
-    assert undone == ["second", "first"]
-    expected = {type(None): VerifyExit.KEPT, KeyboardInterrupt: VerifyExit.INTERRUPTED}
-    assert report.code == expected.get(type(ending), VerifyExit.BROKEN)
-    if isinstance(ending, KeyboardInterrupt):
-        assert [result.state for result in report.results] == [CheckState.SKIPPED] * 2
-
-
-def test_credentials_come_from_files_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: Any, verify: Call
-) -> None:
-    account, key = tmp_path / "account.txt", tmp_path / "key.txt"
-    account.write_text("me@example.org\ncorrect horse\n")
-    key.write_text("the-key\n")
-    for file in (account, key):
-        file.chmod(0o600)
-    seen: list[Run] = []
-    checks = [make_check(seen.append, part) for part in ("read", "own", "publish")]
-    monkeypatch.setattr("modhub_client.verify.main.CHECKS", checks)
-    # Nobody knows them here.
-    monkeypatch.setattr("modhub_client.verify.main._require_credentials", lambda *_: None)
-    verify(0, empty[0])
-    assert len(seen) == 1
-    verify(0, empty[0], "--account-file", str(account), "--key-file", str(key), "--may-leave-traces")
-    assert len(seen) == 4
-    credentials = seen[-1].credentials
-    assert (credentials.email, credentials.password) == ("me@example.org", "correct horse")
-    assert credentials.machine_key == "the-key"
-    assert seen[-1].options.may_leave_traces
-    verify(0, empty[0], "--part", "publish", "--key-file", str(key))
-    assert len(seen) == 5
 
 
 def test_a_body_without_end_is_refused(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
