@@ -1,14 +1,14 @@
 """Pages with the longest and oddest content allowed: no sideways scrolling, valid markup."""
 
-import json
-import urllib.request
 import zlib
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Browser
+
+from modhub_testing.caller import Caller
 
 FEATURES = "modhub_auth modhub_builds modhub_wiki modhub_moderation"
 KEY = "a-machine-key-for-these-tests-alone"
@@ -54,71 +54,61 @@ def png(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-class Hands:
-    """Calls the API of a service, as an author or as a build agent."""
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self.headers: dict[str, str] = {"X-Api-Key": KEY}
-
-    def send(self, method: str, path: str, body: Any = b"", kind: str = "application/json") -> Any:
-        """The JSON of the answer; a refusal is an error."""
-        sent = json.dumps(body).encode() if isinstance(body, dict) else body
-        headers = {**self.headers, "Content-Type": kind}
-        request = urllib.request.Request(self.address + path, sent or None, headers, method=method)
-        with urllib.request.urlopen(request, timeout=100) as answer:
-            return json.loads(answer.read() or b"null")
-
-    def sign_up(self, account: dict[str, str]) -> None:
-        self.headers["Authorization"] = f"Bearer {self.send('POST', '/api/auth/register', account)['accessToken']}"
-
-    def mod(self, title: str, images: int = 0, releases: int = 1, published: bool = True, **fields: Any) -> Any:
-        """A mod with files under the longest names."""
-        mod = self.send("POST", "/api/modhub", {"title": title, **fields})
-        place = f"/api/modhub/{mod['id']}"
-        for number in range(releases):
-            version = urlencode({"name": FILE, "version": VERSION[3:] + f"{number:03}"})
-            self.send("POST", f"{place}/code?{version}", b"z" * 5000, "application/zip")
-        for number in range(images):
-            self.send("POST", f"{place}/images?name={number}{'i' * 240}.png", png(320, 60 + number), "image/png")
-        if published:
-            self.send("POST", f"{place}/publish")
-        return mod
+def long_mod(author: Caller, title: str, images: int = 0, releases: int = 1, **fields: Any) -> Any:
+    """A draft with files under the longest names."""
+    mod = author.new_mod(title, **fields)
+    for number in range(releases):
+        version = VERSION[3:] + f"{number:03}"
+        assert author.send_file(mod["id"], "code", b"z" * 5000, name=FILE, version=version).status == 201
+    for number in range(images):
+        content, name = png(320, 60 + number), f"{number}{'i' * 240}.png"
+        assert author.send_file(mod["id"], "images", content, "image/png", name=name).status == 201
+    return mod
 
 
-def fill(address: str) -> None:
+def fill(port: int) -> None:
     """Everything in its longest form; the mods get the numbers 1 to 8."""
-    hands = Hands(address)
+    author, other = Caller([port]), Caller([port])
     account = {"email": EMAIL, "password": PASSWORD, "displayName": NAME, "client": TITLE}
-    hands.sign_up(account)
+    for caller, email in ((author, EMAIL), (other, "other@example.com")):
+        caller.token = caller.need(201, "POST", "/api/auth/register", {**account, "email": email})["accessToken"]
+
+    def publish(caller: Caller, mod: Any) -> Any:
+        return caller.need(200, "POST", f"/api/modhub/{mod['id']}/publish")
+
     guids = [f"{number:08x}-89ab-cdef-0123-456789abcdef" for number in range(40)]
-    long = hands.mod(TITLE, description=CONTENT, games=[GAME], conflictsWith=guids)
-    other = hands.mod("تعديل الواجهة العربية 2.0 (beta)", description="<p>هذا وصف</p>", games=["لعبة المغامرات"])
-    hands.mod("👩‍👩‍👧‍👦" * 17, description=f"<p>{'😀' * 400}</p>", games=["🏳️‍🌈" * 20])
+    long = publish(author, long_mod(author, TITLE, description=CONTENT, games=[GAME], conflictsWith=guids))
+    arabic = long_mod(author, "تعديل الواجهة العربية 2.0 (beta)", description="<p>هذا وصف</p>", games=["لعبة"])
+    publish(author, arabic)
+    publish(author, long_mod(author, "👩‍👩‍👧‍👦" * 17, description=f"<p>{'😀' * 400}</p>", games=["🏳️‍🌈" * 20]))
     games = [f"{number} {GAME}"[:120] for number in range(20)]
-    most = {"games": games, "requires": [long["guid"], other["guid"], *guids], "description": CONTENT}
-    full = hands.mod(TITLE[1:], images=11, releases=11, **most)
-    (first, *_) = hands.send("GET", f"/api/modhub/{full['id']}/changelog")["notes"]
-    hands.send("PUT", f"/api/modhub/{full['id']}/changelog/{first['id']}", {"title": TITLE, "text": CONTENT[:3900]})
-    hands.mod(MARKUP, description=MARKUP, games=[MARKUP])
-    draft = hands.mod(TITLE, images=2, published=False, **most)
-    hands.send("POST", f"/api/modhub/{draft['id']}/images?name=notes.txt", b"no picture", "text/plain")
-    odd = hands.mod("No picture at all", published=False)
-    hands.send("POST", f"/api/modhub/{odd['id']}/images?name={'n' * 251}.txt", b"no picture", "text/plain")
-    hands.send("POST", f"/api/modhub/{odd['id']}/css?name={'s' * 251}.css", b"a{}", "text/css")
-    hands.send("POST", f"/api/modhub/{odd['id']}/publish")
+    most = {"games": games, "requires": [long["guid"], arabic["guid"], *guids], "description": CONTENT}
+    full = publish(author, long_mod(author, TITLE[1:], images=11, releases=11, **most))
+    (first, *_) = author.need(200, "GET", f"/api/modhub/{full['id']}/changelog")["notes"]
+    entry = {"title": TITLE, "text": CONTENT[:3900]}
+    author.need(200, "PUT", f"/api/modhub/{full['id']}/changelog/{first['id']}", entry)
+    publish(author, long_mod(author, MARKUP, description=MARKUP, games=[MARKUP]))
+    draft = long_mod(author, TITLE, images=2, **most)
+    assert author.send_file(draft["id"], "images", b"no picture", "text/plain", name="notes.txt").status == 201
+    odd = long_mod(author, "No picture at all")
+    for kind, media_type, end in (("images", "text/plain", ".txt"), ("css", "text/css", ".css")):
+        assert author.send_file(odd["id"], kind, b"a{}", media_type, name="n" * 251 + end).status == 201
+    publish(author, odd)
     # Somebody else's, so that the workshop holds only what can be broken.
-    other_hands = Hands(address)
-    other_hands.sign_up({**account, "email": "other@example.com"})
-    other_hands.mod(MARKS, description=f"<p>{MARKS * 8}</p>", games=[MARKS])
+    publish(other, long_mod(other, MARKS, description=f"<p>{MARKS * 8}</p>", games=[MARKS]))
+
+    def send(method: str, path: str, content: bytes) -> None:
+        answer = author.ask(method, path, content, {"X-Api-Key": KEY, "Content-Type": "text/plain"})
+        assert answer.status in {200, 201}, answer
+
     for os in ("windows", "o" * 32):
         for number in range(2):
             query = urlencode({"name": f"{number}{FILE[1:]}", "version": f"{number}{'v' * 60}"})
-            hands.send("POST", f"/api/modhub/app/{os}?{query}", b"build", "application/octet-stream")
-    hands.send("POST", "/api/modhub/app/changelog", f"{TITLE}\n\n{'c' * 2000}".encode(), "text/plain")
+            send("POST", f"/api/modhub/app/{os}?{query}", b"build")
+    send("POST", "/api/modhub/app/changelog", f"{TITLE}\n\n{'c' * 2000}".encode())
     for path in (WIKI_PATH, "index", "short"):
         for text in (WIKI, WIKI.replace("y", "yyy")):
-            hands.send("PUT", f"/Modhub/api/wiki/{path}?{urlencode({'title': TITLE})}", text.encode(), "text/markdown")
+            send("PUT", f"/Modhub/api/wiki/{path}?{urlencode({'title': TITLE})}", text.encode())
 
 
 SEARCH = {"q": "q" * 200, "game": "G" * 120}
@@ -150,7 +140,7 @@ def crowded(serve_with: Any, tmp_path_factory: Any) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("APIPRIVATEKEYS", f"{KEY} Modhub:app Modhub:wiki")
         with serve_with(tmp_path_factory.mktemp("crowded"), FEATURES) as service:
-            fill(service.address)
+            fill(urlsplit(service.address).port or 0)
             yield service
 
 

@@ -128,8 +128,3 @@ def test_two_windows_refresh_once(
     request.add_header("Authorization", f"Bearer {stored['accessToken']}")
     with urllib.request.urlopen(request, timeout=60) as answer:
         assert answer.status == 200
-
-
-def test_the_example_is_short() -> None:
-    lines = [line for path in EXAMPLE.iterdir() for line in path.read_text("utf-8").splitlines()]
-    assert len(lines) <= 120

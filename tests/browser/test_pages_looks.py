@@ -1,4 +1,4 @@
-"""Every page, narrow and wide, light and dark: accessible, no sideways scrolling, valid markup."""
+"""Pages of authors, narrow and wide, light and dark: accessible, no sideways scrolling, valid markup. And of phones."""
 
 from collections.abc import Callable
 
@@ -9,44 +9,23 @@ MIRA = 900_000_001
 Visit = Callable[..., Page]
 Look = Callable[[Page, str], None]
 PAGES = {
-    "front": "/Modhub",
-    "browse": "/Modhub?page=1",
-    "game": "/Modhub?game=starfall+rally",
-    "search": "/Modhub?q=overlay&game=starfall+rally&sort=top&size=1",
-    "nothing": "/Modhub?q=zzzz",
-    "mod": "/Modhub/3",
     "mod-with-everything": "/Modhub/8",
-    "absent": "/Modhub/999999",
-    "mine": "/Modhub/mine",
-    "new": "/Modhub/mine/new",
-    "draft": "/Modhub/mine/13",
+    "search": "/Modhub?q=overlay&game=starfall+rally&sort=top&size=1",
     "new version": "/Modhub/mine/1",
     **{
         f"edit {part}": f"/Modhub/mine/1?part={part}" for part in ("details", "files", "images", "changelog", "publish")
     },
     "preview": "/Modhub/mine/13/preview",
-    "reference": "/Modhub/doc",
 }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1280])
-def test_every_page_is_accessible_valid_and_fits(visit: Visit, look: Look, width: int, scheme: str) -> None:
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
+def test_each_page_is_accessible_valid_and_fits(visit: Visit, look: Look, width: int, scheme: str) -> None:
     # 320 px is also what a window of 1280 px has at 400 % (WCAG 1.4.10).
     page = visit(account=MIRA, viewport={"width": width, "height": 800}, color_scheme=scheme)
     for name, address in PAGES.items():
         page.goto(address)
         look(page, name)
-
-
-@pytest.mark.parametrize("locale", ["en", "de"])
-def test_the_first_screen_of_a_phone_has_a_mod(visit: Visit, locale: str) -> None:
-    # C-PAGE-19
-    page = visit(viewport={"width": 360, "height": 740}, locale=locale, java_script_enabled=False)
-    page.goto("/Modhub?page=1")
-    box = page.locator(".card").first.bounding_box()
-    assert box
-    assert box["y"] <= 320
 
 
 def test_the_download_stays_on_a_phone(visit: Visit) -> None:
@@ -74,7 +53,7 @@ def test_a_shared_link_says_at_once_what_the_mod_does(visit: Visit) -> None:
     expect(page.locator(".download")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("density", [1.75, 2.625, 4])
+@pytest.mark.parametrize("density", [1.75, 4])
 def test_a_card_loads_640_pixels_on_every_screen(visit: Visit, density: float) -> None:
     # Twenty of the next size would weigh more than a megabyte.
     page = visit(viewport={"width": 390, "height": 740}, device_scale_factor=density)

@@ -49,8 +49,10 @@ OWN = {
     "publisher-key": "/Modhub/account/publisher-key",
     "history": "/Modhub/account/history",
 }
-LARGE = {"front": "/Modhub", "doc": "/Modhub/doc"}
+LARGE = {"front": "/Modhub", "doc": "/Modhub/doc", "wiki-page": "/Modhub/Wiki/mods/overlay-api"}
 """Judged, but without a snapshot: too long to be read."""
+FORMS = {"data": "/Modhub/account/data", "profile": "/Modhub/profile", "details": "/Modhub/mine/{draft}?part=details"}
+"""Judged alone: most of them are fields."""
 Look = Callable[[Page, str], None]
 MONTH = "(January|February|March|April|May|June|July|August|September|October|November|December)"
 # What is another in each run, or with the day of the run.
@@ -114,7 +116,7 @@ def test_every_page_is_accessible_with_all_features(
     browser: Browser, shipped: Any, draft: int, look: Look, looks: Any
 ) -> None:
     visitor, owner = opened(browser, shipped, **looks), signed_in(browser, shipped, **looks)
-    for page, addresses in ((visitor, {**PUBLIC, **LARGE}), (owner, {**LARGE, "mod": PUBLIC["mod"], **OWN})):
+    for page, addresses in ((visitor, {**PUBLIC, **LARGE}), (owner, {**LARGE, "mod": PUBLIC["mod"], **OWN, **FORMS})):
         for name, address in addresses.items():
             page.goto(address.format(draft=draft))
             look(page, f"{name} {looks}")
@@ -143,11 +145,10 @@ def test_what_assistive_technology_hears_is_as_it_was(browser: Browser, shipped:
     assert differing == [], "\n".join(differing)
 
 
-@pytest.mark.parametrize("locale", ["en", "de"])
-def test_a_phone_that_is_signed_in_shows_a_mod_first(browser: Browser, shipped: Any, draft: int, locale: str) -> None:
+def test_a_phone_that_is_signed_in_shows_a_mod_first(browser: Browser, shipped: Any, draft: int) -> None:
     # C-PAGE-19, C-PAGE-80: with all entries of the navigation
     page = signed_in(browser, shipped, java_script_enabled=False)
-    page.set_extra_http_headers({"Accept-Language": locale})
+    page.set_extra_http_headers({"Accept-Language": "de"})
     page.goto("/Modhub?sort=top")
     notice = page.locator('[data-message="email_sent"]')
     expect(notice).to_be_visible()
@@ -167,11 +168,10 @@ def test_a_phone_that_is_signed_in_shows_a_mod_first(browser: Browser, shipped: 
     assert draft
 
 
-@pytest.mark.parametrize("query", ["sort=top", "q=split", "game=Starfall+Rally"])
-def test_the_keyboard_reaches_the_first_result_in_eight_stops(browser: Browser, shipped: Any, query: str) -> None:
+def test_the_keyboard_reaches_the_first_result_in_eight_stops(browser: Browser, shipped: Any) -> None:
     # C-PAGE-81
     page = opened(browser, shipped, viewport={"width": 1280, "height": 800}, java_script_enabled=False)
-    page.goto(f"/Modhub?{query}")
+    page.goto("/Modhub?game=Starfall+Rally")
     for _ in range(2):
         page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to results")).to_be_focused()
