@@ -246,9 +246,8 @@ ifneq ($(LONG),)
 		MODHUB_TEST_OBJECT_STORE=1 MODHUB_TEST_PROCESSES=$$processes \
 			$(BIN)/pytest -n 2 --dist loadfile --databases postgresql tests/functional $(PYTEST_ARGS) || exit 1; \
 	done
-	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/soak $(PYTEST_ARGS)
 	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py tests/functional/test_reads_after_commits.py \
-		tests/functional/test_downloads_service.py $(PYTEST_ARGS)
+		tests/functional/test_downloads_service.py tests/deploy/test_rolls.py $(PYTEST_ARGS)
 endif
 
 debian:

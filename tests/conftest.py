@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from modhub.base import repeated_lines
 
 TESTS = Path(__file__).parent
-PROCESSES = ("functional", "packaging", "clients", "api", "browser", "deploy", "debian", "machines", "soak")
+PROCESSES = ("functional", "packaging", "clients", "api", "browser", "deploy", "debian", "machines")
 """Folders whose tests start programs."""
 NEVER_SKIPPED = ("api", "browser", "deploy", "debian", "machines")
 """Folders whose tests need more than Python: where CI is set, what is missing there is a failure."""

@@ -1,7 +1,6 @@
 """The clients that docs/clients.md makes of the description, by exactly its commands, do the main job (C-API-11)."""
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -98,11 +97,3 @@ def test_typescript(served: Served, tmp_path: Path) -> None:
         shutil.copy(MODULES / name, tmp_path)
     shutil.copytree(MODULES / "node_modules", tmp_path / "node_modules", symlinks=True)
     check_main_job(served, Recipe("TypeScript").follow(tmp_path, served.url))
-
-
-def test_the_versions_in_the_document_are_those_that_are_locked(kind: str) -> None:
-    (python,) = re.findall(r"openapi-python-client==(\S+)", DOCUMENT)
-    assert f"\nopenapi-python-client=={python} " in (ROOT / "requirements" / "api.txt").read_text("utf-8")
-    locked = json.loads((ROOT / "tests" / "api" / "typescript" / "package-lock.json").read_text("utf-8"))
-    named = dict(re.findall(r" ([a-z-]+)@([0-9.]+)", DOCUMENT))
-    assert named == locked["packages"][""]["dependencies"]

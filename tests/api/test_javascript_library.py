@@ -30,7 +30,6 @@ LIBRARY = ROOT / "clients" / "modhub_js"
 MODULES = ROOT / "var" / "typescript" / "node_modules"
 PROVIDER = runpy.run_path(str(ROOT / "tests" / "auth" / "openid_provider.py"))
 SECONDS = 200
-MOST_LINES = 910
 CHAIN = 12
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
@@ -298,22 +297,6 @@ def test_the_types_are_those_of_the_description(tmp_path: Path) -> None:
     assert made == (LIBRARY / "answers.d.ts").read_text("utf-8"), "stale: make library-types"
 
 
-def test_the_types_fit_what_the_guide_does(tmp_path: Path) -> None:
-    (tmp_path / "node_modules").mkdir()
-    (tmp_path / "node_modules" / "modhub-client").symlink_to(LIBRARY)
-    (tmp_path / "overlay.mts").write_text(program_of_the_guide(), "utf-8")
-    words = [MODULES / ".bin" / "tsc", "--strict", "--noEmit", "--target", "es2022", "--module", "nodenext"]
-    done = subprocess.run(
-        [*words, "--lib", "es2022,dom", "overlay.mts"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-
-
 def program_of_the_guide() -> str:
     (program,) = re.findall(
         r"^## With JavaScript\n.*?```js\n(.*?)```",
@@ -334,11 +317,3 @@ def test_the_program_of_the_guide_runs(served: Served, tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert list(tmp_path.glob("mods/*/*"))
-
-
-def test_the_library_stays_small() -> None:
-    files = [path for path in LIBRARY.rglob("*.js") if "node_modules" not in path.parts]
-    lines = [line.strip() for path in files for line in path.read_text("utf-8").splitlines()]
-    assert len([line for line in lines if line and not line.startswith(("//", "/*", "*"))]) <= MOST_LINES
-    version = json.loads((LIBRARY / "package.json").read_text("utf-8"))["version"]
-    assert f'version = "{version}"' in (ROOT / "clients" / "pyproject.toml").read_text("utf-8")

@@ -131,31 +131,6 @@ def test_a_whole_file_has_the_same_headers_from_nginx(service: Installation, ngi
     assert dict(ask(nginx, "GET", path)[1])["etag"] == f'"{digest}"'
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Range": "bytes=5-9"},
-        {"Range": "bytes=5-9,20-30"},
-        {"Range": "bytes=99999999-"},
-        {"If-None-Match": "ETAG"},
-        {"If-Match": "ETAG"},
-        {"If-Match": '"other"'},
-        {"Range": "bytes=5-9", "If-Range": "ETAG"},
-        {"Range": "bytes=5-9", "If-Range": '"other"'},
-        {"If-Modified-Since": "Sat, 01 Jan 2033 00:00:00 GMT"},
-        {"If-Unmodified-Since": "Sat, 01 Jan 2000 00:00:00 GMT"},
-        {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "script"},
-    ],
-)
-def test_conditions_and_ranges_are_the_services_own(
-    service: Installation, nginx: int, mod: Any, headers: dict[str, str]
-) -> None:
-    # C-FILE-2
-    path, etag = f"/api/modhub/{mod[0]}/download", f'"{hashlib.sha256(mod[1]).hexdigest()}"'
-    conditions = {name: etag if value == "ETAG" else value for name, value in headers.items()}
-    assert ask(nginx, "GET", path, **conditions) == ask(service.processes[0].port, "GET", path, **conditions)
-
-
 def test_head_and_what_is_not_there(service: Installation, nginx: int, mod: Any) -> None:
     path = f"/api/modhub/{mod[0]}/download"
     assert ask(nginx, "HEAD", path) == direct(service, path, "HEAD")

@@ -14,15 +14,13 @@ from modhub.admin.program import run_command
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.local import LocalStore
 from modhub.blobs.moving import copy_store
-from modhub.blobs.s3 import S3Store, breaker
+from modhub.blobs.s3 import S3Store
 from modhub_testing import Site, Start
 from modhub_testing.commands import issue_certificate
 from modhub_testing.databases import TemplateDatabases
 from modhub_testing.lines import Line
 from modhub_testing.mods import mod_address, new_mod, publish_test_mod, upload_asset
 from modhub_testing.object_store import ObjectStore
-from modhub_testing.running_server import RawClient
-from modhub_testing.service import Installation
 
 LONG = b"".join(b"%015d\n" % number for number in range(700_000))
 ADDRESS_KEY = "the address key"
@@ -80,24 +78,6 @@ def test_files_go_there_and_come_back(object_store: ObjectStore, prefix: str, st
         assert len(list(maintenance.blob_damage(session, store))) == 1
 
 
-def test_a_dead_store_stops_no_start_and_refuses_uploads_alone(
-    object_store: ObjectStore, line: Line, prefix: str, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # T-F5, C-ERR-18, C-RUN-8
-    monkeypatch.setattr(breaker, "REST_SECONDS", 0.3)
-    line.fault = "refuse"
-    site = start(**stored_there(object_store, prefix, line.endpoint))
-    answer = site.get("/readyz", status=503).json
-    assert (answer["database"], answer["storage"]) == ("ok", "unreachable")
-    mod = new_mod(site)
-    assert upload_asset(site, mod, "code", version="1", name="a.zip", status=502)["error"] == "storage_refused"
-    site.get("/Modhub", status=200)
-    site.get("/api/modhub", status=200)
-    line.fault = None
-    eventually(lambda: site.get("/readyz", expect_errors=True).status_int == 200, 10)
-    upload_asset(site, mod, "code", version="1", name="a.zip")
-
-
 @pytest.mark.postgres
 def test_the_reported_address_is_the_endpoint_in_every_process(
     object_store: ObjectStore, line: Line, prefix: str, start: Start, new_database: Callable[[str], str]
@@ -126,30 +106,6 @@ def test_the_reported_address_is_the_endpoint_in_every_process(
     assert line.passed > 0
 
 
-def test_a_slow_reader_holds_neither_a_thread_nor_the_store(
-    object_store: ObjectStore, prefix: str, template_databases: TemplateDatabases, tmp_path: Path
-) -> None:
-    url = template_databases.new("sqlite", "modhub_auth", tmp_path / "modhub.sqlite")
-    settings = object_store.service_settings(prefix)
-    service = Installation(tmp_path, url, "modhub_auth", settings=settings, server={"threads": 1})
-    process = service.start()
-    try:
-        owner = service.register("ada")
-        mod = owner.published("A mod", LONG)
-        address = f"/api/modhub/{mod['id']}/download"
-        with RawClient(Address(process.port), buffer=4096) as slow:
-            slow.send(f"GET {address} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
-            head = slow.stream.read(1000)
-            assert b"200 OK" in head
-            began = time.monotonic()
-            assert owner.need(200, "GET", "/api/modhub")
-            assert time.monotonic() - began < 2
-            body = head[head.index(b"\r\n\r\n") + 4 :] + slow.stream.read(100_000)
-            assert LONG.startswith(body)
-    finally:
-        service.stop()
-
-
 def test_an_endpoint_with_tls_is_used_only_if_its_certificate_is_trusted(
     object_store: ObjectStore, prefix: str, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,13 +129,6 @@ def test_an_endpoint_with_tls_is_used_only_if_its_certificate_is_trusted(
         assert site.get(mod_address(mod, "download")).body == LONG
     finally:
         line.close()
-
-
-class Address:
-    """What `RawClient` asks of a server."""
-
-    def __init__(self, port: int) -> None:
-        self.addresses = [("127.0.0.1", port)]
 
 
 def test_files_move_from_disk_to_the_object_store_and_back(

@@ -20,12 +20,6 @@ def analyze(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
 
 
-def test_everything_that_an_operator_needs_is_there() -> None:
-    timed = {"modhub-sweep", "modhub-backup", "modhub-letters", "modhub-doctor"}
-    assert {path.stem for path in SERVICES} == timed | {"modhub@", "modhub-alarm@", "modhub-migrate"}
-    assert {path.stem for path in TIMERS} == timed
-
-
 def test_a_unit_that_fails_tells_the_operator() -> None:
     # C-RUN-50
     silent = {path.stem for path in SERVICES if "\nOnFailure=modhub-alarm@%N.service\n" not in path.read_text()}
@@ -76,8 +70,3 @@ def test_no_unit_may_call_more_than_it_needs() -> None:
         "landlock_create_ruleset landlock_restrict_self",
     ]
     assert list(allowed.values()) == [usual] * len(allowed)
-
-
-def test_a_late_database_is_waited_for() -> None:
-    lines = (DEPLOY / "modhub@.service").read_text().splitlines()
-    assert {"Restart=always", "RestartSec=5", "StartLimitIntervalSec=0", "Type=notify"} <= set(lines)

@@ -1,12 +1,9 @@
-"""``modhub-verify``, all parts, finds nothing wrong with four deployments (``make test-deploy``)."""
+"""``modhub-verify``, all parts, finds nothing wrong with two deployments (``make test-deploy``)."""
 
 import json
 import os
 import shutil
 import subprocess
-import sys
-import sysconfig
-import venv
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +21,6 @@ KEY = "c0ffee" * 11
 KEYS = f"{KEY} Modhub:app Modhub:wiki"
 PARTS = ("read", "follow", "own", "publish")
 FEATURES = features_of(ROOT / "development.ini")
-BUILD = "import sys\nfrom setuptools import build_meta\nprint(build_meta.build_wheel(sys.argv[1]))"
 
 
 def write_secret(file: Path, text: str) -> str:
@@ -33,11 +29,11 @@ def write_secret(file: Path, text: str) -> str:
     return str(file)
 
 
-def verify(folder: Path, url: str, program: Path | None = None, **environ: str) -> Mapping[str, Any]:
+def verify(folder: Path, url: str, **environ: str) -> Mapping[str, Any]:
     """Register an account there, run the program, and return its report. Nothing may be broken or left."""
     account = write_secret(folder / "account", f"owner@example.org\n{PASSWORD}\n")
     key = write_secret(folder / "key", KEY)
-    command = [program or script("modhub-verify"), url, "--json", "--may-leave-traces"]
+    command = [script("modhub-verify"), url, "--json", "--may-leave-traces"]
     command += ["--account-file", account, "--key-file", key]
     ended = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=200, env={**os.environ, **environ}
@@ -125,52 +121,3 @@ def test_nginx_with_two_processes_and_postgresql(
         service.stop()
     assert "Traceback" not in service.log(), service.log()[-8000:]
     template_databases.drop(url)
-
-
-def test_stock_waitress(samples: Path, tmp_path: Path) -> None:
-    copy_samples(samples, tmp_path)
-    url, settings = f"sqlite:///{tmp_path}/modhub.sqlite", {"ApiPrivateKeys": KEYS}
-    service = Installation(tmp_path, url, FEATURES, settings=settings, server={"use": "egg:waitress#main"})
-    with served(service.launch()) as address:
-        verify(tmp_path, address)
-
-
-def test_wheels_in_a_fresh_environment(samples: Path, tmp_path: Path) -> None:
-    """The suite's wheel is all of ours that is there, the program too."""
-    copy_samples(samples, tmp_path)
-    programs = install_suite(tmp_path)
-    url, settings = f"sqlite:///{tmp_path}/modhub.sqlite", {"ApiPrivateKeys": KEYS}
-    service = Installation(tmp_path, url, FEATURES, settings=settings)
-    environ = {name: value for name, value in service.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
-    migrate = [programs / "modhub-admin", "-c", service.ini, "migrate"]
-    subprocess.run(migrate, check=True, capture_output=True, env=environ, timeout=200)
-    port = free_port()
-    command = [str(programs / "pserve"), str(service.ini), f"port={port}"]
-    with served(Process(command, port, tmp_path / "log", environ)) as address:
-        verify(tmp_path, address, programs / "modhub-verify")
-
-
-def install_suite(folder: Path) -> Path:
-    """Build the suite of the tracked files, install it where nothing else of ours is, and return its programs."""
-    source, environment = folder / "source", folder / "environment"
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file() and not name.startswith(("tests/", "bench/", "docs/")):
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, source / name)
-    command = [sys.executable, "-I", "-c", BUILD, str(folder)]
-    built = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    venv.create(environment, symlinks=True)
-    packages = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}, scheme="venv"))
-    (folder / "third-party").mkdir()
-    for place in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
-        for entry in Path(place).iterdir():
-            # The whole folder would bring the editable suite along.
-            if not entry.name.startswith(("modhub", "__editable__")) and entry.suffix != ".pth":
-                (folder / "third-party" / entry.name).symlink_to(entry)
-    (packages / "third-party.pth").write_text(f"{folder / 'third-party'}\n")
-    options = ["--python", str(environment / "bin/python"), "install", "--no-deps", "--no-index"]
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *options]
-    subprocess.run([*pip, folder / built.stdout.split()[-1]], check=True, capture_output=True, timeout=200)
-    return environment / "bin"
