@@ -191,8 +191,6 @@ const scenarios = {
     return {account, me, sent, mode: mode & 0o777, current: await client.account.current()};
   },
 
-  denied: async () => (await failure(clientOf().client.account.pair(say))).code,
-
   async signIn() {
     const asked = [];
     const {client} = clientOf();

@@ -232,17 +232,6 @@ def test_pairing_signs_in_an_account_of_a_platform(served: Served) -> None:
     assert all("?" not in request for request in found["sent"])
 
 
-def test_a_denied_pairing_ends(served: Served) -> None:
-    program = start(served, "denied")
-    assert program.stdout
-    shown = json.loads(program.stdout.readline())
-    visitor = Visitor(served.url)
-    visitor.sign_up("denying@example.org")
-    asked = visitor.send(visitor.open("/Modhub/account/device"), userCode=shown["userCode"])
-    visitor.send(asked, userCode=shown["userCode"], deny="1")
-    assert finish(program) == "access_denied"
-
-
 def test_a_second_factor_is_asked_for(served: Served) -> None:
     visitor = Visitor(served.url)
     visitor.sign_up("careful@example.org")

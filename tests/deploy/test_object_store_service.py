@@ -48,14 +48,7 @@ def test_files_go_there_and_come_back(object_store: ObjectStore, prefix: str, st
     upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
     publish_test_mod(site, mod)
     address = mod_address(mod, "download")
-    for _ in range(2):
-        assert site.get(address).body == LONG
-    answer = site.get(address, headers={"Range": "bytes=5000000-5000015"}, status=206)
-    assert (answer.body, answer.headers["Content-Range"]) == (
-        LONG[5_000_000:5_000_016],
-        f"bytes 5000000-5000015/{len(LONG)}",
-    )
-    assert site.head(address).content_length == len(LONG)
+    assert site.get(address).body == LONG
     handed: list[type] = []
 
     def wrapper(file: Any, _size: int) -> list[bytes]:
