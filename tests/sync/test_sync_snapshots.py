@@ -105,9 +105,10 @@ def test_a_key_signs_the_pointer(start: Start) -> None:
         public.verify(signature, json.dumps({**pointer, "serial": 9}, separators=(",", ":"), sort_keys=True).encode())
 
 
-def test_a_wrong_key_stops_the_start_and_is_not_shown(start: Start) -> None:
-    with pytest.raises(StartRefused, match="signing_key must be") as refused:
-        start("modhub_sync", modhub_sync__signing_key=KEY[4:])
+@pytest.mark.parametrize(("name", "value"), [("signing_key", KEY[4:]), ("snapshot_hours", "-1")])
+def test_wrong_settings_stop_the_start(start: Start, name: str, value: str) -> None:
+    with pytest.raises(StartRefused, match=f"modhub_sync.{name} must be") as refused:
+        start("modhub_sync", **{f"modhub_sync__{name}": value})
     assert KEY[4:] not in str(refused.value)
 
 

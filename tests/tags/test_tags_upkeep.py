@@ -87,17 +87,6 @@ def test_a_removed_tag_leaves_the_mods(site: Site, capsys: pytest.CaptureFixture
     assert [tags_of(site, mod) for mod in mods] == [["timer"]] * 2
 
 
-def test_without_any_tag_nothing_is_offered(site: Site) -> None:
-    mod = published_mod(site)
-    with site.databases.write_session.begin() as session:
-        for name in SHIPPED:
-            services.remove_tag(session, name)
-    assert site.get("/api/modhub/tags").json == {"tags": []}
-    assert site.get("/Modhub").html.select("#tag") == []
-    page = site.get(f"/Modhub/mine/{mod['id']}?part=details", headers={"Cookie": "account=7"})
-    assert page.html.find(id="tag") is None
-
-
 @pytest.mark.postgres
 def test_verify_finds_what_cannot_be(site: Site) -> None:
     mod = published_mod(site)
