@@ -10,12 +10,7 @@ import http.server
 import os
 import re
 import shutil
-import subprocess
-import sys
 import threading
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -27,10 +22,8 @@ from axe_playwright_python.sync_playwright import Axe
 from bleach._vendor import html5lib
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from modhub_testing.service import free_port
+from modhub_testing.service import Installation, free_port
 
-START_SECONDS = 120.0
-STOP_SECONDS = 90.0  # longer than the service lets running requests finish
 expect.set_options(timeout=60_000)  # against hanging alone, as all the other ceilings here
 # Without these a browser on a closed network tries, at length, to reach its maker; and it has no GPU to look for.
 QUIET = (
@@ -42,21 +35,6 @@ QUIET = (
     "--no-first-run",
 )
 
-INI = """
-[app:main]
-use = egg:modhub
-pyramid.includes = {features}
-sqlalchemy.url = sqlite:///{folder}/modhub.sqlite
-modhub.base_url = {address}
-modhub.secret = a secret for the browser tests alone, of enough characters
-modhub.storage = file://{folder}/files
-modhub.mail_dir = {folder}/mail
-
-[server:main]
-use = egg:modhub#server
-listen = 127.0.0.1:{port}
-"""
-
 
 @dataclass(frozen=True)
 class Service:
@@ -64,38 +42,23 @@ class Service:
 
     address: str
     folder: Path
-    ini: Path
-
-
-def answers(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{address}/healthz", timeout=30) as answer:
-            return answer.status == 200
-    except (urllib.error.URLError, OSError):
-        return False
 
 
 @contextmanager
 def serving(folder: Path, features: str, *commands: str) -> Iterator[Service]:
     """A service with these features, after these commands of `modhub-admin`."""
     port = free_port()
-    running = Service(f"http://127.0.0.1:{port}", folder, folder / "service.ini")
-    running.ini.write_text(INI.format(features=features, folder=folder, address=running.address, port=port))
-    programs = Path(sys.executable).parent
+    address = f"http://127.0.0.1:{port}"
+    settings = {"modhub.base_url": address}
+    installation = Installation(folder, f"sqlite:///{folder}/modhub.sqlite", features, settings=settings)
     for command in ("migrate", *commands):
-        subprocess.run([programs / "modhub-admin", "-c", running.ini, command], check=True, timeout=200)
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([programs / "pserve", running.ini], stdout=log, stderr=log)
+        done = installation.admin(command)
+        assert done.returncode == 0, done
     try:
-        deadline = time.monotonic() + START_SECONDS
-        while not answers(running.address):
-            assert process.poll() is None, (folder / "log").read_text("utf-8", "replace")
-            assert time.monotonic() < deadline, (folder / "log").read_text("utf-8", "replace")
-            time.sleep(0.1)
-        yield running
+        installation.start(port=port)
+        yield Service(address, folder)
     finally:
-        process.terminate()
-        process.wait(STOP_SECONDS)
+        installation.stop()
 
 
 @pytest.fixture(scope="session")
