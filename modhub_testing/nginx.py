@@ -43,9 +43,14 @@ BEHIND_PROXY = {
 
 
 class Proxy:
-    """nginx with a site, such as the shipped one; its ports and paths are those of this test alone."""
+    """nginx with a site, such as the shipped one; its ports and paths are those of this test alone.
 
-    def __init__(self, folder: Path, shipped: Path, upstreams: list[int]) -> None:
+    ``files`` is what it may send by itself; as root it runs as ``user``.
+    """
+
+    def __init__(
+        self, folder: Path, shipped: Path, upstreams: list[int], *, files: Path | None = None, user: str = "root"
+    ) -> None:
         self.folder = folder
         folder.mkdir()
         self.port, self.plain = free_port(), free_port()
@@ -62,6 +67,7 @@ class Proxy:
             "/etc/ssl/certs/mods.example.org.crt": str(self.certificate.certificate),
             "/etc/ssl/private/mods.example.org.key": str(self.certificate.key),
             "/var/log/nginx/modhub.log": str(folder / "modhub.log"),
+            "/var/lib/modhub/files/": f'"{files or folder / "files"}/"',
         }
         for old, new in replacements.items():
             assert old in site, old
@@ -69,8 +75,8 @@ class Proxy:
         if not Path("/proc/net/if_inet6").exists():
             site = "\n".join(line for line in site.splitlines() if "[::1]" not in line)
         (folder / "site.conf").write_text(site, "utf-8")
-        user = "user root;" if os.geteuid() == 0 else ""
-        (folder / "nginx.conf").write_text(DEBIAN.format(user=user, folder=folder), "utf-8")
+        account = f"user {user};" if os.geteuid() == 0 else ""
+        (folder / "nginx.conf").write_text(DEBIAN.format(user=account, folder=folder), "utf-8")
         self.process: subprocess.Popen[bytes] | None = None
 
     def command(self, *words: str) -> list[str]:
