@@ -203,9 +203,3 @@ def test_publishing_client_is_one_file_of_a_release(tmp_path: Path) -> None:
     schema = subprocess.run([*program, "schema"], capture_output=True, text=True, check=True)
     assert '"guid"' in schema.stdout
     assert subprocess.run([*program, "key"], capture_output=True, check=False, env={}).returncode == 2
-
-
-def test_every_feature_requires_the_core_by_name() -> None:
-    for feature in FEATURES:
-        project = tomllib.loads((ROOT / feature / "pyproject.toml").read_text("utf-8"))["project"]
-        assert any(line.startswith("modhub>=") for line in project["dependencies"]), feature

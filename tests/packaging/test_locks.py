@@ -34,15 +34,6 @@ def versions(name: str, environment: dict[str, str] = DEBIAN_12) -> dict[str, li
     return chosen
 
 
-@pytest.mark.parametrize("name", ALL_LOCKS)
-def test_every_line_is_one_exact_version_with_hashes(name: str) -> None:
-    for line, hashes in locked(name):
-        assert re.fullmatch(r"==[0-9][0-9a-z.]*", str(line.specifier)), line
-        assert line.url is None
-        assert hashes, line
-        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", entry) for entry in hashes), line
-
-
 @pytest.mark.parametrize("name", [f"{lock}.{kind}" for lock in ALL_LOCKS for kind in ("in", "txt")])
 def test_files_name_no_index_and_no_place(name: str) -> None:
     text = (ROOT / "requirements" / name).read_text("utf-8")
@@ -58,21 +49,6 @@ def test_locks_for_node_have_digests_and_name_no_registry(folder: str) -> None:
     assert [
         version for version in versions if not re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-z.-]+)?", version)
     ] == []
-
-
-@pytest.mark.parametrize("name", LOCKS)
-@pytest.mark.parametrize("python", ["3.11.2", "3.13.0"])
-def test_one_version_of_each_on_every_python(name: str, python: str) -> None:
-    environment = DEBIAN_12 | {"python_version": python.rpartition(".")[0], "python_full_version": python}
-    pinned = versions(name, environment)
-    doubled = {key: chosen for key, chosen in pinned.items() if len(chosen) != 1}
-    names = [canonicalize_name(line.name) for line, _ in locked(name)]
-    lost = {key for key in names if names.count(key) > 1} - pinned.keys()
-    assert (doubled, lost) == ({}, set())
-
-
-def test_test_set_is_the_run_set_and_more() -> None:
-    assert versions("run").items() <= versions("test").items()
 
 
 def declared(parts: list[Path]) -> list[Requirement]:
@@ -94,7 +70,3 @@ def test_lock_satisfies_what_the_parts_declare(name: str) -> None:
         if not any(entry.specifier.contains(version) for version in chosen.get(canonicalize_name(entry.name), []))
     ]
     assert unmet == [], "run `make lock`"
-
-
-def test_setuptools_still_has_pkg_resources() -> None:
-    assert versions("run")["setuptools"] == ["81.0.0"]

@@ -1,12 +1,11 @@
 """Every catalogue has exactly the texts of templates and code, all translated."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
 
-from modhub_testing.messages import KEYWORDS, catalog_faults, translated_texts, used_messages
+from modhub_testing.messages import catalog_faults, translated_texts, used_messages
 
 ROOT = Path(__file__).parents[2]
 PARTS = sorted(path.parent for path in ROOT.glob("modhub*/pyproject.toml") if path.parent.name != "modhub_testing")
@@ -44,9 +43,3 @@ def test_a_mod_is_feminine_in_german() -> None:
         if masculine.search(text)
     ]
     assert masculine_texts == []
-
-
-def test_make_extracts_what_the_tests_look_for() -> None:
-    mappings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["babel"]["mappings"]
-    (python,) = (mapping for mapping in mappings if mapping["method"] == "python")
-    assert tuple(python["keywords"]) == KEYWORDS

@@ -56,32 +56,3 @@ def test_the_documents_name_only_options_that_commands_have(tmp_path: Path) -> N
             wrong += [f"{path.name}: {name} {action} {option}" for option in options if option not in known]
     assert wrong == []
     assert seen > 20
-
-
-def test_every_timer_is_enabled_and_described() -> None:
-    document = (ROOT / "docs" / "operations.md").read_text()
-    timers = sorted(path.stem for path in (ROOT / "deploy").glob("*.timer"))
-    for command, ending in (("systemctl enable --quiet --now", "timer"), ("systemctl start", "service")):
-        (line,) = re.findall(rf"^{command} (modhub-backup\.{ending} .*)$", document, re.MULTILINE)
-        # The doctor is started at the end, when all that it asks is there.
-        names = [name for name in timers if name != "modhub-doctor" or ending == "timer"]
-        assert sorted(line.split()) == [f"{name}.{ending}" for name in names]
-    assert re.search(r"^systemctl start modhub-doctor\.service$", document, re.MULTILINE)
-    described = re.findall(r"^\| `(modhub-\w+)` \| (\d\d:\d\d) \|", document, re.MULTILINE)
-    assert sorted(described) == [(name, _hour_of(ROOT / "deploy" / f"{name}.timer")) for name in timers]
-
-
-def _hour_of(timer: Path) -> str:
-    return next(line for line in timer.read_text().splitlines() if line.startswith("OnCalendar=")).split()[-1]
-
-
-def test_the_unit_checks_the_ini_before_a_start_and_a_reload() -> None:
-    lines = (ROOT / "deploy" / "modhub@.service").read_text().splitlines()
-    commands = [line.partition("=")[::2] for line in lines if line.startswith("Exec")]
-    check = "/opt/modhub/.venv/bin/modhub-admin -c /etc/modhub/modhub.ini check"
-    assert commands == [
-        ("ExecStartPre", check),
-        ("ExecStart", "/opt/modhub/.venv/bin/pserve /etc/modhub/modhub.ini port=%i"),
-        ("ExecReload", check),
-        ("ExecReload", "/bin/kill -HUP $MAINPID"),
-    ]

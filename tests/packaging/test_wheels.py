@@ -1,19 +1,15 @@
 """Installed files match the repository: each part by itself, and the suite."""
 
-import ast
 import os
 import re
 import runpy
 import shutil
 import subprocess
-import sys
 import tarfile
-import tomllib
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from email.parser import HeaderParser
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -146,10 +142,6 @@ def test_versions_agree(built: Workshop) -> None:
     assert versions == {part: [core] for part in PARTS} | {SUITE: [f"{core}+suite"]}
 
 
-def test_suite_has_the_name_of_the_core_which_replaces_it(built: Workshop) -> None:
-    assert built[SUITE].field("Name") == built["modhub"].field("Name") == ["modhub"]
-
-
 def requirements(built: Built) -> set[tuple[str, str, str]]:
     lines = map(Requirement, built.field("Requires-Dist"))
     return {(canonicalize_name(line.name), str(line.specifier), str(line.marker or "")) for line in lines}
@@ -171,49 +163,3 @@ def test_suite_has_the_entry_points_of_its_parts(built: Workshop) -> None:
         "modhub-admin = modhub:admin_main",
         "pserve = modhub.admin.pserve:pserve_main",
     } <= set(lines)
-
-
-def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield node.module or ""
-
-
-def distributions(module: str, known: dict[str, list[str]]) -> set[str]:
-    """Return the distributions that may be meant; ``zope`` is a folder that many share, ``zope.interface`` is one."""
-    top, _, rest = module.partition(".")
-    if top == "zope":
-        return {canonicalize_name(f"zope.{rest.partition('.')[0]}")}
-    return {canonicalize_name(name) for name in known.get(top, [top])}
-
-
-OPTIONAL = {"modhub/blobs/s3/": "s3"}
-"""Folders that are imported only where their extra is installed."""
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_every_import_is_of_a_declared_requirement(built: Workshop, part: str) -> None:
-    project = tomllib.loads((ROOT / SOURCES[part] / "pyproject.toml").read_text("utf-8"))["project"]
-    known = packages_distributions() | {name: [name] for name in PARTS}
-
-    def names(lines: list[str]) -> set[str]:
-        return {canonicalize_name(Requirement(line).name) for line in lines}
-
-    declared = names(project["dependencies"]) | {canonicalize_name(project["name"])}
-    extras = {extra: names(lines) for extra, lines in project.get("optional-dependencies", {}).items()}
-
-    def allowed(name: str) -> set[str]:
-        """What a module may import: beside the requirements, those of the extra that it is for."""
-        extra = next((OPTIONAL[at] for at in OPTIONAL if name.startswith(at)), "")
-        return declared | extras.get(extra, set())
-
-    undeclared = [
-        (name, module)
-        for name in sorted(built.expected(part))
-        if name.endswith(".py")
-        for module in imports(built.folder / "tracked" / FOLDERS[part] / name.removeprefix(f"{part}/"))
-        if module.partition(".")[0] not in sys.stdlib_module_names and not distributions(module, known) & allowed(name)
-    ]
-    assert undeclared == []
