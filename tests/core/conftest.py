@@ -1,6 +1,9 @@
-"""``modhub-admin`` in this process, with an ini of its own."""
+"""``modhub-admin`` in this process, with an ini of its own, and the feature of docs/writing-a-feature.md."""
 
-from collections.abc import Callable
+import importlib
+import re
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,8 @@ from modhub_testing.mods import OWNER
 from modhub_testing.pages import new_visitor
 
 Run = Callable[..., tuple[int, str]]
+GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
+FILES = re.compile(r"(?s)```(?:python\n# |po\n# |toml\n# |jinja\n\{# )([\w/.]+)(?: #\})?\n(.*?)```")
 
 
 @pytest.fixture
@@ -47,3 +52,17 @@ def run_with_ini(site: Site, run_at: Callable[[str, str], Run]) -> Run:
     """``run_with_ini("sweep")`` over the site's database and files."""
     settings = site.registry.settings
     return run_at(settings["sqlalchemy.url"], settings["modhub.storage"])
+
+
+@pytest.fixture(scope="session")
+def guide_feature(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """``modhub_bookmarks`` as the guide has it; imported once, since it maps a table."""
+    folder = tmp_path_factory.mktemp("guide")
+    for name, source in FILES.findall(GUIDE.read_text("utf-8")):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source)
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    yield folder
+    sys.path.remove(str(folder))

@@ -11,25 +11,36 @@ from pyramid.exceptions import ConfigurationConflictError
 
 import modhub
 from modhub.base.identity import CredentialKind
-from modhub.base.service_registry import find_service
 from modhub.base.settings import Setting, StartRefused, text
-from modhub.db import Databases
 from modhub.plugins.commands import AdminCommand
 from modhub.plugins.resources import IApi, IMod
-from modhub_testing import TEST_SECRET, Site, Start
-from modhub_testing.mods import mod_address, new_mod, published_mod
+from modhub_testing import TEST_SECRET, Start
+from modhub_testing.mods import published_mod
 
 pytestmark = pytest.mark.slow
 
 ACCOUNTS = "modhub_testing.accounts"
-FEATURE = "modhub_ratings"
-BOTH = f"{ACCOUNTS} {FEATURE}"
+POLISH_FEATURE = """
+def includeme(config):
+    config.include("modhub")
+    config.add_feature("modhub_polish", "Polish")
+"""
+POLISH = r"""
+msgid ""
+msgstr ""
+"Language: pl\n"
+"Content-Type: text/plain; charset=utf-8\n"
+"Plural-Forms: nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);\n"
 
+msgid "Search"
+msgstr "Szukaj"
 
-@pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The feature can be imported, as after ``pip install``."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
+msgid "%(num)s mod"
+msgid_plural "%(num)s mods"
+msgstr[0] "%(num)s mod"
+msgstr[1] "%(num)s mody"
+msgstr[2] "%(num)s modów"
+"""
 
 
 def site_url(start: Start) -> str:
@@ -37,22 +48,16 @@ def site_url(start: Start) -> str:
     return str(start().registry.settings["sqlalchemy.url"])
 
 
-def test_it_has_calls_of_an_author_and_cards_in_its_own_order(installed: None, start: Start) -> None:
-    site = start(BOTH)
-    mods = [published_mod(site) for _ in range(3)]
-    site.as_account(7).post_json(mod_address(mods[0], "remarks"), {"text": "own"}, status=201)
-    assert site.as_account(7).get("/api/modhub/authors/7/remarks").json == {"remarks": ["own"]}
-    refused = [site.as_account(8).get(f"/api/modhub/authors/{of}/remarks", status=401) for of in (7, 9, "x")]
-    assert len({answer.body for answer in refused}) == 1
-    new_mod(site)
-    page = site.get("/Modhub/by/7").html
-    shown = [card["href"] for card in page.select("#oldest .card a[href]") if card["href"].count("/") == 2]
-    assert list(dict.fromkeys(shown)) == [f"/Modhub/{mod['id']}" for mod in mods]
-
-
-def test_it_brings_a_language_with_three_plural_forms(installed: None, start: Start) -> None:
+def test_it_brings_a_language_with_three_plural_forms(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue = tmp_path / "modhub_polish" / "locale" / "pl" / "LC_MESSAGES" / "messages.po"
+    catalogue.parent.mkdir(parents=True)
+    catalogue.write_text(POLISH, "utf-8")
+    (tmp_path / "modhub_polish" / "__init__.py").write_text(POLISH_FEATURE, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
     polish = {"Accept-Language": "pl, en;q=0.5"}
-    site = start(BOTH)
+    site = start(f"{ACCOUNTS} modhub_polish", url=site_url(start))
     counted = []
     for _ in range(5):
         published_mod(site)
@@ -65,31 +70,6 @@ def test_it_brings_a_language_with_three_plural_forms(installed: None, start: St
     without = start(ACCOUNTS, url=str(site.registry.settings["sqlalchemy.url"]))
     page = without.get("/Modhub?sort=new", headers=polish).html
     assert (page.html["lang"], page.find(id="results").text) == ("en", "5 mods")
-
-
-def test_what_belongs_to_one_account_is_closed_to_everybody_else(installed: None, start: Start) -> None:
-    site = start(BOTH)
-    mod = published_mod(site)
-    url = mod_address(mod, "remarks")
-    remark = site.as_account(7).post_json(url, {"text": "mine"}, status=201).json["id"]
-    other = mod_address(published_mod(site), "remarks", remark)
-    refused_addresses = [f"{url}/{remark}", f"{url}/{remark + 1}", f"{url}/x", other]
-    strangers = [site.as_account(8).delete(address, status=401) for address in refused_addresses]
-    anonymous = [site.delete(address, status=401) for address in refused_addresses]
-    assert {answer.body for answer in strangers + anonymous} == {strangers[0].body}
-    assert {without_request_id(answer) for answer in strangers + anonymous} == {without_request_id(strangers[0])}
-    assert {answer.status_int for answer in map(owner_of(site), refused_addresses[1:])} == {401}
-    assert site.get(url).json == {"remarks": ["mine"]}
-    site.as_account(7).delete(f"{url}/{remark}", status=200)
-    assert site.get(url).json == {"remarks": []}
-
-
-def without_request_id(answer: Any) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((name, value) for name, value in answer.headers.items() if name != "X-Request-Id"))
-
-
-def owner_of(site: Site) -> Any:
-    return lambda address: site.as_account(7).delete(address, expect_errors=True)
 
 
 def test_what_a_panel_gives_is_text_unless_it_is_markup(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,17 +146,13 @@ CLAIMS: dict[str, Any] = {
     "core's child": lambda config: config.add_child(IMod, "changelog", lambda *_: None),
     "feature": lambda config: config.add_feature("same", "Same"),
     "command": lambda config: config.add_command(AdminCommand("same", "", lambda _: None, lambda *_: 0)),
-    "core's command": lambda config: config.add_command(AdminCommand("migrate", "", lambda _: None, lambda *_: 0)),
     "scope": lambda config: config.add_scope("Modhub:same", "same"),
     "credential": lambda config: config.add_credential(CredentialKind.ACCOUNT, IApi, object()),
-    "core's credential": lambda config: config.add_credential(CredentialKind.MACHINE, IApi, object()),
     "panel": lambda config: config.add_panel("mod", "same", lambda *_: None),
     "mod column": lambda config: config.add_mod_column("same", **COLUMN),
     "check": lambda config: config.add_check("same", lambda *_: []),
-    "core's check": lambda config: config.add_check("database", lambda *_: []),
     "core's table prefix": lambda config: config.add_feature("modhub", "Same", migrations="core_"),
     "blob store": lambda config: config.add_blob_store("same", lambda *_, **__: None),
-    "core's blob store": lambda config: config.add_blob_store("FILE", lambda *_, **__: None),
     "setting": lambda config: config.add_feature("same", "Same", settings=[Setting("same.x", text, "", "x")]),
     "body limit": lambda config: config.add_body_limit("POST", "/api/same", 5),
     "view": lambda config: config.add_view(
@@ -218,35 +194,7 @@ def refused(tmp_path: Path, includes: str) -> str:
     return str(refusal.value)
 
 
-def test_a_feature_named_twice_stops_the_start(installed: None, tmp_path: Path) -> None:
-    message = refused(tmp_path, f"{FEATURE}\n{ACCOUNTS}\n{FEATURE}")
-    assert message == f"pyramid.includes names {FEATURE} twice"
-
-
-def test_a_feature_says_which_module_it_misses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "modhub_needy.py").write_text("import modhub_auth_of_another_house.parts\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    message = refused(tmp_path, "modhub_needy")
-    assert message == "modhub_needy needs the Python module modhub_auth_of_another_house, which is not installed"
-
-
 def test_an_unknown_feature_is_a_sentence(tmp_path: Path) -> None:
     message = refused(tmp_path, "json.decoder")
     assert message.startswith("pyramid.includes names json.decoder, which is not a feature: ")
     assert "\n" not in message
-
-
-def test_a_feature_declares_which_other_it_needs(
-    installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def includeme(config: Any) -> None:
-        config.include("modhub")
-        config.add_feature("modhub_needy", "Needy", requires=(FEATURE,))
-
-    feature_module(monkeypatch, "modhub_needy", includeme)
-    sentence = f"modhub_needy needs {FEATURE}: name it before modhub_needy in pyramid.includes"
-    assert refused(tmp_path, "modhub_needy") == sentence
-    assert refused(tmp_path, f"modhub_needy {FEATURE}") == sentence
-    settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
-    config = modhub.configure({**settings, "pyramid.includes": f"{FEATURE} modhub_needy"})
-    find_service(config.registry, Databases).dispose()

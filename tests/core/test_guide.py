@@ -1,13 +1,10 @@
 """The feature of docs/writing-a-feature.md is complete: it runs as written there, with nine directives."""
 
 import importlib
-import re
 import runpy
-import sys
 from argparse import Namespace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
@@ -24,24 +21,8 @@ from modhub_testing.workers import run_worker
 
 pytestmark = pytest.mark.slow
 
-GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
 PACKAGE = "modhub_bookmarks"
 INCLUDES = f"modhub_testing.accounts {PACKAGE}"
-FILES = re.compile(r"(?s)```(?:python\n# |po\n# |toml\n# |jinja\n\{# )([\w/.]+)(?: #\})?\n(.*?)```")
-
-
-@pytest.fixture(scope="module")
-def feature(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The package as the guide has it; imported once, since it maps a table."""
-    folder = tmp_path_factory.mktemp("guide")
-    for name, source in FILES.findall(GUIDE.read_text("utf-8")):
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(source)
-    sys.path.insert(0, str(folder))
-    importlib.invalidate_caches()
-    yield folder
-    sys.path.remove(str(folder))
 
 
 def bookmark(site: Site, address: str, account: int = 8) -> int:
@@ -50,19 +31,19 @@ def bookmark(site: Site, address: str, account: int = 8) -> int:
     return number
 
 
-def test_its_own_test_passes(feature: Path, start: Start) -> None:
-    tests = runpy.run_path(str(feature / "tests" / "test_bookmarks.py"))
+def test_its_own_test_passes(guide_feature: Path, start: Start) -> None:
+    tests = runpy.run_path(str(guide_feature / "tests" / "test_bookmarks.py"))
     tests["test_a_bookmark_is_closed_to_strangers"](start)
 
 
 @pytest.mark.postgres
-def test_its_migration_makes_its_tables(feature: Path, start: Start) -> None:
+def test_its_migration_makes_its_tables(guide_feature: Path, start: Start) -> None:
     site = start(INCLUDES)
     (package,) = (package for package in site.declarations.migrations if package.package == PACKAGE)
     assert migrate.schema_differences(site.databases, package) == []
 
 
-def test_what_it_declares(feature: Path, start: Start) -> None:
+def test_what_it_declares(guide_feature: Path, start: Start) -> None:
     site = start(INCLUDES, modhub_bookmarks__days="7")
     assert site.registry.settings["modhub_bookmarks.days"] == 7
     rules = site.registry.getUtility(IBodyRules)
@@ -78,7 +59,7 @@ def test_what_it_declares(feature: Path, start: Start) -> None:
     ]
 
 
-def test_its_work_for_operators(feature: Path, start: Start) -> None:
+def test_its_work_for_operators(guide_feature: Path, start: Start) -> None:
     site = start(INCLUDES, modhub_bookmarks__days="1")
     admin, lines = Admin(site.config, [].append), list[str]()
     admin.say = lines.append
@@ -100,7 +81,7 @@ def test_its_work_for_operators(feature: Path, start: Start) -> None:
         assert session.scalars(select(models.Bookmark)).all() == []
 
 
-def test_its_public_read_knows_drafts_no_more_than_absent_mods(feature: Path, start: Start) -> None:
+def test_its_public_read_knows_drafts_no_more_than_absent_mods(guide_feature: Path, start: Start) -> None:
     site = start(INCLUDES)
     mod, draft = published_mod(site), new_mod(site)
     address = mod_address(mod, "bookmarks")
@@ -112,7 +93,7 @@ def test_its_public_read_knows_drafts_no_more_than_absent_mods(feature: Path, st
     assert unseen.body == site.get("/api/modhub/999/bookmarks", status=404).body
 
 
-def test_its_views_its_panel_and_its_subscribers(feature: Path, start: Start) -> None:
+def test_its_views_its_panel_and_its_subscribers(guide_feature: Path, start: Start) -> None:
     site = start(INCLUDES)
     mod, other = published_mod(site), published_mod(site, owner=9)
     address, reader = mod_address(mod, "bookmarks"), site.as_account(8)
@@ -135,7 +116,7 @@ def test_its_views_its_panel_and_its_subscribers(feature: Path, start: Start) ->
         assert session.scalar(count) == 0
 
 
-def test_its_form(feature: Path, start: Start) -> None:
+def test_its_form(guide_feature: Path, start: Start) -> None:
     site = start(f"{INCLUDES} {PACKAGE}.pages")
     path = f"/Modhub/{published_mod(site)['id']}/bookmarks"
     new_visitor(site).get(path, status=303)  # to sign in
@@ -145,17 +126,3 @@ def test_its_form(feature: Path, start: Start) -> None:
     form["text"] = "Splits"
     assert "Newest bookmark: Splits" in form.submit(status=303).follow()
     assert len(site.get(f"/api{path.replace('Modhub', 'modhub')}").json["bookmarks"]) == 1
-
-
-@pytest.mark.postgres
-def test_it_refuses_while_another_connection_writes(feature: Path, start: Start) -> None:
-    # C-OWN-13
-    site = start(INCLUDES, modhub__lock_seconds="1")
-    address = mod_address(published_mod(site), "bookmarks")
-    number = bookmark(site, address)
-    with site.databases.write_session.begin() as session:
-        session.execute(text("SELECT 1"))
-        for caller in (site, site.as_account(9)):
-            caller.delete(f"{address}/{number}", status=401)
-        site.post_json(address, {"text": "x"}, status=401)
-        site.as_account(9).post_json("/api/modhub/999/bookmarks", {"text": "x"}, status=404)

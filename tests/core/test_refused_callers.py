@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads "
-    "modhub_profiles modhub_tags modhub_ratings"
+    "modhub_profiles modhub_tags modhub_bookmarks"
 )
 LOCK_SECONDS = 1
 PAGE_REFUSALS = {303, 401, 403, 404}
@@ -31,14 +31,13 @@ on_sqlite = pytest.mark.parametrize("dialect", ["sqlite"])  # it has one lock fo
 
 
 @pytest.fixture
-def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """Every feature, and one written as docs/writing-a-feature.md teaches. Mod 1 with remark 1 is of account 1."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
+def site(start: Start, guide_feature: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """Every feature, and that of docs/writing-a-feature.md. Mod 1 with bookmark 1 is of account 1."""
     with cheap_hashes(monkeypatch):
         site = start(FEATURES, fresh=True, modhub__lock_seconds=str(LOCK_SECONDS))
     owner = signed_in(site, "Owner")
     insert_mods(site, [{"owner": 1}])
-    owner.post_json("/api/modhub/1/remarks", {"text": "mine"}, status=201)
+    owner.post_json("/api/modhub/1/bookmarks", {"text": "mine"}, status=201)
     return site
 
 
@@ -106,7 +105,7 @@ def test_nobody_is_refused_at_once(site: Site) -> None:
         calls = unsafe_calls(site, lambda address, _resource, segment=segment: address.replace("{}", segment))
         assert {
             ("DELETE", f"/api/modhub/{segment}"),
-            ("DELETE", f"/api/modhub/{segment}/remarks/{segment}"),
+            ("DELETE", f"/api/modhub/{segment}/bookmarks/{segment}"),
             ("POST", f"/Modhub/{segment}/follow"),
             ("PUT", f"/api/modhub/{segment}/vote"),
         } <= set(calls)
@@ -124,10 +123,10 @@ def test_a_stranger_is_refused_at_once(site: Site) -> None:
 
     stranger = signed_in(site, "Stranger")
     calls = unsafe_calls(site, of_somebody_else)
-    assert {("DELETE", "/api/modhub/1/remarks/1"), ("POST", "/Modhub/mine/1/publish")} <= set(calls)
+    assert {("DELETE", "/api/modhub/1/bookmarks/1"), ("POST", "/Modhub/mine/1/publish")} <= set(calls)
     assert unexpected(refusals(stranger, calls), {401}) == {}
     calls = unsafe_calls(site, absent)
-    assert {("POST", "/api/modhub/999999/remarks"), ("POST", "/Modhub/999999/follow")} <= set(calls)
+    assert {("POST", "/api/modhub/999999/bookmarks"), ("POST", "/Modhub/999999/follow")} <= set(calls)
     assert unexpected(refusals(stranger, calls), {401, 404}) == {}
 
 

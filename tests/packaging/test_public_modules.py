@@ -14,9 +14,8 @@ PACKAGES = sorted(
 FEATURES = [
     *PACKAGES,
     "modhub/storage_address",
-    "tests/core/plugin",
 ]
-"""Our features, the core's own in miniature, and the one that the tests plug in."""
+"""Our features, and the core's own in miniature."""
 ADDRESSES = r"/Modhub/(?:account|App|app|Wiki|api/wiki)\b|/api/(?:auth|modhub/app|modhub/doc)\b"
 SCOPES = r"\bModhub:\w+"
 
