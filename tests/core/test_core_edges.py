@@ -2,21 +2,8 @@
 
 import pytest
 
-from modhub.base.settings import StartRefused
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
-
-
-@pytest.mark.parametrize("boundary", ["", "; boundary=" + "x" * 300, "; boundary=\xe9"])
-def test_a_form_without_a_usable_boundary_is_400(site: Site, boundary: str) -> None:
-    headers = {"Content-Type": "multipart/form-data" + boundary, "Cookie": "account=1"}
-    answer = site.post("/Modhub/mine/new", b"x", headers=headers, status=400)
-    assert answer.content_type == "text/html"
-
-
-def test_an_unknown_key_under_the_name_of_a_feature_without_settings_stops_the_start(start: Start) -> None:
-    with pytest.raises(StartRefused, match=r"modhub_wiki\.nonsense"):
-        start("modhub_wiki", **{"modhub_wiki.nonsense": "1"})
 
 
 @pytest.mark.parametrize("sent", ["Basic eA==", "Bearer", "Bearer "])

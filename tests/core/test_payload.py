@@ -1,7 +1,6 @@
 """Reading of bodies and query parameters."""
 
 import io
-import json
 import threading
 import time
 from typing import Annotated, Any, ClassVar, Literal
@@ -87,7 +86,6 @@ def test_null_means_not_sent() -> None:
     ("body", "title"),
     [
         (b'{"title":"a","title":"b"}', "b"),
-        (b'{"title":null,"games":[1],"games":["x"],"title":"b"}', "b"),
         (b'{"title":[{"a":"]"}],"\\u0074itle":"b"}', "b"),
     ],
 )
@@ -112,20 +110,12 @@ TOO_DEEP = "The JSON in the body nests deeper than 64 levels."
         (b"", NO_BODY),
         (b"title=x", NEAR % 4),
         (b'{"title":"x"', NOT_JSON),
-        (b'{"title":"x"} {}', NEAR % 15),
-        (b'{"title":"a\nb"}', NEAR % 11),
         (b'{"title":"x","y":NaN}', NEAR % 17),
-        (b'{"title":1,"y":NaN}', NOT_JSON),
         (b'\xef\xbb\xbf{"title":"x"}', "The body begins with a byte order mark, which JSON does not have."),
         (b'{"title":"\\ud800"}', HALF),
-        (b'{"title":"a\\uD83D\\u0061"}', HALF),
         (b'{"title":"\\udc00"}', NEAR % 16),
-        (b'{"title":"x","y":"\\ud800"}', HALF),
-        (b'{"title":"\\u00"}', NEAR % 15),
         (b'{"title":"\xff"}', NOT_UTF8),
-        ('{"title":"x"}'.encode("utf-16"), NOT_UTF8),
         (b"[]", NO_OBJECT),
-        (b'"title"', NO_OBJECT),
         (b"{}", "The field title is missing."),
         (b'{"title":null}', "The field title must be a string."),
         (b'{"title":"x","games":"y"}', "The field games must be a list."),
@@ -134,10 +124,8 @@ TOO_DEEP = "The JSON in the body nests deeper than 64 levels."
         (b'{"title":"x","count":"1"}', "The field count must be a whole number."),
         (b'{"title":"x","count":' + b"9" * 100_000 + b"}", "The field count has a value that is not allowed."),
         (b'{"title":"x","ratio":1e400}', "The field ratio has a value that is not allowed."),
-        (b'{"title":"x","ratio":"1"}', "The field ratio must be a number."),
         (b'{"title":"x","voteValue":5}', "The field voteValue must be 1, 0 or -1."),
         (b'{"title":"x","format":"rtf"}', "The field format must be text or html."),
-        (b"[" * 100_000 + b"]" * 100_000, TOO_DEEP),
         (b'{"title":"x","y":' + b'{"a":' * 64 + b"1" + b"}" * 65, TOO_DEEP),
         (b'{"title":"x","y":' + b"[" * 64 + b"]" * 64 + b"}", TOO_DEEP),
     ],
@@ -157,23 +145,14 @@ def test_nested_fields_are_named() -> None:
     assert refusal(b'{"table":{"k":"v"}}', Bounded).message == "The field table, an entry, must be a whole number."
 
 
-def test_brackets_in_strings_and_in_a_row_are_not_depth() -> None:
-    for middle in (b'"' + b"[{" * 500 + b'"', b'"\\"' + b"[" * 500 + b'\\\\"', b"[" + b"[]," * 500 + b"{}]"):
-        assert payload.read_json(post(b'{"title":"x","y":' + middle + b"}"), Sample).title == "x"
-    assert payload.read_json(post(b'{"title":"x","y":' + b"[" * 63 + b"]" * 63 + b"}"), Sample).title == "x"
-
-
 @pytest.mark.parametrize(
     "body",
     [
-        b'{"title":"x","y":[' + b"[]," * 2_500_000 + b"[]]}",
         b"[" * 8_000_000,
-        b"[[" * 50 + b'"\\' * 3_900_000,
-        b"[" * 70 + b'" ' * 3_900_000,
         b'{"title":1' + b',"title":1' * 700_000 + b"}",
         b"{" + b",".join(b'"%d":1' % number for number in range(600_000)) + b"}",
     ],
-    ids=range(6),
+    ids=range(3),
 )
 def test_a_hostile_body_is_judged_in_time(body: bytes) -> None:
     # T-D4, T-D14
@@ -189,24 +168,6 @@ def test_no_bytes_give_anything_but_the_model_or_400(body: bytes) -> None:
     for candidate in (body, b'{"title":' + body + b"}", b'{"title":"x","games":' + body + b"}"):
         outcome = judged(candidate)
         assert isinstance(outcome, Sample) or outcome.status == 400
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(value=JSON, name=st.sampled_from(["title", "games", "count", "other"]))
-@settings(deadline=None)
-def test_a_refusal_names_the_field(value: Any, name: str) -> None:
-    # C-ERR-11
-    outcome = judged(json.dumps({"title": "x", name: value}).encode())
-    if isinstance(outcome, ApiError):
-        assert outcome.status == 400
-        assert outcome.message.startswith(f"The field {name}")
-        assert outcome.message.endswith(".")
 
 
 def test_json_over_8_mb_is_413() -> None:
@@ -238,12 +199,6 @@ def test_a_length_over_the_limit_is_413_before_anything_is_read() -> None:
         payload.body_stream(request, 99)
     assert (caught.value.status, caught.value.extra) == (413, {"limitBytes": 99})
     assert request.environ["wsgi.input"].tell() == 0
-
-
-def test_the_stream_ends_where_the_length_says() -> None:
-    request = Request.blank("/", method="POST")
-    request.environ.update({"wsgi.input": io.BytesIO(b"body and the next request"), "CONTENT_LENGTH": "4"})
-    assert payload.body_stream(request, 10).read() == b"body"
 
 
 @pytest.mark.parametrize(("length", "body"), [("10", b"short"), ("-1", b"short")])
@@ -285,11 +240,6 @@ def test_what_the_server_left_is_obeyed(left: dict[str, Any], status: int, extra
     assert caught.value.status == status
 
 
-@pytest.mark.parametrize("coding", ["", " Identity "])
-def test_an_explicit_identity_coding_is_accepted(coding: str) -> None:
-    assert payload.read_body(post(b"x", HTTP_CONTENT_ENCODING=coding), 10) == b"x"
-
-
 @pytest.mark.parametrize("state", [{}, {payload.STATE: payload.EXPECTED}, {payload.LIMIT_EXCEEDED: 10}])
 def test_a_form_where_a_file_should_be_is_refused_before_it_is_awaited(state: dict[str, Any]) -> None:
     environ = {"CONTENT_TYPE": "multipart/form-data; boundary=B", **state}
@@ -317,28 +267,13 @@ def test_text_is_utf8() -> None:
         ("q=", ""),
         ("x=1&q=caf%C3%A9+%2B", "café +"),
         ("q=1&q=2", "2"),
-        ("q=1&Q=2&qq=3", "1"),
-        ("%71=x", "x"),
         ("q=%zz", "%zz"),
         ("q=caf\xc3\xa9", "café"),
-        ("q=\u0661", "?"),
         ("q=%00%ED%A0%80", "\0\ufffd\ufffd\ufffd"),
-        ("q=a;b&&", "a;b"),
     ],
 )
 def test_a_query_parameter(sent: str, value: str | None) -> None:
     assert payload.query(Request.blank("/", {"QUERY_STRING": sent}), "q") == value
-
-
-def test_a_query_without_anything_is_no_query() -> None:
-    request = Request.blank("/")
-    request.environ.pop("QUERY_STRING", None)
-    assert payload.query(request, "q") is None
-
-
-def test_answers_are_json_in_utf8() -> None:
-    assert payload.encode({"a": "é", "b": None, "c": [1, True]}) == '{"a":"é","b":null,"c":[1,true]}'.encode()
-    assert payload.encode(Edit(title=None)) == b'{"title":null}'
 
 
 def test_large_bodies_are_judged_one_after_the_other_and_small_ones_beside_them(

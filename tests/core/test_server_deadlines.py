@@ -6,10 +6,7 @@ from time import monotonic
 import pytest
 
 from modhub.server import channel
-from modhub.server.channel import Channel
-from modhub.server.loop import TcpListener
 from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
-from tests.bodies import BodyApp, seen, sized
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -60,30 +57,9 @@ def test_half_a_head_is_answered_408_after_the_deadline_however_it_trickles():
         assert client.ended()
 
 
-def test_empty_lines_do_not_put_the_deadline_off():
-    with running(app, header_seconds=0.4) as service, RawClient(service) as client:
-        deadline = monotonic() + 20
-        while not select.select([client.socket], [], [], 0.05)[0]:
-            assert monotonic() < deadline
-            client.send(b"\r\n\r\n")
-        assert client.answer().status == 408
-
-
 def test_a_silent_connection_is_closed():
     with running(app, header_seconds=0.3) as service, RawClient(service) as client:
         assert client.ended()
-
-
-def test_what_arrived_while_the_machine_was_suspended_is_answered(clock, monkeypatch):
-    class SuspendedAfterAccept(Channel):
-        def __init__(self, server, sock, *arguments, **named):
-            super().__init__(server, sock, *arguments, **named)
-            select.select([sock], [], [], 20)
-            clock.forward(1000)
-
-    monkeypatch.setattr(TcpListener, "channel_class", SuspendedAfterAccept)
-    with running(app, header_seconds=300, **OFTEN) as service, RawClient(service) as client:
-        assert client.ask(GET).status == 200
 
 
 def test_an_idle_connection_is_kept_for_channel_timeout_then_closed(clock):
@@ -131,26 +107,6 @@ def test_a_body_must_come_at_the_least_rate_once_the_grace_is_over(clock, monkey
         assert quick.answer().status == 200
         assert slow.answer().status == 408
         assert slow.ended()
-
-
-def test_the_time_for_a_body_begins_when_it_is_asked_for(clock, monkeypatch):
-    wants_bodies, head = BodyApp(), sized(3, "/owner/1", "Authorization: x", "Expect: 100-continue")
-
-    def slow(environ, start_response):
-        if environ.get("modhub.body") == "expected":
-            clock.forward(1000)
-        return wants_bodies(environ, start_response)
-
-    slow.registry = wants_bodies.registry
-    monkeypatch.setattr(channel, "GRACE_SECONDS", 500)
-    with running(slow, header_seconds=500, **OFTEN) as service, RawClient(service) as client:
-        assert client.ask(head).status == 100
-        clock.forward(200)
-        wait_until_checked(service)
-        assert seen(client.ask(b"abc"))["size"] == 3
-        assert client.ask(head).status == 100
-        clock.forward(600)
-        assert client.answer().status == 408
 
 
 @pytest.mark.parametrize("later", [0, 100])

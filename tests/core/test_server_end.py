@@ -3,14 +3,12 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
 from time import monotonic, sleep
 
 import pytest
 
 from modhub import server
 from modhub.base.settings import StartRefused
-from modhub.server.loop import Server
 from modhub.server.settings import Settings, raise_file_limit
 from modhub_testing.running_server import RawClient, running
 from modhub_testing.service import free_port
@@ -161,15 +159,6 @@ def test_a_signal_lets_everything_under_way_end_and_exits_with_0(serve, number):
         assert served.process.wait(60) == 0
 
 
-def test_a_crash_leaves_its_stack_in_the_log(serve):
-    served = serve(drain=1)
-    served.process.send_signal(signal.SIGSEGV)
-    assert served.process.wait(60) == -signal.SIGSEGV
-    output = served.process.stdout.read()
-    assert b"Fatal Python error: Segmentation fault" in output
-    assert b'loop.py", line' in output
-
-
 def test_what_does_not_end_is_cut_after_drain_seconds(serve):
     # C-RUN-9
     assert Settings.drain_seconds == 30
@@ -199,21 +188,6 @@ def hello(environ, start_response):
     return [b"ok"]
 
 
-def test_the_log_says_how_many_responses_a_drain_has_cut(caplog):
-    def large(_environ, start_response):
-        start_response("200 OK", [("Content-Type", "text/plain")])
-        return [b"x" * SIZE]
-
-    with ExitStack() as clients:
-        with running(large, drain_seconds=0.5) as service:
-            readers = [clients.enter_context(RawClient(service, buffer=4096)) for _ in range(3)]
-            for reader in readers[:2]:
-                reader.send(get("/"))
-            until(lambda: sum(bool(channel.total_outbufs_len) for channel in service.channels) == 2)
-    lines = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert lines == ["stopped before 2 requests or downloads had ended"]
-
-
 def test_idle_and_half_open_connections_do_not_hold_a_drain_up():
     with running(hello, drain_seconds=200) as service:
         with RawClient(service) as idle, RawClient(service) as half, RawClient(service) as silent:
@@ -225,19 +199,6 @@ def test_idle_and_half_open_connections_do_not_hold_a_drain_up():
             assert half.ended()
             assert silent.ended()
     assert monotonic() - began < 60
-
-
-def test_several_listeners_and_a_bound_socket_and_stop_from_any_thread():
-    with running(hello, listen="127.0.0.1:0 127.0.0.1:0") as service:
-        for address in service.addresses:
-            with socket.create_connection(address, 10) as client:
-                client.sendall(get("/"))
-                assert client.recv(12) == b"HTTP/1.1 200"
-    service.stop()
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        with running(hello, sockets=[bound], listen=None) as service, RawClient(service) as client:
-            assert client.ask(get("/")).body == b"ok"
 
 
 def test_the_limit_of_open_files_is_raised_and_bounds_the_connections(monkeypatch, caplog):
@@ -259,10 +220,8 @@ def test_the_limit_of_open_files_is_raised_and_bounds_the_connections(monkeypatc
         ({"unix_socket": "/nonexistent/modhub.sock"}, "[server:main]: No such file or directory"),
         ({"nonsense": "1"}, "[server:main] is wrong: the key nonsense is unknown"),
         ({"threads": "x"}, "[server:main] is wrong: threads must be a whole number, not 'x'"),
-        ({"header_seconds": "x"}, "[server:main] is wrong: header_seconds must be a number, not 'x'"),
         ({"cleanup_interval": "0"}, "[server:main] is wrong: cleanup_interval must be above zero"),
         ({"listen": "127.0.0.1:65536"}, "[server:main] is wrong: "),
-        ({"port": "70000"}, "[server:main] is wrong: "),
     ],
 )
 def test_what_the_operator_must_mend_ends_the_start_with_one_line(settings, words):
@@ -290,21 +249,3 @@ def test_a_server_that_cannot_be_ends_pserve_with_one_line_and_a_code(tmp_path, 
     assert printed.startswith("modhub does not start: ")
     # What can be judged without listening is judged before the application is made.
     assert ("Starting server" in ended.stderr) is is_late
-
-
-def test_a_hang_up_that_nohup_keeps_away_stays_away():
-    heard = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            real, seen = Server.run, []
-
-            def stopped(self):
-                seen.append(signal.getsignal(signal.SIGHUP))
-                self.stop()
-                real(self)
-
-            patch.setattr(Server, "run", stopped)
-            assert server.serve(hello, listen="127.0.0.1:0") == 0
-    finally:
-        signal.signal(signal.SIGHUP, heard)
-    assert seen == [signal.SIG_IGN]

@@ -30,15 +30,10 @@ CHUNKED = "Transfer-Encoding: chunked"
 
 REFUSED = {
     "length and coding": (400, post("Content-Length: 5", CHUNKED, body="0\r\n\r\n")),
-    "coding and length": (400, post(CHUNKED, "Content-Length: 5", body="0\r\n\r\n")),
     "two lengths": (400, post("Content-Length: 3", "Content-Length: 4", body="abcd")),
-    "one length twice": (400, post("Content-Length: 3", "Content-Length: 3", body="abc")),
     "length list": (400, post("Content-Length: 3, 3", body="abc")),
     "length with sign": (400, post("Content-Length: +3", body="abc")),
-    "length in superscript": (400, post("Content-Length: \xb2", body="ab")),
-    "length of 5000 digits": (400, post("Content-Length: " + "9" * 5000)),
     "two codings": (400, post(CHUNKED, CHUNKED, body="0\r\n\r\n")),
-    "chunked twice": (501, post("Transfer-Encoding: chunked, chunked", body="0\r\n\r\n")),
     "coding in 1.0": (400, post(CHUNKED, body="0\r\n\r\n", version="1.0")),
     "identity": (501, post("Transfer-Encoding: identity", body="")),
     "coding with vertical tab": (400, post("Transfer-Encoding: \x0bchunked", body="0\r\n\r\n")),
@@ -46,37 +41,22 @@ REFUSED = {
     "two hosts": (400, get("Host: b")),
     "no host": (400, get(host=None)),
     "host with user": (400, get(host="Host: u@evil")),
-    "host with blank": (400, get(host="Host: a b")),
-    "host with open bracket": (400, get(host="Host: [::1")),
-    "host beyond ascii": (400, get(host="Host: \xe9.example")),
     "obs-fold": (400, get("X: a", " b")),
     "blank before colon": (400, get("X : a")),
-    "no colon": (400, get("X")),
-    "empty name": (400, get(": x")),
     "bare LF in the head": (400, b"GET / HTTP/1.1\r\nHost: a\nX: b\r\n\r\n"),
     "bare CR in a value": (400, get("X: a\rb")),
-    "bare CR in the line": (400, b"GET /\r HTTP/1.1\r\nHost: a\r\n\r\n"),
     "NUL in a value": (400, get("X: a\x00b")),
-    "blanks, then a control": (400, get("X:" + " " * 60_000 + "\x01")),
     "tab in the line": (400, get(line="GET\t/ HTTP/1.1")),
-    "blank after the line": (400, get(line="GET / HTTP/1.1 ")),
-    "control in the target": (400, get(line="GET /\x01 HTTP/1.1")),
     "small method": (400, get(line="get / HTTP/1.1")),
     "version 1.2": (400, get(line="GET / HTTP/1.2")),
     "asterisk": (400, get(line="OPTIONS * HTTP/1.1")),
-    "authority form": (400, get(line="GET a:80 HTTP/1.1")),
-    "other scheme": (400, get(line="GET ftp://a/b HTTP/1.1")),
     "absolute with user": (400, get(line="GET http://u@a/b HTTP/1.1")),
     "long head": (431, get("X: " + "a" * 300_000)),
     "endless line": (431, b"GET /" + b"a" * 300_000),
-    "chunk size no number": (400, post(CHUNKED, body="x\r\n")),
     "chunk size signed": (400, post(CHUNKED, body="+3\r\nabc\r\n0\r\n\r\n")),
-    "chunk size blank": (400, post(CHUNKED, body="3 \r\nabc\r\n0\r\n\r\n")),
     "chunk line bare LF": (400, post(CHUNKED, body="3\nabc\r\n0\r\n\r\n")),
     "chunk too long": (400, post(CHUNKED, body="3\r\nabcd\r\n0\r\n\r\n")),
-    "chunk ended by bare LF": (400, post(CHUNKED, body="3\r\nabc\n0\r\n\r\n")),
     "extension with open quote": (400, post(CHUNKED, body='3;a="b\r\nabc\r\n0\r\n\r\n')),
-    "extension with control": (400, post(CHUNKED, body="3;a=\x01\r\nabc\r\n0\r\n\r\n")),
     "endless extension": (400, post(CHUNKED, body="3;a=" + "b" * 100_000 + "\r\nabc\r\n0\r\n\r\n")),
     "endless trailers": (400, post(CHUNKED, body="0\r\n" + "X: aaaaaaaa\r\n" * 10_000 + "\r\n")),
     "one byte a chunk": (400, post(CHUNKED, body="1\r\na\r\n" * 20_000 + "0\r\n\r\n")),
@@ -109,12 +89,8 @@ def test_what_could_be_read_in_two_ways_is_answered_once_in_json_and_closed(serv
 TAKEN = {
     "plain": get(),
     "HTTP/1.0 without host": get(line="GET / HTTP/1.0", host=None),
-    "empty line first": b"\r\n" + get(),
     "literal host": get(host="Host: [::1]:80"),
     "raw UTF-8 in the target": get(line="GET /\xc3\xa9?q=\xc3\xa9 HTTP/1.1"),
-    "raw UTF-8 in a value": get("X: \xc3\xa9"),
-    "tab in a value": get("X: a\tb"),
-    "empty value": get("X:"),
     "length with blanks": post("Content-Length: \t3 ", body="abc"),
     "chunks": post("transfer-ENCODING: Chunked", body='1;a;b=c;d="e;\\"f"\r\na\r\n02\r\nbc\r\n000\r\nX: y\r\n\r\n'),
 }
@@ -147,8 +123,6 @@ def test_requests_sent_at_once_are_answered_in_order(service):
     ("target", "path", "uri", "query"),
     [
         ("http://evil.example:99/a%20b/c?q=1", "/a b/c", "/a%20b/c?q=1", "q=1"),
-        ("HTTPS://evil.example", "/", "/", ""),
-        ("http://evil.example?q=http://x/", "/", "/?q=http://x/", "q=http://x/"),
         ("/a?b=http://c/d", "/a", "/a?b=http://c/d", "b=http://c/d"),
         ("//a/b", "/a/b", "//a/b", ""),
     ],
@@ -178,9 +152,3 @@ def test_an_underscore_spoofs_no_hyphen(service):
     assert "CONTENT_LENGTH" not in seen
     assert "HTTP_X_FORWARDED_FOR" not in seen
     assert seen["REMOTE_ADDR"] == "127.0.0.1"
-
-
-def test_a_fault_on_head_has_no_body(service):
-    with RawClient(service) as client:
-        assert client.ask(get("Host: b", line="HEAD / HTTP/1.1"), "HEAD").status == 400
-        assert client.ended()

@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from modhub.server import channel
-from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
+from modhub_testing.running_server import RawClient, running, wait_until_checked
 from tests.bodies import END, MB, BodyApp, chunk, post, resident, seen, sized
 
 KB = 1024
@@ -82,17 +81,6 @@ def test_however_it_ends_it_is_given_back(end):
             until(service, 0)
 
 
-def test_one_that_comes_too_slowly_is_given_back(monkeypatch):
-    clock = Clock(monkeypatch)
-    monkeypatch.setattr(channel, "GRACE_SECONDS", 500)
-    with running(BodyApp(), header_seconds=500) as service, RawClient(service) as client:
-        client.send(sized(3_000_000) + b"x" * 200_000)
-        until(service, 200_000)
-        clock.forward(600)
-        assert client.answer().status == 408
-        assert service.adj.body_bytes == 0
-
-
 def test_one_that_the_disk_does_not_take_is_given_back(monkeypatch, caplog):
     # C-RUN-46
     def full(*_args, **_kwargs):
@@ -106,14 +94,6 @@ def test_one_that_the_disk_does_not_take_is_given_back(monkeypatch, caplog):
                 until(service, 0)
     (alarm,) = [line.message for line in caplog.records if line.name == "modhub.server" and line.levelname == "ERROR"]
     assert alarm == "ALARM: a request body could not be written to disk: No space left on device"
-
-
-def test_what_is_left_when_the_service_ends_is_given_back():
-    with running(BodyApp(), drain_seconds=0.1) as service, RawClient(service) as client:
-        client.send(sized(3_000_000) + b"x" * 2_000_000)
-        until(service, 2_000_000)
-        service.stop()
-        until(service, 0)
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -139,18 +119,6 @@ def test_beyond_the_bound_a_large_body_is_refused_until_there_is_room(chunked, c
         with RawClient(service) as again:
             assert again.ask(sized(3 * MB) + b"x" * (3 * MB)).status == 200
         until(service, 0)
-
-
-def test_of_two_that_grow_together_the_one_that_passes_the_bound_is_refused():
-    with running(BodyApp(), spool_bytes=3 * MB) as service, RawClient(service) as first, RawClient(service) as second:
-        for client in (first, second):
-            client.send(sized(2 * MB) + b"x" * MB)
-        until(service, 2 * MB)
-        first.send(b"x" * (MB - 1))
-        until(service, 3 * MB - 1)
-        second.send(b"x" * 1000)
-        assert refused(second.answer()) == BUSY
-        assert first.ask(b"x").status == 200
 
 
 def test_a_small_body_is_taken_although_there_is_no_room():
@@ -223,34 +191,6 @@ def test_many_unfinished_requests_hold_little_memory(sent):
             wait_until_checked(service)
             grown = resident() - before
         finally:
-            for client in clients:
-                client.__exit__()
-        assert grown < many * 128 * KB + 8 * MB, grown // many
-
-
-def test_what_comes_behind_a_request_waits_with_the_client():
-    release, many, clients = threading.Event(), 100, []
-    app = BodyApp()
-
-    def waiting(environ, start_response):
-        release.wait(60)
-        return app(environ, start_response)
-
-    waiting.registry = app.registry
-    with running(waiting) as service:
-        before = resident()
-        try:
-            for head in (
-                post("/x", "Content-Length: 0"),
-                post("/x", "Transfer-Encoding: chunked") + chunk(1) + END,
-            ):
-                for _ in range(many // 2):
-                    clients.append(RawClient(service, timeout=60))
-                    clients[-1].send(head + b"G" * (1000 * KB))
-            wait_until_checked(service)
-            grown = resident() - before
-        finally:
-            release.set()
             for client in clients:
                 client.__exit__()
         assert grown < many * 128 * KB + 8 * MB, grown // many

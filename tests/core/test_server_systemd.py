@@ -36,16 +36,6 @@ def test_ready_means_that_connections_are_accepted(heard: socket.socket, monkeyp
     assert messages == [b"READY=1"]
 
 
-def test_a_start_that_fails_is_not_ready(heard: socket.socket) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        with pytest.raises(Exception, match="cannot listen"):
-            serve(lambda *_: [], listen=f"127.0.0.1:{taken.getsockname()[1]}")
-    with pytest.raises(BlockingIOError):
-        heard.recv(100)
-
-
 def test_no_systemd_and_a_dead_one_disturb_nothing(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -108,16 +108,6 @@ def test_large_responses_share_one_thread_and_hold_nothing_small_up(app: App) ->
             client.__exit__()
 
 
-def test_an_address_that_was_large_has_the_thread_for_these_at_once(app: App) -> None:
-    # T-D20
-    app.go.set()
-    with running(app) as service, RawClient(service) as client:
-        for _ in range(3):
-            assert json.loads(client.ask(get("/large/1?a=b")).body) == ["/large/1", "", True]
-            assert json.loads(client.ask(post("/large/2", "x")).body) == ["/large/2", "x", True]
-        assert app.asked == ["/large/1", "/large/2", "/large/2", "/large/2"]
-
-
 def test_at_the_limit_of_a_peer_the_connection_that_waits_longest_makes_room(app: App) -> None:
     # T-D13
     with running(app, connections_per_peer=10, header_seconds=120) as service:
@@ -133,20 +123,6 @@ def test_at_the_limit_of_a_peer_the_connection_that_waits_longest_makes_room(app
             app.go.set()
             assert busy.answer().status == 200
         for client in half:
-            client.__exit__()
-
-
-def test_where_every_connection_of_a_peer_is_at_work_one_more_is_closed(app: App) -> None:
-    with running(app, connections_per_peer=3, threads=3) as service:
-        held = [RawClient(service) for _ in range(3)]
-        for client in held:
-            client.send(get("/held"))
-        app.wait_for(3)
-        with RawClient(service) as other, pytest.raises((ConnectionError, EOFError)):
-            other.ask(get("/"))
-        app.go.set()
-        for client in held:
-            assert client.answer().status == 200
             client.__exit__()
 
 
