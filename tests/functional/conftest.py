@@ -16,8 +16,8 @@ from modhub_testing.service import Installation
 # `make test-machines LONG=1`: the same tests with files in an object store, by one process and by two.
 WITH_OBJECT_STORE = bool(os.environ.get("MODHUB_TEST_OBJECT_STORE"))
 PROCESSES = int(os.environ.get("MODHUB_TEST_PROCESSES", "2"))
-# These are about a folder of files, or have an object store of their own.
-collect_ignore = ["test_faults.py", "test_starting.py", "test_object_store.py"] if WITH_OBJECT_STORE else []
+# It is about a folder of files.
+collect_ignore = ["test_faults.py"] if WITH_OBJECT_STORE else []
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from modhub_testing.caller import Caller
-from modhub_testing.disks import fill_disk, small_disk
 from modhub_testing.load import WriteLoad
 from modhub_testing.service import PASSWORD, Installation
 
@@ -102,15 +101,3 @@ def test_a_backup_or_a_restore_that_was_killed_is_never_taken_for_whole(
     restore.communicate()
     ready(place.admin("restore", str(tmp_path / "next")))
     assert ready(place.admin("verify")) == "No problems found.\n"
-
-
-def test_a_disk_that_is_too_small_leaves_one_sentence_and_no_backup(origin: Installation, tmp_path: Path) -> None:
-    # C-RUN-16
-    origin.register("small").published("Large", bytes(20 * 1024 * 1024))
-    for rest in (12 * 1024 * 1024, 4096):  # too small for the files, and for the database
-        disk = tmp_path / str(rest)
-        with small_disk(disk, "16m"):
-            fill_disk(disk / "filler", rest)
-            refused = origin.admin("backup", str(disk / "made"))
-            assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 1), refused
-            assert list((disk / "made").glob("manifest*")) == []

@@ -1,14 +1,11 @@
 """What goes on while the store or the database is away, what is answered, and that everything comes back by itself."""
 
-import os
 import re
-import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from modhub_testing.caller import Caller, CallerResponse
+from modhub_testing.caller import Caller
 from modhub_testing.databases import closed_database
 from modhub_testing.service import PASSWORD, Installation
 
@@ -34,15 +31,6 @@ def own(served: Installation) -> Caller:
 
 def each_process(service: Installation, token: str) -> list[Caller]:
     return [Caller([process.port], token) for process in service.processes]
-
-
-def answer_without_storage(caller: Caller) -> CallerResponse:
-    """The answer of /readyz once it has noticed: a check is reused for two seconds, also by the next test."""
-    deadline = time.monotonic() + 60
-    while (answer := caller.ask("GET", "/readyz")).json["storage"] != "unreachable":
-        assert time.monotonic() < deadline, answer
-        time.sleep(0.1)
-    return answer
 
 
 @pytest.mark.parametrize("kind", ["postgresql"], scope="module", indirect=True)
@@ -96,45 +84,3 @@ def test_without_the_database_all_that_needs_it_is_503_for_the_moment(served: In
     log = served.log()
     assert "Traceback" not in log
     assert '"status": 500' not in log
-
-
-@pytest.mark.skipif(
-    "MODHUB_TEST_OBJECT_STORE" in os.environ,
-    reason="about a folder; test_object_store.py is about the other kind of store",
-)
-def test_without_the_store_all_but_files_goes_on(served: Installation, own: Caller) -> None:
-    # C-RUN-21
-    mod = own.published("Without files", b"content")
-    path = f"/api/modhub/{mod['id']}"
-    away = Path(f"{served.files}.away")
-    served.files.rename(away)
-    try:
-        for caller in each_process(served, own.token):
-            for address in (
-                "/Modhub",
-                f"/Modhub/{mod['id']}",
-                "/api/modhub",
-                path,
-                f"{path}/changelog",
-                "/Modhub/feed",
-            ):
-                assert caller.ask("GET", address).status == 200, address
-            assert caller.ask("POST", "/api/auth/login", SIGN_IN).status == 200
-            assert caller.ask("PUT", path, {"description": "still"}).status == 200
-            (note,) = caller.ask("GET", f"{path}/changelog").json["notes"]
-            assert caller.ask("PUT", f"{path}/changelog/{note['id']}", {"text": "still"}).status == 200
-            for address in (f"{path}/download", mod["assets"][0]["url"]):
-                answer = caller.ask("GET", address)
-                assert (answer.status, int(answer.headers["Retry-After"]) >= 1) == (503, True), address
-            refused = caller.send_file(mod["id"], "code", b"late", version="2")
-            assert (refused.status, refused.json["error"]) == (502, "storage_refused")
-            ready = answer_without_storage(caller)
-            assert (ready.status, ready.json["storage"], ready.json["database"]) == (503, "unreachable", "ok")
-            assert int(ready.headers["Retry-After"]) >= 1
-        assert not served.files.exists()
-    finally:
-        away.rename(served.files)
-    for number, caller in enumerate(each_process(served, own.token)):
-        assert caller.ask("GET", f"{path}/download").body in (b"content", b"back")
-        assert caller.send_file(mod["id"], "code", b"back", version=f"3.{number}").status == 201
-    assert served.admin("verify").returncode == 0

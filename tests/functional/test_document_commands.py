@@ -98,14 +98,6 @@ def document(name: str) -> str:
     return (ROOT / name).read_text("utf-8")
 
 
-def test_the_guide_for_clients_shows_the_commands_of_the_programs() -> None:
-    """They are run below."""
-    programs = "".join(document(f"clients/modhub_client/{name}/README.md") for name in ("publish", "verify"))
-    shown = re.findall(r"(?m)^    (modhub-(?:publish|verify) [^#\n]*?)(?: +#.*)?$", document("docs/clients.md"))
-    assert len(shown) > 5
-    assert [line for line in shown if line not in programs] == []
-
-
 def test_the_main_job_of_the_readme(services: Any, tmp_path: Path) -> None:
     service = new_service(services)  # whose first mod it is
     files_of(service, tmp_path)
