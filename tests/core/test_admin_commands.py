@@ -242,23 +242,3 @@ def test_help_ends_with_examples_that_are_right_calls(everything: Site) -> None:
     hide = commands["mod"]._actions[-1].choices["hide"].format_help()
     assert 'mod hide 12 13 --reason "Malware"' in hide
     assert "mod delete" not in hide
-
-
-def test_wrong_words_are_usage_errors(everything: Site, run: Run) -> None:
-    for words in (["audit", "list", "--actor", "nope 7"], ["key", "new", "two words"], ["key", "new", ""]):
-        with pytest.raises(SystemExit) as ended:
-            run(*words)
-        assert ended.value.code == 2, words
-
-
-@pytest.mark.slow
-def test_what_is_so_already_is_said_and_not_recorded(everything: Site, run: Run) -> None:
-    everything.post_json("/api/auth/register", ADA)
-    assert run("account", "confirm", "ada@example.org") == (0, "The address of account 1 is confirmed.\n")
-    before = run("audit", "list", "--json")[1]
-    assert run("account", "confirm", "1") == (0, "The address of account 1 was confirmed already.\n")
-    assert run("audit", "list", "--json")[1] == before
-    assert run("game", "add", "Portal 2") == (0, "The game Portal 2 was added to the list.\n")
-    assert run("game", "add", " portal 2", "--dry-run")[1].startswith("The game portal 2 would be changed in the list.")
-    assert run("demo")[0] == 0
-    assert run("account", "confirm", "2")[1].startswith("The address of account 2 is missing")

@@ -91,15 +91,6 @@ def test_deeds_of_owners_are_recorded(site: Site) -> None:
         assert len(first.request_id) == 16
 
 
-def test_a_refused_deed_is_not_recorded(site: Site) -> None:
-    # C-AUD-1
-    mod = published_mod(site)
-    before = deeds(site)
-    upload_asset(site, mod, "code", version="1", name="x.zip", status=409)
-    site.as_account(8).put_json(mod_address(mod), {"title": "Mine"}, status=401)
-    assert deeds(site) == before
-
-
 @pytest.mark.postgres
 def test_only_what_is_committed_is_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     # C-AUD-1
@@ -251,8 +242,6 @@ def test_the_list_finds_entries(site: Site, command: Command, monkeypatch: pytes
     assert newest["actor"] == {"kind": "operator", "id": ""}
     assert newest["target"] == {"kind": "mod", "id": str(mod["id"])}
     assert (newest["name"], newest["details"]["owner"]) == ("grace", 7)
-    numbers = [entry["number"] for entry in everything]
-    assert numbers == sorted(set(numbers), reverse=True)
     assert [entry["action"] for entry in listed("--actor", "account 8")] == ["mod created"]
     assert [entry["action"] for entry in listed("--actor", "operator")] == ["mod hidden"]
     assert len(listed("--target", f"mod {mod['id']}")) == len(everything) - 1
@@ -270,10 +259,3 @@ def test_lines_have_no_control_characters(site: Site, command: Command) -> None:
     output = command("audit", "list")[1]
     assert output.count("\n") == 1
     assert output.rstrip("\n").isprintable()
-
-
-@pytest.mark.parametrize("arguments", [("list", "--limit", "0"), ("list", "--since", "soon")])
-def test_a_wrong_call_is_refused(command: Command, arguments: tuple[str, ...]) -> None:
-    with pytest.raises(SystemExit) as refused:
-        command("audit", *arguments)
-    assert refused.value.code == 2

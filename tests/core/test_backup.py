@@ -178,20 +178,6 @@ def test_a_damaged_or_unfinished_backup_is_refused_in_one_sentence(site: Site, p
 
 
 @pytest.mark.postgres
-def test_what_is_no_dump_is_refused_in_one_sentence(site: Site, place: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    # C-RUN-17: somebody has made digests for it.
-    folder = tmp_path / "made"
-    assert run(site, "backup", folder) == 0
-    spoilt = (folder / DUMP).read_bytes()[:1000] + bytes(5000)
-    (folder / DUMP).unlink()
-    (folder / DUMP).write_bytes(spoilt)
-    monkeypatch.setattr(backup, "_is_whole", lambda _path, _sha256: True)
-    for words in (("backup", "--verify"), ("restore",)):
-        with pytest.raises(StartRefused, match=r"cannot be loaded|could not be restored|pg_restore failed"):
-            run(place(), *words, folder)
-
-
-@pytest.mark.postgres
 def test_a_place_that_is_in_use_or_another_kind_is_refused(
     start: Start, dialect: str, place: Any, tmp_path: Path, new_url: NewUrl
 ) -> None:
@@ -477,19 +463,6 @@ def test_a_role_that_may_not_create_a_database_verifies_what_it_can(
         assert run(start(url=url, modhub__storage=""), "backup", "--verify", tmp_path / "made") == 0
         other.execute(b"DROP OWNED BY verifier; DROP ROLE verifier")
     assert "is whole by its digests and its list. It was not loaded" in capsys.readouterr().out
-
-
-@postgresql
-def test_what_a_verification_that_was_killed_has_left_goes_with_the_next(
-    site: Site, postgres: PostgresServer, tmp_path: Path
-) -> None:
-    # C-RUN-16
-    name = f"{site.databases.write_engine.url.database}_backup_check"
-    with closing(psycopg.connect(f"host='{postgres.base}' port={PORT} user=postgres", autocommit=True)) as other:
-        other.execute(f"CREATE DATABASE {name}".encode())
-        assert run(site, "backup", tmp_path / "made") == 0
-        assert run(site, "backup", "--verify", tmp_path / "made") == 0
-        assert other.execute("SELECT count(*) FROM pg_database WHERE datname = %s", [name]).fetchone() == (0,)
 
 
 def value_for(column: Any, row: int) -> Any:

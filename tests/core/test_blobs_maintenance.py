@@ -12,11 +12,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import make_url, select, update
+from sqlalchemy import make_url, update
 
 from modhub.blobs import Blob, BlobStore, maintenance
 from modhub.blobs.models import StoredBlob, create_blob_row
-from modhub.db import bulk, now
+from modhub.db import now
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
@@ -125,29 +125,6 @@ def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, store
     assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (1, 2)
     assert {key for key, locked in store_calls if locked} == set(left)
     assert not is_locked(site)
-
-
-def test_without_an_orphan_nothing_is_locked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    published_mod(site)
-    monkeypatch.setattr(maintenance, "_block_row_writers", None)
-    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (0, 0)
-
-
-def test_more_than_a_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    mod = published_mod(site)
-    for at in range(5):
-        upload_asset(site, mod, "code", version=f"v{at}")
-        orphan(site)
-    monkeypatch.setattr(bulk, "BATCH_PAUSE_SECONDS", 0)
-    monkeypatch.setattr(bulk, "BATCH", 2)
-    batches = bulk.batches
-    monkeypatch.setattr(bulk, "batches", lambda values, _size=0: batches(values, 2))
-    with site.databases.readonly_session() as session:
-        assert list(maintenance.blob_damage(session, site.find_service(BlobStore))) == []
-    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (5, 5)
-    assert len(keys(site)) == 1
-    with site.databases.readonly_session() as session:
-        assert len(session.scalars(select(StoredBlob.key)).all()) == 1
 
 
 @pytest.mark.parametrize("older_than", [0, maintenance.GRACE_SECONDS])

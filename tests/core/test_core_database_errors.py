@@ -1,7 +1,6 @@
 """An unreachable database: the service and every command report which, where and why, without the password."""
 
 import traceback
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,56 +48,6 @@ def test_a_missing_file_and_one_that_is_not_a_database(tmp_path: Any) -> None:
     assert sentence == f"the database cannot be reached (file {tmp_path}/folder): unable to open database file."
     (tmp_path / "text").write_text("this is no database, however long it may be" * 100)
     assert start_error(f"sqlite:///{tmp_path}/text") == "the database cannot be used: file is not a database."
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "nonsense",
-        "",
-        f"postgresql+asyncpg://u:{PASSWORD}@x/y",
-        f"postgresql+psycopg://u:{PASSWORD}@x:port/y",
-    ],
-)
-def test_an_unsupported_address_names_the_accepted_ones(url: str) -> None:
-    with pytest.raises(StartRefused) as refusal:
-        Databases(url)
-    message = str(refusal.value)
-    assert message.startswith("the setting sqlalchemy.url ")
-    assert message.endswith("it must be sqlite:////absolute/path or postgresql+psycopg://user:password@host/database")
-    assert PASSWORD not in message
-
-
-@pytest.mark.parametrize(
-    ("url", "problem"),
-    [
-        ("sqlite:///folder/relative.db", "has a relative path"),
-        ("sqlite:///file:relative.db?uri=true", "has a relative path"),
-        ("sqlite://", "cannot be used"),
-        ("sqlite:///:memory:", "cannot be used"),
-    ],
-)
-def test_only_a_file_with_an_absolute_path_is_taken_and_none_is_made(
-    url: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "folder").mkdir()
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(StartRefused) as refusal:
-        modhub.configure({"sqlalchemy.url": url, "modhub.secret": TEST_SECRET})
-    assert str(refusal.value) == f"the setting sqlalchemy.url {problem}: it must be {database_errors.ACCEPTED}"
-    assert list(tmp_path.rglob("*.db")) == []
-
-
-@pytest.mark.parametrize("name", ["psycopg", None], ids=["no psycopg", "psycopg without its library"])
-def test_a_missing_driver_is_named_with_the_extra_that_brings_it(
-    monkeypatch: pytest.MonkeyPatch, name: str | None
-) -> None:
-    def absent(*_: object, **__: object) -> None:
-        raise ModuleNotFoundError(name=name) if name else ImportError("no pq wrapper available")
-
-    monkeypatch.setattr("modhub.db.create_engine", absent)
-    with pytest.raises(StartRefused, match=r"needs the Python package psycopg.*\[postgres\]"):
-        Databases("postgresql+psycopg://x/y")
 
 
 def test_a_password_that_the_driver_repeats_is_not_shown() -> None:

@@ -143,17 +143,6 @@ def test_a_part_that_hangs_holds_nobody_and_is_soon_unreachable(site: Site, cloc
     assert site.get("/readyz", status=200).json["storage"] == "ok"
 
 
-def test_those_who_come_first_together_ask_once(site: Site) -> None:
-    part = Part(site)
-    part.go.clear()
-    with ThreadPoolExecutor(4) as pool:
-        waiting = [pool.submit(site.get, "/readyz") for _ in range(4)]
-        assert part.begun.wait(60)
-        part.go.set()
-        assert [future.result(60).json["storage"] for future in waiting] == ["ok"] * 4
-    assert part.asked == 1
-
-
 @pytest.mark.postgres
 def test_a_database_that_cannot_be_written_is_503_and_read_from(
     site: Site, clock: Clock, dialect: str, caplog: pytest.LogCaptureFixture

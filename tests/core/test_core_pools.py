@@ -9,8 +9,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from modhub.db import DatabaseLimits, Databases, failover, is_transient
-from modhub_testing import Site, Start
+from modhub.db import DatabaseLimits, Databases, is_transient
+from modhub_testing import Start
 from modhub_testing.mods import OWNER, published_mod
 
 pytestmark = pytest.mark.postgres
@@ -83,53 +83,3 @@ def test_a_statement_takes_no_longer_than_the_ini_says(start: Start) -> None:
         with engine.connect() as connection, pytest.raises(DBAPIError) as refusal:
             connection.execute(text("SELECT pg_sleep(60)"))
         assert is_transient(refusal.value)
-
-
-@pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_write_that_is_refused_by_a_server_that_only_reads_empties_all_pools(site: Site) -> None:
-    # C-RUN-44
-    site.get("/api/modhub")
-    databases = site.databases
-    in_use = databases.raw_queries._idle[-1]
-    engines = (databases.write_engine, databases.readonly_engine, databases.best_effort_engine)
-    for engine in engines:
-        engine.connect().close()
-    assert [engine.pool.checkedin() >= 1 for engine in engines] == [True] * 3  # type: ignore[attr-defined]
-    with databases.write_session() as session:
-        session.execute(text("SET TRANSACTION READ ONLY"))
-        with pytest.raises(DBAPIError) as refusal:
-            session.execute(text("UPDATE core_generation SET serial = serial"))
-    assert is_transient(refusal.value)
-    assert in_use.closed
-    assert databases.raw_queries.idle_count == 0
-    assert [engine.pool.checkedin() for engine in engines] == [0] * 3  # type: ignore[attr-defined]
-    site.get("/api/modhub")
-
-
-def test_a_connection_for_reading_that_was_in_use_is_not_kept_either(site: Site) -> None:
-    # C-RUN-44
-    queries = site.databases.raw_queries
-    queries._run(queries._connect(), "SELECT 1", {}, emptied=queries._emptied - 1)
-    assert queries.idle_count == 0
-    site.get("/api/modhub")
-    assert queries.idle_count == 1
-
-
-@pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_commit_that_warns_of_an_unconfirmed_wait_fails_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A warning of another function, in its place."""
-    # C-RUN-44
-    warning = text("DO $$ BEGIN RAISE WARNING 'as if'; END $$")
-    raised = text("UPDATE core_generation SET serial = serial + 1 RETURNING serial")
-    for engine in (site.databases.write_engine, site.databases.best_effort_engine):
-        with engine.begin() as connection:
-            connection.execute(warning)
-        with monkeypatch.context() as patch, engine.connect() as connection:
-            patch.setattr(failover, "_WAITS_FOR_STANDBY", "exec_stmt_raise")
-            connection.execute(warning)
-            serial = connection.scalar(raised)
-            with pytest.raises(DBAPIError) as refusal:
-                connection.commit()
-        assert is_transient(refusal.value)
-        with engine.begin() as connection:
-            assert connection.scalar(raised) == serial + 1

@@ -1,6 +1,5 @@
 """``pserve`` with an ini that cannot be used: one sentence, no stack trace and no line of the file."""
 
-import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import pytest
 
 from modhub.admin import pserve as modhub_pserve
-from modhub.admin.pserve import ServeCommand, pserve_main
+from modhub.admin.pserve import pserve_main
 from modhub_testing import TEST_SECRET
 
 pytestmark = pytest.mark.slow
@@ -32,14 +31,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         (f"{APP}modhub.secret = hunter2\n{SERVER}", "line 5: [app:main] has modhub.secret twice"),
         (f"{APP}hunter2\n{SERVER}", "line 5: neither a section nor a key with a value"),
         (f"hunter2 = 1\n{APP}{SERVER}", "line 1: a section such as [app:main] must come first"),
-        (f"{APP}{APP}{SERVER}", "line 5: there is a second section [app:main]"),
         (f"{APP}mail.password = hunter2%2\n{SERVER}", "[app:main] mail.password holds a %"),
-        (f"{APP}[server:main]\nuse = egg:nothing#hunter2\n", "it uses the egg nothing, which is not installed"),
-        (f"{APP}[server:main]\nuse = egg:modhub#server\nlisten = %(hunter2\n", "[server:main] listen holds a %"),
         (APP, "there is no section [server:main]"),
-        ("[app:main]\nx = hunter2\n" + SERVER, "[app:main] has no line such as use = egg:modhub"),
         (APP + "[server:main]\nlisten = x\n", "[server:main] has no line such as use = egg:modhub#server"),
-        (APP + "[server:main]\nuse = egg:modhub#hunter\n", "the egg modhub has nothing of the name hunter"),
         ("[app:main]\nuse = egg:modhubb\n" + SERVER, "it uses the egg modhubb, which is not installed"),
         (APP + SERVER + LOGGING, "its logging sections cannot be used (ValueError: Unknown level: 'LOUD')"),
         ("[app:main]\npaste.app_factory = nope:make\n" + SERVER, "No module named 'nope'"),
@@ -68,16 +62,3 @@ def test_all_else_is_left_to_pyramid(tmp_path: Path, served: list[Any]) -> None:
     lines = [["pserve", str(ini), "port=0"], ["pserve"], ["pserve", "-n", "other", str(other), "port=0"]]
     assert [pserve_main(line) for line in lines] == [0, 0, 0]
     assert served == lines
-
-
-def test_pyramids_greeting_is_not_among_the_lines_of_the_log(
-    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    command = ServeCommand(["pserve", "x.ini"])
-    with caplog.at_level(logging.INFO, "modhub.server"):
-        command.out("Starting server in PID 1.")
-        command.out("Exiting")
-    assert capsys.readouterr() == ("", "Exiting\n")
-    with caplog.at_level(logging.WARNING, "modhub.server"):
-        command.out("Starting server in PID 1.")
-    assert capsys.readouterr().err == "Starting server in PID 1.\n", "else an ini without logging starts in silence"

@@ -10,8 +10,7 @@ from modhub.base.service_registry import find_service
 from modhub.base.settings import MachineKey, Secret, StartRefused, machine_keys, origin, secrets
 from modhub.db import Databases
 from modhub.plugins.declarations import Declarations
-from modhub_testing import TEST_SECRET, Start
-from modhub_testing.mods import published_mod
+from modhub_testing import TEST_SECRET
 
 pytestmark = pytest.mark.slow
 
@@ -49,13 +48,7 @@ def test_each_refusal_is_one_line(good: dict[str, str], change: dict[str, str], 
     assert "hunter2" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("rest", ["/path", "?", "/#", ":99999", ":0"])
-def test_an_origin_has_nothing_behind_its_host(rest: str) -> None:
-    with pytest.raises(ValueError, match="must be an origin"):
-        origin(f"https://x.org{rest}")
-
-
-@pytest.mark.parametrize("host", ["", "[", "u:p@x.org", "@x.org", "möds.example", "a b", "a\\b", "a%41"])
+@pytest.mark.parametrize("host", ["", "u:p@x.org", "möds.example", "a b", "x.org/path", "x.org?", "x.org:99999"])
 def test_an_origin_has_a_host_as_browsers_write_it(host: str) -> None:
     with pytest.raises(ValueError, match="must be an origin"):
         origin(f"https://{host}")
@@ -129,18 +122,3 @@ def test_machine_keys_are_a_line_each() -> None:
         MachineKey(Secret("a"), frozenset()),
         MachineKey(Secret("b"), frozenset({"x:y", "z"})),
     )
-
-
-def test_two_applications_in_one_process_do_not_see_each_other(start: Start) -> None:
-    first = start(ApiPrivateKeys="key-one", modhub__base_url="https://one.example.org")
-    second = start("", ApiPrivateKeys="key-two")
-    mod = published_mod(first)
-    assert second.get("/api/modhub").json["total"] == 0
-    second.get(f"/api/modhub/{mod['id']}", status=404)
-    second.as_account(7).get("/api/modhub/mine", status=401)
-    first.as_account(7).get("/api/modhub/mine", status=200)
-    first.get("/api/modhub/key", headers={"X-Api-Key": "key-one"}, status=200)
-    first.get("/api/modhub/key", headers={"X-Api-Key": "key-two"}, status=401)
-    second.get("/api/modhub/key", headers={"X-Api-Key": "key-two"}, status=200)
-    assert "Strict-Transport-Security" in first.get("/api/modhub").headers
-    assert "Strict-Transport-Security" not in second.get("/api/modhub").headers

@@ -1,14 +1,12 @@
 """A new feed for each timeline of PostgreSQL. Failovers: tests/functional/test_failover.py."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import psycopg
 import pytest
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, select, update
 
-from modhub.admin import program as admin
 from modhub.admin.row_ids import ID_GAP
 from modhub.admin.timelines import is_same_timeline, watch_timelines
 from modhub.audit.models import AuditEntry
@@ -20,7 +18,6 @@ from modhub_testing.postgres import PORT, PostgresServer
 
 pytestmark = pytest.mark.postgres
 
-PROCESSES = 6
 postgresql = pytest.mark.parametrize("dialect", ["postgresql"])
 
 
@@ -44,10 +41,6 @@ def connect_again(site: Site) -> None:
     """As after a failover, which ends all connections."""
     site.databases.dispose()
     site.databases.write_engine.connect().close()
-
-
-def run(site: Site, *arguments: str) -> int:
-    return admin.run_command(site.config, ["-c", "modhub.ini", *arguments])
 
 
 @postgresql
@@ -79,17 +72,6 @@ def test_what_a_role_may_read_makes_no_other_timeline() -> None:
 
 
 @postgresql
-def test_connections_for_writes_that_may_be_lost_begin_it_too(site: Site) -> None:
-    # C-SYNC-6
-    feed, timeline = generation(site)
-    set_timeline(site, "1")
-    site.databases.dispose()
-    site.databases.best_effort_engine.connect().close()
-    assert generation(site)[0] != feed
-    assert generation(site)[1] == timeline
-
-
-@postgresql
 def test_an_unknown_timeline_is_only_recorded(site: Site) -> None:
     """As after an upgrade and a restore."""
     feed, timeline = generation(site)
@@ -97,35 +79,6 @@ def test_an_unknown_timeline_is_only_recorded(site: Site) -> None:
     connect_again(site)
     assert generation(site) == (feed, timeline)
     assert feeds_begun(site) == 0
-
-
-@postgresql
-def test_of_several_processes_one_begins_the_feed(site: Site) -> None:
-    # C-SYNC-6
-    set_timeline(site, "1")
-    processes = [Databases(site.databases.write_engine.url.render_as_string(False)) for _ in range(PROCESSES)]
-    for databases in processes:
-        databases.write_session.configure(registry=site.registry)
-        watch_timelines(databases)
-
-    def write(databases: Databases) -> str:
-        with databases.write_session.begin() as session:
-            return session.scalars(select(Generation.feed)).one()
-
-    with ThreadPoolExecutor(PROCESSES) as pool:
-        feeds = set(pool.map(write, processes))
-    for databases in processes:
-        databases.dispose()
-    assert feeds == {generation(site)[0]}
-    assert feeds_begun(site) == 1
-
-
-@postgresql
-def test_an_empty_database_can_be_connected(site: Site) -> None:
-    """``migrate`` writes to one without a table."""
-    with site.databases.write_session.begin() as session:
-        session.execute(text("DROP TABLE core_generation"))
-    connect_again(site)
 
 
 @pytest.fixture

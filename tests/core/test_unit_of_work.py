@@ -13,14 +13,12 @@ from modhub.audit import act_for_account, record
 from modhub.audit.models import AuditEntry
 from modhub.base.identity import account_identity
 from modhub.catalogue.copies import mark_score_stale, mark_stale
-from modhub.catalogue.models import Mod
-from modhub.catalogue.owning import services
 from modhub.db import changes
 from modhub.db.changes import ChangeReader, What, mark_changed
 from modhub.db.unit_of_work import CommitStep, CommitSteps, PendingWork, WriteSession, take_steps, unit_of_work
 from modhub.web.request import act_for_request
 from modhub_testing import Site
-from modhub_testing.mods import OWNER, copy_damage, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, copy_damage, mod_address, published_mod
 
 
 def changed_kinds(site: Site) -> list[str]:
@@ -39,19 +37,6 @@ def marked(session: Session) -> tuple[list[str], list[int], list[int], list[str]
     pending = unit_of_work(session).pending
     kinds = [kind for kind, _ in pending.changes]
     return kinds, sorted(pending.stale_mods), sorted(pending.stale_scores), [action for action, _ in pending.log_lines]
-
-
-def test_a_mod_is_published_in_any_session(site: Site) -> None:
-    """Services need no session of the application: nobody hears of the deed, and nothing is done at its commit."""
-    mod = new_mod(site)
-    upload_asset(site, mod, "code", version="1")
-    with sessionmaker(site.databases.write_engine).begin() as session:
-        services.publish_mod(session, mod["id"], OWNER)
-        assert unit_of_work(session).pending.log_lines == [("mod published", {"mod": mod["id"]})]
-    with site.databases.readonly_session() as session:
-        assert session.get_one(Mod, mod["id"]).published
-    # No service may write so: `verify` finds it.
-    assert copy_damage(site) != []
 
 
 def test_a_rollback_to_a_savepoint_forgets_what_came_after_it(site: Site) -> None:
@@ -74,18 +59,6 @@ def test_a_rollback_to_a_savepoint_forgets_what_came_after_it(site: Site) -> Non
                 raise KeyError
         assert marked(session) == (["one", "four"], [1, 4], [-4, -1], ["one", "four"])
     assert changed_kinds(site) == ["one", "four"]
-
-
-def test_a_flush_that_fails_in_a_savepoint_forgets_it_too(site: Site) -> None:
-    with site.databases.write_session.begin() as session:
-        mark(session, "one", 1)
-        savepoint = session.begin_nested()
-        mark(session, "two", 2)
-        session.add(AuditEntry(id=1))
-        with pytest.raises(Exception, match=r"NOT NULL|not-null"):
-            session.flush()
-        savepoint.rollback()
-        assert marked(session) == (["one"], [1], [-1], ["one"])
 
 
 @pytest.mark.parametrize("end", ["commit", "rollback", "close"])

@@ -1,6 +1,5 @@
 """Background work: rounds, failures, stops, and leases that one process holds by the database's clock."""
 
-import errno
 import logging
 import sqlite3
 import subprocess
@@ -17,21 +16,18 @@ from prometheus_client import REGISTRY
 from sqlalchemy import BigInteger, literal_column, select, type_coerce, update
 from sqlalchemy.exc import OperationalError
 
-from modhub.base.errors import ApiError, storage_refused
 from modhub.catalogue.models import Game
 from modhub.db import Databases
 from modhub.plugins.declarations import Declarations, Worker
 from modhub.plugins.leases import CLOCKS, LEASE_SECONDS, HeldLease, Lease, LeaseLost, release_leases
 from modhub.plugins.workers import (
     LONGEST_FAILURE_PAUSE,
-    ROUND_SECONDS,
     RoundFailed,
     Stopping,
     Workers,
     _Turn,
     find_worker_problems,
     is_stopping,
-    time_is_up,
 )
 from modhub_testing import Site, Start
 
@@ -107,12 +103,6 @@ def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site: Site, start: S
     assert not [thread for thread in threading.enumerate() if thread not in before]
 
 
-def unwritable_store() -> ApiError:
-    error = storage_refused()
-    error.__context__ = OSError(errno.EROFS, "Read-only file system", "/secret/path")
-    return error
-
-
 def full_database() -> OperationalError:
     cause = sqlite3.OperationalError("database or disk is full")
     cause.sqlite_errorcode = sqlite3.SQLITE_FULL
@@ -124,8 +114,6 @@ def full_database() -> OperationalError:
     [
         (ZeroDivisionError("of /secret/path"), ("deeds wait: ZeroDivisionError", True)),
         (RoundFailed("the server hung up"), ("deeds wait: the server hung up", False)),
-        (OSError(errno.ENOSPC, "No space left", "/secret/path"), ("deeds wait: No space left", False)),
-        (unwritable_store(), ("deeds wait: the file store cannot be written (Read-only file system)", False)),
         (full_database(), ("deeds wait: the database is not available: database or disk is full", False)),
     ],
 )
@@ -215,13 +203,6 @@ def test_two_long_rounds_that_hang_hold_up_no_short_one(
         hanging.go_on.set()
 
 
-def test_a_round_that_could_go_on_is_told_that_its_time_is_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    is_over = time_is_up(site.registry)
-    assert not is_over()
-    monkeypatch.setattr("modhub.plugins.workers.monotonic", lambda: time.monotonic() + ROUND_SECONDS)
-    assert is_over()
-
-
 @pytest.mark.postgres
 def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site: Site) -> None:
     first, other = (lease_of(site.databases, holder) for holder in ("one", "other"))
@@ -239,25 +220,6 @@ def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site: Site) -> None
     # A clock that was set back by an hour: nobody waits for it.
     shift(site.databases, 3600)
     assert other.take()
-
-
-@pytest.mark.postgres
-def test_the_lease_goes_by_the_databases_clock(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, other = (lease_of(site.databases, holder) for holder in ("one", "other"))
-    assert first.take()
-    monkeypatch.setattr(time, "time", lambda: time.time_ns() / 1e9 + 40)
-    assert not other.take()
-    with site.databases.readonly_session() as session:
-        until = session.scalar(select(type_coerce(Lease.until, BigInteger)))
-    assert abs(until / 1e6 - time.time_ns() / 1e9 - LEASE_SECONDS) < 20
-
-
-@pytest.mark.postgres
-def test_who_does_not_hold_the_lease_only_reads(site: Site) -> None:
-    assert lease_of(site.databases, "one").take()
-    with site.counted() as statements:
-        assert not lease_of(site.databases, "other").take()
-    assert [statement.split()[0] for statement in statements] == ["SELECT"]
 
 
 @pytest.mark.postgres
