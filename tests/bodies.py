@@ -15,7 +15,7 @@ MB = 1024 * 1024
 class BodyApp:
     """Wants every body but one with ``Authorization: bad``, and tells what the server noted and what came.
 
-    ``asked`` are the paths of bodies that it was asked about. `/done` needs no body.
+    ``asked`` are the paths of bodies that it was asked about.
     """
 
     def __init__(self) -> None:
@@ -28,19 +28,17 @@ class BodyApp:
         rules.add(["POST"], "/raises", 64 * MB)
         self.registry = SimpleNamespace(queryUtility=lambda kind: rules if kind is IBodyRules else None)
         self.asked: list[str] = []
-        self.done = 0
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
         path, stream, sent = environ["PATH_INFO"], environ["wsgi.input"], environ.get("HTTP_AUTHORIZATION")
         notes = {key: value for key, value in environ.items() if key.startswith("modhub.body")}
         if notes == {"modhub.body": "expected"}:
             self.asked.append(path)
-            if sent != "bad" and path != "/done":
+            if sent != "bad":
                 start_response("100 Continue", [("X-Of", "no interest")])
                 return []
         if path == "/raises":
             raise OSError("a fault of the application")
-        self.done += path == "/done"
         size = sum(len(piece) for piece in iter(lambda: stream.read(65536), b""))
         stream.seek(0)
         statuses = {"modhub.body_limit_exceeded": "413 Too Large", "modhub.body_busy": "503 Service Unavailable"}

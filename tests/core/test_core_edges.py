@@ -3,7 +3,7 @@
 import pytest
 
 from modhub_testing import Site, Start
-from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, new_mod, upload_asset
 
 
 @pytest.mark.parametrize("sent", ["Basic eA==", "Bearer", "Bearer "])
@@ -13,12 +13,6 @@ def test_only_a_bearer_token_can_be_an_invalid_one(site: Site, sent: str) -> Non
     assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
     answer = site.get("/api/modhub/mine", headers={"Authorization": "bearer wrong"}, status=401)
     assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub", error="invalid_token"'
-
-
-def test_ones_own_vote_is_refused_before_it_is_read(site: Site) -> None:
-    vote = mod_address(published_mod(site, OWNER), "vote")
-    assert site.as_account(OWNER).put_json(vote, {"value": 7}, status=403).json["error"] == "own_mod"
-    site.as_account(OWNER + 1).put_json(vote, {"value": 7}, status=400)
 
 
 def test_what_is_sent_is_judged_before_the_store_that_is_missing(start: Start) -> None:

@@ -8,6 +8,7 @@ import pytest
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub_testing.running_server import RawClient, running
+from tests import raw
 
 pytestmark = pytest.mark.slow
 
@@ -39,19 +40,8 @@ def ask(site: Site, method: str, url: str, **options: Any) -> Any:
     return site._gen_request(method, url, expect_errors=True, **options)
 
 
-def raw(site: Site, method: str = "GET", path: str = "/", query: str = "", **environ: Any) -> Any:
-    """A request whose environ no client library would make."""
-    request = site.RequestClass.blank("/", environ={**site.extra_environ, **environ}, method=method)
-    request.environ["PATH_INFO"] = path
-    request.environ["QUERY_STRING"] = query
-    status: list[Any] = []
-    body = b"".join(site.registry_app(request.environ, lambda *start: status.append(start)))
-    return int(status[0][0][:3]), dict(status[0][1]), body
-
-
 @pytest.fixture
 def names(site: Site) -> dict[str, Any]:
-    site.registry_app = site.config.make_wsgi_app()
     mod = published_mod(site)
     asset = upload_asset(site, mod, "images", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
     note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
@@ -103,11 +93,11 @@ def test_below_an_address_that_ends_there_is_nothing(site: Site, names: dict[str
 def test_unknown_methods_never_reach_a_view(site: Site, names: dict[str, Any]) -> None:
     # T-D10
     for method in ("TRACE", "CONNECT", "PROPFIND", "get", "X"):
-        status, headers, body = raw(site, method, "/api/modhub")
+        status, headers, body = raw.call(site, "/api/modhub", method)
         assert status == 405, method
         assert "GET" in headers["Allow"]
         assert b"mods" not in body
-        status, headers, body = raw(site, method, "/Modhub")
+        status, headers, body = raw.call(site, "/Modhub", method)
         assert (status, headers["Content-Type"][:9]) == (405, "text/html")
 
 
@@ -118,16 +108,16 @@ def test_a_path_that_is_not_utf8_is_400_and_a_query_is_mended(site: Site, names:
     # C-ERR-8, T-D6
     for bad in BAD_UTF8:
         for path in (f"/api/modhub/{bad}", f"/api/{bad}", f"/{bad}", f"/Modhub/{bad}", f"/Modhub/file/{bad}"):
-            status, headers, body = raw(site, "GET", path)
+            status, headers, body = raw.call(site, path)
             assert status == 400, path
             if path.startswith("/api/"):
                 assert b'"error":"invalid_input"' in body
                 assert headers["Content-Type"] == "application/json"
         for query in (f"q={bad}", f"{bad}=1", "q=" + "".join(f"%{ord(char):02x}" for char in bad)):
             for place in ("/api/modhub", "/Modhub", "/healthz"):
-                assert raw(site, "GET", place, query)[0] == 200, query
+                assert raw.call(site, place, query=query)[0] == 200, query
     # What is text stays as it is, also beside what is none: an encoded "&" parts nothing.
-    answer = raw(site, "GET", "/api/modhub", "q=%FF&size=7%26&page=3&game=caf%C3%A9")
+    answer = raw.call(site, "/api/modhub", query="q=%FF&size=7%26&page=3&game=caf%C3%A9")
     assert b'"page":3,"size":20' in answer[2]
 
 
@@ -142,10 +132,10 @@ def test_hostile_ids_are_unknown_ids(site: Site, names: dict[str, Any]) -> None:
         path = bad.replace("%00", "\0").replace("%0a", "\n").replace("%20", " ").replace("%2e", ".")
         encoded = path.encode().decode("latin-1")
         for rest in ("", "/changelog", "/download", "/vote"):
-            assert raw(site, "GET", f"/api/modhub/{encoded}{rest}")[0] == 404, (bad, rest)
+            assert raw.call(site, f"/api/modhub/{encoded}{rest}")[0] == 404, (bad, rest)
         pictures = (f"picture/{encoded}/320-0.jpg", f"picture/1/{encoded}")
         for page in (f"file/{encoded}", f"game-icon/{encoded}", f"{encoded}/feed", f"mine/{encoded}", *pictures):
-            assert raw(own, "GET", f"/Modhub/{page}", HTTP_COOKIE=f"account={OWNER}")[0] == 404, (bad, page)
+            assert raw.call(own, f"/Modhub/{page}", HTTP_COOKIE=f"account={OWNER}")[0] == 404, (bad, page)
         for method, rest in (
             ("PUT", ""),
             ("DELETE", ""),
@@ -153,19 +143,19 @@ def test_hostile_ids_are_unknown_ids(site: Site, names: dict[str, Any]) -> None:
             ("POST", "/publish"),
             ("DELETE", "/images/1"),
         ):
-            assert raw(own, method, f"/api/modhub/{encoded}{rest}")[0] == 401, (bad, method, rest)
-        assert raw(own, "PUT", f"/api/modhub/{names['id']}/changelog/{encoded}")[0] == 401
-        assert raw(own, "DELETE", f"/api/modhub/{names['id']}/images/{encoded}")[0] == 401
+            assert raw.call(own, f"/api/modhub/{encoded}{rest}", method)[0] == 401, (bad, method, rest)
+        assert raw.call(own, f"/api/modhub/{names['id']}/changelog/{encoded}", "PUT")[0] == 401
+        assert raw.call(own, f"/api/modhub/{names['id']}/images/{encoded}", "DELETE")[0] == 401
 
 
 def test_the_host_header_decides_nothing(site: Site, names: dict[str, Any]) -> None:
     # C-HTTP-6
     plain = site.get(f"/api/modhub/{names['id']}").body
     for host in ("evil.example", "localhost:99999", "[::1]", "a" * 300, "x y", ""):
-        status, _, body = raw(site, "GET", f"/api/modhub/{names['id']}", HTTP_HOST=host)
+        status, _, body = raw.call(site, f"/api/modhub/{names['id']}", HTTP_HOST=host)
         assert (status, body) == (200, plain), host
     for header in ("HTTP_X_VHM_ROOT", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED"):
-        status, _, body = raw(site, "GET", f"/api/modhub/{names['id']}", **{header: "/api/modhub"})
+        status, _, body = raw.call(site, f"/api/modhub/{names['id']}", **{header: "/api/modhub"})
         assert (status, body) == (200, plain), header
 
 
@@ -185,7 +175,6 @@ def test_the_servers_own_refusals_ask_for_https_where_it_is_spoken(start: Start,
     [
         (None, "text/html"),
         ("*/*", "text/html"),
-        ("application/json;q=0, text/html", "text/html"),
         ("\xff", "text/html"),
         ("application/json", "application/json"),
         ("text/html;q=0.5, application/json;q=0.9", "application/json"),

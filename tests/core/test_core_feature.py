@@ -11,8 +11,7 @@ from pyramid.exceptions import ConfigurationConflictError
 
 import modhub
 from modhub.base.identity import CredentialKind
-from modhub.base.settings import Setting, StartRefused, text
-from modhub.plugins.commands import AdminCommand
+from modhub.base.settings import StartRefused
 from modhub.plugins.resources import IApi, IMod
 from modhub_testing import TEST_SECRET, Start
 from modhub_testing.mods import published_mod
@@ -143,17 +142,10 @@ def test_an_unusable_column_is_a_sentence(start: Start, monkeypatch: pytest.Monk
 
 CLAIMS: dict[str, Any] = {
     "child": lambda config: config.add_child(IMod, "same", lambda *_: None),
-    "core's child": lambda config: config.add_child(IMod, "changelog", lambda *_: None),
     "feature": lambda config: config.add_feature("same", "Same"),
-    "command": lambda config: config.add_command(AdminCommand("same", "", lambda _: None, lambda *_: 0)),
-    "scope": lambda config: config.add_scope("Modhub:same", "same"),
     "credential": lambda config: config.add_credential(CredentialKind.ACCOUNT, IApi, object()),
-    "panel": lambda config: config.add_panel("mod", "same", lambda *_: None),
-    "mod column": lambda config: config.add_mod_column("same", **COLUMN),
-    "check": lambda config: config.add_check("same", lambda *_: []),
     "core's table prefix": lambda config: config.add_feature("modhub", "Same", migrations="core_"),
     "blob store": lambda config: config.add_blob_store("same", lambda *_, **__: None),
-    "setting": lambda config: config.add_feature("same", "Same", settings=[Setting("same.x", text, "", "x")]),
     "body limit": lambda config: config.add_body_limit("POST", "/api/same", 5),
     "view": lambda config: config.add_view(
         lambda *_: None, context=IMod, name="same", is_api=True, request_method="GET"

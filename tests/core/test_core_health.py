@@ -143,6 +143,17 @@ def test_a_part_that_hangs_holds_nobody_and_is_soon_unreachable(site: Site, cloc
     assert site.get("/readyz", status=200).json["storage"] == "ok"
 
 
+def test_those_who_come_first_together_ask_once(site: Site) -> None:
+    part = Part(site)
+    part.go.clear()
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(site.get, "/readyz") for _ in range(4)]
+        assert part.begun.wait(60)
+        part.go.set()
+        assert [future.result(60).json["storage"] for future in waiting] == ["ok"] * 4
+    assert part.asked == 1
+
+
 @pytest.mark.postgres
 def test_a_database_that_cannot_be_written_is_503_and_read_from(
     site: Site, clock: Clock, dialect: str, caplog: pytest.LogCaptureFixture
@@ -181,24 +192,6 @@ def test_a_database_that_cannot_be_written_is_503_and_read_from(
     with caplog.at_level("INFO"):
         assert site.get("/readyz", status=200).json["database"] == "ok"
     assert caplog.messages.count("ready again: database") == 1
-
-
-@pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_database_without_room_is_503_although_a_row_can_be_replaced(site: Site, clock: Clock) -> None:
-    # C-RUN-8, C-RUN-28
-    engine = site.databases.write_engine
-    site.get("/readyz", status=200)
-
-    def no_room(connection: Any, *_: Any) -> None:
-        connection.execute("SET temp_file_limit = '64kB'")
-
-    event.listen(engine, "checkout", no_room)
-    clock.forward(health.CACHE_SECONDS)
-    assert site.get("/readyz", status=503).json["database"] == "unreachable"
-    event.remove(engine, "checkout", no_room)
-    engine.dispose()
-    clock.forward(health.CACHE_SECONDS)
-    site.get("/readyz", status=200)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])

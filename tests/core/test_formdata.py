@@ -144,15 +144,6 @@ def test_whatever_a_form_claims_to_be_no_page_fails(site: Site, kind: str) -> No
     assert time.process_time() - began < 20
 
 
-def test_a_form_without_files_may_come_as_multipart(site: Site) -> None:
-    author = new_visitor(site, OWNER)
-    token = form_at(author.get(NEW), NEW)["csrf_token"].value.encode()
-    fields = [part('name="csrf_token"', token), part('name="title"', "Löwe".encode())]
-    post(author, NEW, multipart(*fields), f"{MULTIPART}; boundary=b", 303)
-    (mod,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
-    assert mod["title"] == "Löwe"
-
-
 def test_invalid_utf_8_is_reported_and_not_repaired(site: Site) -> None:
     author = new_visitor(site, OWNER)
     token = form_at(author.get(NEW), NEW)["csrf_token"].value.encode()

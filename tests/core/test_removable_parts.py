@@ -15,12 +15,11 @@ from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.files import describe_mod_files
-from modhub.catalogue.models import NO_OWNER, KeptFile, Mod, ReservedVersion
+from modhub.catalogue.models import KeptFile, Mod, ReservedVersion
 from modhub.catalogue.moderating import evidence
 from modhub.catalogue.moderating.reads import find_whole_mod
 from modhub.db import now
 from modhub.db.changes import ChangeReader
-from modhub.plugins.events import AccountDeleted
 from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import IMods
 from modhub_testing import Site, stored_files
@@ -139,17 +138,6 @@ def test_an_image_goes_at_once_and_comes_back_under_its_address(site: Site, mod:
     assert not restore(site, mod, "image", asset_id, kept)
 
 
-def test_what_is_no_image_of_the_mod_is_no_part(site: Site, mod: Any) -> None:
-    other = published_mod(site)
-    image, code = (asset["url"].rpartition("/")[2] for asset in (mod["assets"][1], mod["assets"][0]))
-    assert remove(site, other, "image", image) is None
-    assert remove(site, mod, "image", code) is None
-    assert remove(site, mod, "image", "x") is None
-    assert remove(site, {"id": 987654}, "image", image) is None
-    kept = remove(site, mod, "image", image)
-    assert not restore(site, other, "image", image, kept)
-
-
 @pytest.mark.postgres
 def test_a_removed_entry_keeps_its_version_and_comes_back_under_its_id(site: Site, mod: Any) -> None:
     # C-QUE-7, T-G6
@@ -245,14 +233,6 @@ def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site: Site, mod: Any, tm
     assert (rows(site, KeptFile), [row.id for row in rows(site, Mod)], live_blobs(site)) == ([], [draft["id"]], 0)
     assert decide(site, "delete", [draft["id"]]) == [draft["id"]]
     assert rows(site, Mod) == []
-
-
-def test_evidence_outlives_the_account_without_it(site: Site, mod: Any) -> None:
-    decide(site, "delete", [mod["id"]], now() + timedelta(days=30))
-    with site.databases.write_session.begin() as session:
-        site.registry.notify(AccountDeleted(OWNER, session, site.registry))
-    (row,) = rows(site, Mod)
-    assert (row.owner, row.former_owner) == (NO_OWNER, None)
 
 
 @pytest.mark.postgres

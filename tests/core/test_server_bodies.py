@@ -6,7 +6,6 @@ import pytest
 
 from modhub.base.body_rules import ASKED_ABOVE_BYTES, DEFAULT_LIMIT
 from modhub.server import channel
-from modhub.server.channel import Channel
 from modhub_testing.running_server import RawClient, running, wait_until_checked
 from tests.bodies import END, LIMIT, BodyApp, chunk, chunks, post, seen, sized
 
@@ -170,16 +169,6 @@ def send_on(client, pause):
         threading.Event().wait(pause)
 
 
-def test_what_needs_no_body_is_done_once(app, service):
-    with RawClient(service) as client:
-        answer = client.ask(sized(5_000_000, "/done"))
-        assert (answer.status, answer.fields["connection"]) == (200, "close")
-        client.send(b"x" * 5_000_000)
-        client.socket.shutdown(1)
-        assert client.ended()
-    assert app.done == 1
-
-
 def test_broken_framing_behind_the_head_is_400_all_the_same(app, service):
     head = post("/roomy", CREDENTIAL, CHUNKED)
     with RawClient(service) as client:
@@ -190,21 +179,3 @@ def test_broken_framing_behind_the_head_is_400_all_the_same(app, service):
             threading.Event().wait(0.01)
         client.send(b"defgh\r\n")
         assert client.answer().status == 400
-
-
-def test_what_a_worker_says_is_written_by_the_loop(service, monkeypatch):
-    """A worker that wrote the 100 itself would close a reset connection while the loop uses it."""
-    writers, flush = [], Channel._flush_some
-
-    def watched(self, do_close=True):
-        if do_close:
-            writers.append(threading.current_thread().name)
-        return flush(self, do_close=do_close)
-
-    monkeypatch.setattr(Channel, "_flush_some", watched)
-    for _ in range(5):
-        with RawClient(service) as client:
-            assert client.ask(sized(3, "/owner/1", CREDENTIAL, EXPECT)).status == 100
-            assert seen(client.ask(b"abc"))["size"] == 3
-    assert len(writers) >= 5
-    assert not [name for name in writers if name.startswith("waitress")]

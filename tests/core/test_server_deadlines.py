@@ -1,7 +1,5 @@
 import contextlib
-import select
 import threading
-from time import monotonic
 
 import pytest
 
@@ -26,16 +24,6 @@ def clock(monkeypatch):
     return Clock(monkeypatch)
 
 
-def ends(client, clock, seconds):
-    """Whether the connection is closed once ``seconds`` have passed (again and again: an answer may have been late)."""
-    deadline = monotonic() + 30
-    while monotonic() < deadline:
-        clock.forward(seconds)
-        if select.select([client.socket], [], [], 0.3)[0]:
-            return client.ended()
-    return False
-
-
 def test_half_a_head_is_answered_408_after_the_deadline_however_it_trickles():
     # T-D2
     with running(app, header_seconds=0.5) as service, RawClient(service) as client:
@@ -55,36 +43,6 @@ def test_half_a_head_is_answered_408_after_the_deadline_however_it_trickles():
         assert answer.status == 408
         assert b'"request_timeout"' in answer.body
         assert client.ended()
-
-
-def test_a_silent_connection_is_closed():
-    with running(app, header_seconds=0.3) as service, RawClient(service) as client:
-        assert client.ended()
-
-
-def test_an_idle_connection_is_kept_for_channel_timeout_then_closed(clock):
-    settings = {"header_seconds": 300, "channel_timeout": 1000, **OFTEN}
-    with running(app, **settings) as service, RawClient(service) as client:
-        for _ in range(3):
-            assert client.ask(GET).status == 200
-            clock.forward(600)
-            wait_until_checked(service)
-        assert client.ask(GET).status == 200
-        assert ends(client, clock, 1100)
-
-
-def test_idleness_begins_when_the_answer_is_read_not_before(clock):
-    settings = {"channel_timeout": 1000, "write_seconds": 10_000, "threads": 1, **OFTEN}
-    with running(app, **settings) as service, RawClient(service, buffer=65536) as client:
-        client.send(b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n")
-        client.stream.read(600_000)
-        clock.forward(1500)
-        wait_until_checked(service)
-        client.stream.read(30_000_000 - 600_000)
-        clock.forward(600)
-        wait_until_checked(service)
-        client.send(GET)
-        assert b"HTTP/1.1 200" in client.stream.read(200)
 
 
 def test_a_body_must_come_at_the_least_rate_once_the_grace_is_over(clock, monkeypatch):

@@ -4,8 +4,7 @@ from time import monotonic
 
 import pytest
 
-from modhub.server.settings import UNSENT_BYTES
-from modhub_testing.running_server import RawClient, running, wait_until_checked
+from modhub_testing.running_server import RawClient, running
 
 SIZE = 24_000_000
 
@@ -59,16 +58,6 @@ def test_whole_and_in_parts_with_the_connection_kept(path, content, opened):
             answer = client.ask(get(f"/file?{start},{length}"))
             assert answer.body == content[start : start + length]
         assert client.ask(get("/")).body == b"page"
-
-
-def test_the_kernel_holds_little_of_what_nobody_reads(path):
-    with running(App(path)) as service, RawClient(service, buffer=4096) as client:
-        client.send(get(f"/file?0,{SIZE}"))
-        client.socket.recv(1000)
-        (channel,) = service.channels
-        wait_until_checked(service)
-        assert channel.total_outbufs_len
-        assert SIZE - channel.total_outbufs_len < 4 * UNSENT_BYTES
 
 
 @pytest.mark.parametrize("opened", [open, opened_for_reading])

@@ -223,6 +223,14 @@ def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site: Site) -> None
 
 
 @pytest.mark.postgres
+def test_who_does_not_hold_the_lease_only_reads(site: Site) -> None:
+    assert lease_of(site.databases, "one").take()
+    with site.counted() as statements:
+        assert not lease_of(site.databases, "other").take()
+    assert [statement.split()[0] for statement in statements] == ["SELECT"]
+
+
+@pytest.mark.postgres
 def test_many_take_it_at_once_and_one_has_it(site: Site) -> None:
     for _ in range(5):
         taken, barrier = list[str](), threading.Barrier(6)

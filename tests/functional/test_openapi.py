@@ -4,7 +4,6 @@ import gc
 import json
 import re
 import tracemalloc
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from openapi_spec_validator import validate
 from modhub import admin_main
 from modhub.base.operations import FileBody
 from modhub.web.openapi import ApiDescription, read_contract
-from modhub.web.openapi_refusals import refusals_of
 from modhub.web.request import Request
 from modhub_testing import Site, Start
 from modhub_testing.described import DescribedApi
@@ -47,11 +45,6 @@ def operations(document: Any) -> dict[Call, Any]:
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     }
-
-
-def refs_of(value: Any) -> set[str]:
-    """The names of the schemas that it refers to."""
-    return set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(value)))
 
 
 @pytest.mark.parametrize("includes", SUBSETS)
@@ -124,33 +117,6 @@ def test_every_operation_has_a_name_for_a_method_a_sentence_and_its_errors(start
     assert named["POST", "/api/modhub/app/{}"]["security"] == [{"machine": []}]
     assert "403" in named["GET", "/api/modhub/mine"]["responses"]
     assert "403" not in named["GET", "/api/auth/me"]["responses"]
-
-
-def test_null_is_taken_for_a_field_that_need_not_be_sent_and_answered_only_for_one_that_is_there(start: Start) -> None:
-    # C-API-3, C-ERR-13
-    document = started(start).get(ADDRESS).json
-    schemas = document["components"]["schemas"]
-
-    def optional(part: str) -> dict[str, bool]:
-        """Whether null is a value of each field that may be missing."""
-        holders = [operation.get(part, {}) for operation in operations(document).values()]
-        waiting, seen = refs_of(holders), set()
-        while waiting:
-            seen |= waiting
-            waiting = refs_of([schemas[name] for name in waiting]) - seen
-        return {
-            f"{name}.{field}": "null" in json.dumps(told.get("anyOf", told.get("enum", told.get("type"))))
-            for name in seen - {"Error"}
-            for field, told in schemas[name].get("properties", {}).items()
-            if field not in schemas[name]["required"]
-        }
-
-    sent, answered = optional("requestBody"), optional("responses")
-    assert len(sent) > 20
-    assert len(answered) > 5
-    assert [field for field, takes_null in sent.items() if not takes_null] == []
-    # Absent without accounts, null without an owner (C-READ-13).
-    assert [field for field, is_null in answered.items() if is_null] == ["DetailDocument.author"]
 
 
 @pytest.mark.parametrize("includes", ["modhub_tags", FEATURES])
@@ -252,22 +218,6 @@ def test_links_lead_to_calls_and_give_them_parameters_that_they_have(start: Star
         assert set(link["parameters"]) <= set(parameters), link
         required = {name for name, parameter in parameters.items() if parameter["in"] == "path"}
         assert required <= set(link["parameters"]), link
-
-
-def test_the_reference_shows_the_refusals_of_each_call_and_no_others(start: Start) -> None:
-    # C-API-2, C-API-8
-    site = started(start)
-    page, served = site.get("/Modhub/doc").html, DescribedApi(site.registry).served
-    for call in served:
-        below = page.find(id=call.operation.id.replace("_", "-")).find_next_siblings()
-        lists = [part for part in takewhile(lambda part: part.name != "h3", below) if part.name == "ul"]
-        lines = [item for part in lists for item in part.select("li") if item.code.text >= "400"]
-        told = {(item.code.text, item.select("code")[1].text if call.is_api else "") for item in lines}
-        declared = {
-            (str(refusal.status), refusal.code if call.is_api else "")
-            for refusal in refusals_of(call.operation, call.credential)
-        }
-        assert told | {("503", "busy" if call.is_api else "")} == declared, call.operation.id
 
 
 def test_the_reference_has_a_table_for_each_schema_and_each_parameter(start: Start) -> None:
