@@ -242,3 +242,15 @@ def test_help_ends_with_examples_that_are_right_calls(everything: Site) -> None:
     hide = commands["mod"]._actions[-1].choices["hide"].format_help()
     assert 'mod hide 12 13 --reason "Malware"' in hide
     assert "mod delete" not in hide
+
+
+def test_wrong_words_are_usage_errors(everything: Site, run: Run) -> None:
+    for words in (
+        ["audit", "list", "--actor", "nope 7"],
+        ["audit", "list", "--since", "soon"],
+        ["key", "new", "two words"],
+        ["key", "new", ""],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            run(*words)
+        assert ended.value.code == 2, words

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import JSON, Boolean, Connection, Integer, LargeBinary, MetaData, Table, insert, inspect, select, text
 
 import modhub
-from modhub.admin import backup, migrate
+from modhub.admin import backup, migrate, restore
 from modhub.admin import program as admin
 from modhub.admin.backup import DUMP, blob_file, create_backup, read_manifest
 from modhub.admin.copy_to import copy_rows
@@ -521,3 +521,28 @@ def test_a_moved_installation_goes_on_where_it_was(start: Start, new_url: NewUrl
     ):
         with pytest.raises(StartRefused, match=sentence):
             run(origin, "copy-to", target)
+
+
+@pytest.mark.postgres
+def test_a_restore_that_was_killed_is_run_again(site: Site, place: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    # C-RUN-17
+    mod, folder, other = published_mod(site), tmp_path / "made", place()
+    assert run(site, "backup", folder) == 0
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(restore, "load_database", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(other, "restore", folder)
+    assert len(stored_files(other)) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(restore, "_make_ready", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(other, "restore", folder)
+    with pytest.raises(StartRefused, match="run migrate, then restored"):
+        run(other, "restore", folder)
+    assert run(other, "restored") == 0
+    assert run(other, "verify") == 0
+    assert other.get(mod_address(mod, "download")).status_int == 200

@@ -237,3 +237,44 @@ def test_foreign_files_are_not_ours_to_sweep(store, root):
     (root / "lost+found" / ("0" * 32)).write_text("by fsck")
     (root / "ab" / "notes.txt").write_text("by hand")
     assert set(dict(store.keys())) == {blob.key}
+
+
+def test_folders_that_were_tidied_away_come_back(store, root):
+    for folder in list(root.iterdir()):
+        folder.rmdir()
+    store.probe()
+    blob = published(store)
+    assert store.verify(blob.key, blob.size, blob.sha256) is None
+
+
+def test_removing_what_cannot_be_removed(store, monkeypatch, caplog):
+    blob = published(store)
+    monkeypatch.setattr(Path, "unlink", failing(errno.EACCES))
+    store.discard(blob.key)
+    assert "sweep" in caplog.text
+    with pytest.raises(ApiError) as caught:
+        store.delete(blob.key)
+    assert caught.value.status == 503
+    assert "secret" not in caplog.text
+
+
+def test_a_file_that_cannot_be_read_is_closed(store, root, monkeypatch):
+    blob = published(store)
+    before = count_open_files(root)
+    with monkeypatch.context() as patch:
+        patch.setattr(hashlib, "file_digest", failing(errno.EIO))
+        with pytest.raises(ApiError) as caught:
+            store.open(blob.key, blob.size, blob.sha256)
+    assert caught.value.status == 503
+    assert count_open_files(root) == before
+
+
+def test_what_is_remembered_is_bounded(root, monkeypatch):
+    store = LocalStore(root, cache_size=2)
+    blobs = [published(store) for _ in range(3)]
+    later(monkeypatch)
+    hashed = counted(monkeypatch)
+    for index in (0, 1, 0, 2, 0, 1):  # the third pushes out the second, the least used
+        blob = blobs[index]
+        store.open(blob.key, blob.size, blob.sha256).close()
+    assert len(hashed) == 4

@@ -12,11 +12,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import make_url, update
+from sqlalchemy import make_url, select, update
 
 from modhub.blobs import Blob, BlobStore, maintenance
 from modhub.blobs.models import StoredBlob, create_blob_row
-from modhub.db import now
+from modhub.db import bulk, now
 from modhub_testing import Site, stored_files
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
@@ -230,3 +230,20 @@ def test_what_is_replaced_while_files_are_read_is_no_damage(site: Site, monkeypa
         (path,) = stored_files(site)
         path.unlink()
         assert [sentence for _, sentence in maintenance.blob_damage(session, store)] == ["It is missing."]
+
+
+def test_more_than_a_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = published_mod(site)
+    for at in range(5):
+        upload_asset(site, mod, "code", version=f"v{at}")
+        orphan(site)
+    monkeypatch.setattr(bulk, "BATCH_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(bulk, "BATCH", 2)
+    batches = bulk.batches
+    monkeypatch.setattr(bulk, "batches", lambda values, _size=0: batches(values, 2))
+    with site.databases.readonly_session() as session:
+        assert list(maintenance.blob_damage(session, site.find_service(BlobStore))) == []
+    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (5, 5)
+    assert len(keys(site)) == 1
+    with site.databases.readonly_session() as session:
+        assert len(session.scalars(select(StoredBlob.key)).all()) == 1

@@ -13,8 +13,9 @@ import modhub.blobs
 from modhub.base.errors import ApiError
 from modhub.base.settings import Secret
 from modhub.blobs import storage_from_url
-from modhub.blobs.s3 import S3Store, connection
+from modhub.blobs.s3 import S3Store, connection, files
 from modhub.blobs.s3.breaker import FAILURES, REST_SECONDS, CircuitBreaker
+from modhub.blobs.s3.connection import Bucket, S3Connection
 from modhub.blobs.s3.files import CopySpace
 from modhub.blobs.s3.pieces import PIECE_BYTES, UploadPieces
 from modhub.blobs.store import StoreTrouble
@@ -170,3 +171,45 @@ def test_a_store_that_refuses_the_clock_says_so() -> None:
     for text, expected in ((skewed, "it refuses this machine's clock"), ("403 Forbidden", "it refuses the key")):
         trouble, responded = connection._trouble(PermissionDeniedError(text))
         assert (str(trouble), responded) == (expected, True)
+
+
+def test_the_endpoint_follows_what_is_reported() -> None:
+    # C-ADDR-7
+    made = S3Connection(Bucket("bucket", "", "https://ini.example.org", "here", "key", "hunter2"))
+    reported: list[Any] = [None]
+
+    def report() -> str | None:
+        if isinstance(reported[0], Exception):
+            raise reported[0]
+        return reported[0]
+
+    made.follow(report)
+    assert made.endpoint() == "https://ini.example.org"
+    reported[0] = "https://new.example.org"
+    assert made.endpoint() == "https://new.example.org"
+    reported[0] = OSError("the database is down")
+    assert made.endpoint() == "https://new.example.org"
+    assert "hunter2" not in repr(Bucket("bucket", "", "", "", "key", "hunter2"))
+
+
+def test_a_store_that_is_too_slow_for_an_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    # T-F5, C-ERR-17
+    slow: Any = LyingConnection(bytes)
+    store = S3Store(slow)
+    blob = store.stage(io.BytesIO(b"content"), 100)
+    store.publish(blob.key)
+    monkeypatch.setattr(files, "FETCH_SECONDS", -1)
+    with pytest.raises(ApiError) as refusal:
+        store.open(blob.key, blob.size, blob.sha256).read()
+    assert refusal.value.code == "storage_unreachable"
+
+
+def test_a_temporary_folder_that_cannot_be_used_is_the_stores_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    space = CopySpace(most=10)
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    for _ in range(2):
+        with pytest.raises(StoreTrouble, match="No space left"):
+            space.new_file(10)

@@ -133,3 +133,18 @@ def test_a_savepoint_takes_back_what_was_staged_after_it(tm, store):
     assert kept(store) == {before.key, again.key}
     assert readable(store, before)
     assert readable(store, again)
+
+
+def test_a_transaction_that_takes_nobody_in_any_more(tm, store):
+    def on_step(name):
+        if name == "tpc_vote":
+            raise RuntimeError
+
+    tm.begin()
+    Other(tm, on_step)
+    with pytest.raises(RuntimeError):
+        tm.commit()
+    with pytest.raises(transaction.interfaces.TransactionFailedError):
+        put(tm, store)
+    assert kept(store) == set()
+    tm.abort()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from sqlalchemy import update
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 import modhub
 from modhub.base.json_lines import JsonLineFormatter
@@ -279,3 +280,16 @@ def test_an_invalid_age_is_reported(run: Run, capsys: pytest.CaptureFixture[str]
         run("sweep", "--older-than=-1")
     assert end.value.code == 2
     assert "is not a number of seconds" in capsys.readouterr().err
+
+
+def test_a_database_that_is_busy_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object) -> None:
+        raise PoolTimeout("QueuePool limit")
+
+    monkeypatch.setattr(maintenance, "sweep", busy)
+    code, output = run("sweep")
+    assert code == 1
+    assert output == (
+        "modhub-admin: the database is busy or cannot be written (QueuePool limit); "
+        "finished work is kept, run the command again.\n"
+    )

@@ -66,3 +66,15 @@ def test_errors_show_no_values(site: Site) -> None:
         shown = "".join(traceback.format_exception(raised.value))
         assert "SELECT nothing" in shown
         assert PASSWORD not in shown
+
+
+@pytest.mark.parametrize("name", ["psycopg", None], ids=["no psycopg", "psycopg without its library"])
+def test_a_missing_driver_is_named_with_the_extra_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch, name: str | None
+) -> None:
+    def absent(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError(name=name) if name else ImportError("no pq wrapper available")
+
+    monkeypatch.setattr("modhub.db.create_engine", absent)
+    with pytest.raises(StartRefused, match=r"needs the Python package psycopg.*\[postgres\]"):
+        Databases("postgresql+psycopg://x/y")

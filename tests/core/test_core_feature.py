@@ -190,3 +190,8 @@ def test_an_unknown_feature_is_a_sentence(tmp_path: Path) -> None:
     message = refused(tmp_path, "json.decoder")
     assert message.startswith("pyramid.includes names json.decoder, which is not a feature: ")
     assert "\n" not in message
+
+
+def test_a_service_that_nobody_registers_is_named(start: Start) -> None:
+    with pytest.raises(LookupError, match="no package registers a service of the kind Markup"):
+        start().find_service(Markup)

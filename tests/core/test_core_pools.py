@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from modhub.db import DatabaseLimits, Databases, is_transient
-from modhub_testing import Start
+from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, published_mod
 
 pytestmark = pytest.mark.postgres
@@ -83,3 +83,12 @@ def test_a_statement_takes_no_longer_than_the_ini_says(start: Start) -> None:
         with engine.connect() as connection, pytest.raises(DBAPIError) as refusal:
             connection.execute(text("SELECT pg_sleep(60)"))
         assert is_transient(refusal.value)
+
+
+def test_a_connection_for_reading_that_was_in_use_is_not_kept_either(site: Site) -> None:
+    # C-RUN-44
+    queries = site.databases.raw_queries
+    queries._run(queries._connect(), "SELECT 1", {}, emptied=queries._emptied - 1)
+    assert queries.idle_count == 0
+    site.get("/api/modhub")
+    assert queries.idle_count == 1

@@ -86,3 +86,8 @@ def test_check_warns_as_a_start_does(start: Start, capsys: Any, caplog: pytest.L
     find_service(app.registry, Workers).stop()
     find_service(app.registry, Databases).dispose()
     assert [record.getMessage() for record in caplog.records if record.name == "modhub"] == [short, unused]
+
+
+def test_a_new_key_with_an_unknown_scope_is_warned_about(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
+    admin.run_command(start("modhub_builds").config, ["-c", "x.ini", "key", "new", "Modhub:app", "Modhub:nonsense"])
+    assert "No included feature declares the scope Modhub:nonsense" in capsys.readouterr().out

@@ -185,3 +185,22 @@ def test_only_a_whole_public_file_is_left_to_the_proxy(tmp_path: Path) -> None:
     ):
         assert "X-Accel-Redirect" not in own
         assert own["Content-Length"] == str(len(CONTENT))
+
+
+def test_a_time_without_a_zone_is_a_mistake(files):
+    with pytest.raises(ValueError, match="time zone"):
+        replace(files.file, modified=datetime(2026, 1, 1))  # noqa: DTZ001 - that is the mistake
+
+
+def test_the_servers_wrapper_is_used_and_a_failing_one_leaves_no_file_open(files, tmp_path):
+    def wrapper(file, size):
+        calls.append((file.tell(), size))
+        raise RuntimeError
+
+    calls: list[tuple[int, int]] = []
+    before = count_open_files(tmp_path)
+    request = Request.blank("/", headers={"Range": "bytes=7-9"}, environ={"wsgi.file_wrapper": wrapper})
+    with pytest.raises(RuntimeError):
+        file_response(request, files.store, files.file)
+    assert calls == [(7, 256 * 1024)]
+    assert count_open_files(tmp_path) == before

@@ -246,3 +246,19 @@ def site(start: Any) -> Site:
     """With `modhub_sync`."""
     made: Site = start("modhub_testing.accounts modhub_sync")
     return made
+
+
+def test_any_large_body_needs_room_kept_or_not(site: Site) -> None:
+    # C-HTTP-14
+    insert_chain(site, 60)
+    for _ in range(2):
+        with no_room(site):
+            refused = ask(site, "/api/modhub?size=100")
+        assert (refused.status_int, refused.json["error"]) == (503, "busy")
+        assert refused.headers["Cache-Control"] == "no-store"
+        assert refused.headers["X-Request-Id"]
+        large = ask(site, "/api/modhub?size=100")
+    tag = large.headers["ETag"]
+    with no_room(site):
+        assert ask(site, "/api/modhub?size=100", **{"If-None-Match": tag}).status_int == 304
+        assert ask(site, "/api/modhub?size=100", "HEAD").status_int == 200

@@ -399,3 +399,8 @@ def test_a_summary_is_the_beginning() -> None:
     summary = markup.summarize(links)
     assert set(summary) == {"x"}
     assert 20 < len(summary) <= 160
+
+
+def test_a_check_that_never_rests_ends_in_less_text_and_not_in_a_loop() -> None:
+    restless = markup.Allowlist(frozenset({"p", "a"}), {"a": {"title": lambda value: value + "x"}})
+    assert markup.clean("<p>some text</p><a title=y>z</a>", 8000, allow=restless) == "<p>some text</p>"

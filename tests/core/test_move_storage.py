@@ -9,7 +9,7 @@ import pytest
 import modhub
 from modhub.blobs import BlobStore, maintenance, moving
 from modhub.blobs.local import LocalStore
-from modhub_testing import Site
+from modhub_testing import Site, stored_files
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
@@ -113,3 +113,14 @@ def test_mistakes_are_one_line(site: Site, run: Run, tmp_path: Path) -> None:
         code, output = run(source, target)
         assert (code, output.count("\n")) == (1, 1), output
         assert sentence in output
+
+
+def test_a_file_that_the_old_store_lost_is_named(site: Site, run: Run, tmp_path: Path) -> None:
+    mods = [published_mod(site) for _ in range(2)]
+    lost = stored_files(site)[0]
+    lost.unlink()
+    code, output = run(storage(site), f"file://{tmp_path}/new")
+    assert code == 1
+    assert "Copied 1 files" in output
+    assert f"file {lost.parent.name}{lost.name} (code mod.zip of mod " in output
+    assert any(f' of mod {mod["id"]} "' in output for mod in mods)

@@ -1,5 +1,6 @@
 import errno
 import logging
+import socket
 import tempfile
 import threading
 import time
@@ -160,3 +161,15 @@ def test_a_temporary_file_that_takes_no_more_ends_the_connection(service, monkey
     assert [record.getMessage() for record in caplog.records if record.levelno > logging.INFO] == [
         "ALARM: a response cannot be written to the temporary folder (No space left on device)"
     ]
+
+
+def test_no_server_header_and_unix_sockets(tmp_path):
+    path = str(tmp_path / "socket")
+    with running(app, unix_socket=path, listen=None) as service:
+        assert service.addresses == [("unix", path)]
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(path)
+            client.sendall(b"GET / HTTP/1.0\r\nHost: a\r\n\r\n")
+            answer = b"".join(iter(lambda: client.recv(1000), b""))
+    assert answer.endswith(b"page")
+    assert b"server:" not in answer.lower()

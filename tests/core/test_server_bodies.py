@@ -179,3 +179,15 @@ def test_broken_framing_behind_the_head_is_400_all_the_same(app, service):
             threading.Event().wait(0.01)
         client.send(b"defgh\r\n")
         assert client.answer().status == 400
+
+
+def test_an_application_without_rules_is_not_asked():
+    def plain(environ, start_response):
+        size = str(len(environ["wsgi.input"].read())).encode()
+        start_response("200 OK", [("Content-Length", str(len(size)))])
+        return [size]
+
+    with running(plain) as service, RawClient(service) as client:
+        assert client.ask(sized(3_000_000) + b"x" * 3_000_000).body == b"3000000"
+        assert client.ask(post("/x", CHUNKED, EXPECT)).status == 100
+        assert client.ask(chunks(3_000_000) + END).body == b"3000000"

@@ -120,3 +120,8 @@ def test_at_the_limit_of_connections_the_longest_waiting_make_room():
             assert client.ask(GET).status == 200
         for other in crowd:
             other.__exit__()
+
+
+def test_a_silent_connection_is_closed():
+    with running(app, header_seconds=0.3) as service, RawClient(service) as client:
+        assert client.ended()

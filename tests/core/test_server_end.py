@@ -171,6 +171,7 @@ def test_what_does_not_end_is_cut_after_drain_seconds(serve):
         served.process.terminate()
         assert served.process.wait(60) == 0
         assert monotonic() - began > 0.9
+    assert b"stopped before 2 requests or downloads had ended" in served.process.stdout.read()
 
 
 def test_a_second_signal_ends_the_drain(serve):
@@ -249,3 +250,16 @@ def test_a_server_that_cannot_be_ends_pserve_with_one_line_and_a_code(tmp_path, 
     assert printed.startswith("modhub does not start: ")
     # What can be judged without listening is judged before the application is made.
     assert ("Starting server" in ended.stderr) is is_late
+
+
+def test_several_listeners_and_a_bound_socket_and_stop_from_any_thread():
+    with running(hello, listen="127.0.0.1:0 127.0.0.1:0") as service:
+        for address in service.addresses:
+            with socket.create_connection(address, 10) as client:
+                client.sendall(get("/"))
+                assert client.recv(12) == b"HTTP/1.1 200"
+    service.stop()
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        with running(hello, sockets=[bound], listen=None) as service, RawClient(service) as client:
+            assert client.ask(get("/")).body == b"ok"

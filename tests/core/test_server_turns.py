@@ -146,3 +146,17 @@ def test_pipelined_requests_wait_until_the_response_is_read(app: App) -> None:
         assert len(app.done) < 200
         for number in range(200):
             assert json.loads(client.answer().body)[0].startswith(f"/{number}x")
+
+
+def test_where_every_connection_of_a_peer_is_at_work_one_more_is_closed(app: App) -> None:
+    with running(app, connections_per_peer=3, threads=3) as service:
+        held = [RawClient(service) for _ in range(3)]
+        for client in held:
+            client.send(get("/held"))
+        app.wait_for(3)
+        with RawClient(service) as other, pytest.raises((ConnectionError, EOFError)):
+            other.ask(get("/"))
+        app.go.set()
+        for client in held:
+            assert client.answer().status == 200
+            client.__exit__()

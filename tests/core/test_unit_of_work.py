@@ -13,12 +13,14 @@ from modhub.audit import act_for_account, record
 from modhub.audit.models import AuditEntry
 from modhub.base.identity import account_identity
 from modhub.catalogue.copies import mark_score_stale, mark_stale
+from modhub.catalogue.models import Mod
+from modhub.catalogue.owning import services
 from modhub.db import changes
 from modhub.db.changes import ChangeReader, What, mark_changed
 from modhub.db.unit_of_work import CommitStep, CommitSteps, PendingWork, WriteSession, take_steps, unit_of_work
 from modhub.web.request import act_for_request
 from modhub_testing import Site
-from modhub_testing.mods import OWNER, copy_damage, mod_address, published_mod
+from modhub_testing.mods import OWNER, copy_damage, mod_address, new_mod, published_mod, upload_asset
 
 
 def changed_kinds(site: Site) -> list[str]:
@@ -123,3 +125,16 @@ def test_the_steps_are_taken_in_order_and_not_for_savepoints(site: Site) -> None
         assert taken == []
         record(session, "x", "thing")
     assert taken == ["first", "flushed", "second", "third"]
+
+
+def test_a_mod_is_published_in_any_session(site: Site) -> None:
+    """Services need no session of the application: nobody hears of the deed, and nothing is done at its commit."""
+    mod = new_mod(site)
+    upload_asset(site, mod, "code", version="1")
+    with sessionmaker(site.databases.write_engine).begin() as session:
+        services.publish_mod(session, mod["id"], OWNER)
+        assert unit_of_work(session).pending.log_lines == [("mod published", {"mod": mod["id"]})]
+    with site.databases.readonly_session() as session:
+        assert session.get_one(Mod, mod["id"]).published
+    # No service may write so: `verify` finds it.
+    assert copy_damage(site) != []

@@ -22,12 +22,14 @@ from modhub.plugins.declarations import Declarations, Worker
 from modhub.plugins.leases import CLOCKS, LEASE_SECONDS, HeldLease, Lease, LeaseLost, release_leases
 from modhub.plugins.workers import (
     LONGEST_FAILURE_PAUSE,
+    ROUND_SECONDS,
     RoundFailed,
     Stopping,
     Workers,
     _Turn,
     find_worker_problems,
     is_stopping,
+    time_is_up,
 )
 from modhub_testing import Site, Start
 
@@ -355,3 +357,10 @@ def test_doctor_names_work_that_nobody_does(site: Site, monkeypatch: pytest.Monk
     shift(site.databases, -1200)
     (sentence,) = find_worker_problems(admin)
     assert sentence == "no process has run the worker of deeds for 20 minutes: is modhub running?"
+
+
+def test_a_round_that_could_go_on_is_told_that_its_time_is_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_over = time_is_up(site.registry)
+    assert not is_over()
+    monkeypatch.setattr("modhub.plugins.workers.monotonic", lambda: time.monotonic() + ROUND_SECONDS)
+    assert is_over()
