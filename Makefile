@@ -247,7 +247,7 @@ ifneq ($(LONG),)
 			$(BIN)/pytest -n 2 --dist loadfile --databases postgresql tests/functional $(PYTEST_ARGS) || exit 1; \
 	done
 	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py tests/functional/test_reads_after_commits.py \
-		tests/functional/test_downloads_service.py tests/deploy/test_rolls.py $(PYTEST_ARGS)
+		tests/deploy/test_rolls.py $(PYTEST_ARGS)
 endif
 
 debian:

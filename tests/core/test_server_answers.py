@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from waitress import buffers, wasyncore
+from waitress.channel import HTTPChannel
 
 from modhub.server.channel import Channel
 from modhub_testing.running_server import RawClient, running, wait_until_checked
@@ -173,3 +174,16 @@ def test_no_server_header_and_unix_sockets(tmp_path):
             answer = b"".join(iter(lambda: client.recv(1000), b""))
     assert answer.endswith(b"page")
     assert b"server:" not in answer.lower()
+
+
+def test_urgent_data_is_no_reason_to_wake_up(service, caplog, monkeypatch):
+    calls = []
+    monkeypatch.setattr(Channel, "readable", lambda self: calls.append(1) or HTTPChannel.readable(self))
+    with RawClient(service) as client:
+        assert client.ask(get("/")).body == b"page"
+        client.socket.send(b"!", socket.MSG_OOB)
+        threading.Event().wait(0.5)
+        assert len(calls) < 100
+        with pytest.raises(ConnectionError):
+            client.ended()
+    assert not caplog.records

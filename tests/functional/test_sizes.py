@@ -1,13 +1,9 @@
 """Large uploads over real sockets: their limit, memory, files left on disk, and the end of a process."""
 
-import contextlib
-import hashlib
 import logging
 import os
-import socket
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -39,24 +35,6 @@ def pieces(size: int):
     """A body that is sent chunked."""
     for start in range(0, size, MB):
         yield bytes(min(MB, size - start))
-
-
-def connected(service) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", service.processes[0].port), 60)
-
-
-def wait_refused(service) -> None:
-    """Wait until connections are refused."""
-    deadline = time.monotonic() + 20  # less than the 30 seconds that what runs may take
-    with contextlib.suppress(ConnectionRefusedError):
-        while time.monotonic() < deadline:
-            connected(service).close()
-            time.sleep(0.02)
-        raise AssertionError("connections are still taken")
-
-
-def head(method: str, path: str, *fields: str) -> bytes:
-    return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: localhost", *fields, "", ""]).encode()
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -104,39 +82,3 @@ def test_sixteen_uploads_of_64_mb_at_once_are_all_taken_in_bounded_memory(servic
         own.need(204, "DELETE", f"/api/modhub/{mod_id}")
     service.admin("sweep", "--older-than", "0")
     wait_empty_spool(service)
-
-
-def test_sigterm_lets_a_download_and_an_upload_end_and_takes_no_new_connection(services, kind):
-    # C-RUN-9, T-F9
-    service = services(kind)
-    content = hashlib.shake_256(b"download").digest(8 * MB) * 8
-    own = service.register("drain")
-    mod, new = own.published("Drained", content), own.new_mod("Upload")
-    [process] = service.processes
-    begun, go_on = threading.Event(), threading.Event()
-
-    def slowly():
-        yield bytes(4 * MB)
-        begun.set()
-        go_on.wait(60)
-        yield bytes(4 * MB)
-
-    with socket.socket() as client, ThreadPoolExecutor(1) as pool:
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
-        client.connect(("127.0.0.1", process.port))
-        client.settimeout(30)
-        client.sendall(head("GET", f"/api/modhub/{mod['id']}/download", "Connection: close"))
-        received = bytearray(client.recv(65536))
-        upload = pool.submit(own.send_file, new["id"], "code", slowly(), version="1")
-        assert begun.wait(60)
-        process.popen.terminate()
-        wait_refused(service)
-        assert process.popen.poll() is None
-        go_on.set()
-        while piece := client.recv(1 << 20):
-            received += piece
-        answer = upload.result(200)
-    assert bytes(received).partition(b"\r\n\r\n")[2] == content
-    assert (answer.status, answer.json["version"]) == (201, "1")
-    assert process.popen.wait(90) == 0
-    assert service.stored() == service.named()

@@ -46,19 +46,6 @@ def test_an_older_python_is_refused_in_one_sentence(checkout: Path) -> None:
     assert not (checkout / ".venv").exists()
 
 
-def test_python_without_venv_names_what_to_install(checkout: Path) -> None:
-    body = 'case "$2" in *ensurepip*) exit 1 ;; *print*) echo python3.11-venv ;; esac'
-    tools = checkout / "tools"
-    tools.mkdir()
-    for name in ("sh", "test", "cat", "cmp", "grep", "cp"):
-        (tools / name).symlink_to(str(shutil.which(name)))
-    python(tools, "echo 1000").rename(tools / "id")
-    ended = make(checkout, "install", f"PYTHON={python(checkout, body)}", path=str(tools))
-    assert ended.returncode != 0
-    assert "install the package python3.11-venv first" in ended.stderr
-    assert not (checkout / ".venv").exists()
-
-
 STUB = """#!/bin/sh
 echo "$(basename "$0") $*" >> "$(dirname "$0")/../../told"
 """

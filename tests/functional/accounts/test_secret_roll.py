@@ -133,24 +133,3 @@ def test_at_each_step_of_the_documented_change_the_processes_understand_each_oth
         for process in running:
             assert early.ask("GET", "/api/auth/me", port=process.port).status == 200
     assert " is dead" not in service.log()
-
-
-def test_without_the_old_secret_sessions_go_on_and_authenticators_do_not(service: Installation, browse: Any) -> None:
-    """What docs/operations.md says of a secret that leaked."""
-    old = start(service, OLD_FIRST)
-    person = Person(service, browse, "leaked", Caller([old.port]), Caller([old.port]))
-    person.use_pages()
-    other = Person(service, browse, "other", Caller([old.port]), Caller([old.port]))
-    other.use_pages()
-    other.use_authenticator()
-    old.stop()
-    caller = Caller([start(service, NEW).port])
-    bearer = {"Authorization": f"Bearer {person.session['accessToken']}"}
-    assert caller.ask("GET", "/api/auth/me", headers=bearer).status == 401
-    caller.need(200, "POST", "/api/auth/refresh", {"refreshToken": person.session["refreshToken"]})
-    person.at(caller)
-    assert person.browser.get(HOME).status == 200
-    code = pyotp.TOTP(other.key).at(int(time.time()) + 30)
-    caller.need(401, "POST", "/api/auth/login", other.credentials(code=code))
-    assert service.admin("account", "remove-factor", other.email).returncode == 0
-    caller.need(200, "POST", "/api/auth/login", other.credentials())
