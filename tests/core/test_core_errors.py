@@ -148,6 +148,44 @@ def test_hostile_ids_are_unknown_ids(site: Site, names: dict[str, Any]) -> None:
         assert raw.call(own, f"/api/modhub/{names['id']}/images/{encoded}", "DELETE")[0] == 401
 
 
+HOSTILE_VALUES = ["\0", "\ud800", "x\0y", "\u202e", "\uffff", "e\u0301" * 3000, "'; DROP TABLE core_mod; --", "%s%n"]
+HOSTILE_BODIES = [
+    b"\xff\xfe\x00",
+    b"\xef\xbb\xbf{}",
+    b'{"title": NaN}',
+    b'{"title": 1e400}',
+    b"9" * 100_000,
+    b"[" * 500,
+]
+HOSTILE_BODIES += [b'{"a":' * 1000 + b"1" + b"}" * 1000, b'{"title": "\\ud800"}', b'{"games": ["\\u0000"]}', b"{}{}"]
+
+
+@pytest.mark.postgres
+def test_no_input_gives_a_500(site: Site, names: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    # C-ERR-8
+    own = site.as_account(OWNER)
+    mod = f"/api/modhub/{names['id']}"
+    seen = set()
+    for value in HOSTILE_VALUES:
+        for field in ("title", "description"):
+            seen.add(own.put_json(mod, {field: value}, expect_errors=True).status_int)
+        for field in ("games", "requires", "conflictsWith"):
+            seen.add(own.put_json(mod, {field: [value, value + "x"]}, expect_errors=True).status_int)
+        note = {"title": value, "text": value}
+        seen.add(own.put_json(f"{mod}/changelog/{names['note']}", note, expect_errors=True).status_int)
+        part = "".join(f"%{byte:02x}" for byte in value.encode("utf-8", "surrogatepass"))[:3000]
+        for name in ("q", "game", "sort", "page", "size"):
+            seen.add(ask(site, "GET", f"/api/modhub?{name}={part}").status_int)
+        for rest in (f"code?version={part}", f"css?name={part}", f"images?name={part}"):
+            seen.add(ask(own, "POST", f"{mod}/{rest}", params=b"x", content_type="x/y").status_int)
+    for body in HOSTILE_BODIES:
+        for method, url in (("POST", "/api/modhub"), ("PUT", mod), ("PUT", f"{mod}/changelog/{names['note']}")):
+            seen.add(ask(own, method, url, params=body, content_type="application/json").status_int)
+        seen.add(ask(site.as_account(8), "PUT", f"{mod}/vote", params=body).status_int)
+    assert seen <= {200, 201, 400, 409}
+    assert "Traceback" not in caplog.text
+
+
 def test_the_host_header_decides_nothing(site: Site, names: dict[str, Any]) -> None:
     # C-HTTP-6
     plain = site.get(f"/api/modhub/{names['id']}").body

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 from alembic import command
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
@@ -53,6 +55,24 @@ def test_models_and_migrations_agree(configured: Configured) -> None:
         assert migrate.schema_differences(configured.databases, package) == []
     migrate.refuse_when_behind(configured.databases, configured.migrations)
     assert migrate.upgrade(configured.databases, configured.migrations) == []
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_table_that_is_copied_keeps_what_refers_to_it(configured: Configured) -> None:
+    databases = configured.databases
+    with databases.write_engine.begin() as connection:
+        connection.execute(text("CREATE TABLE parent (id INTEGER PRIMARY KEY, name TEXT)"))
+        connection.execute(text("CREATE TABLE child (parent_id INTEGER REFERENCES parent (id) ON DELETE CASCADE)"))
+        connection.execute(text("INSERT INTO parent VALUES (1, 'x')"))
+        connection.execute(text("INSERT INTO child VALUES (1)"))
+    with migrate.migration_lock(databases) as connection:
+        operations = Operations(MigrationContext.configure(connection))
+        with operations.batch_alter_table("parent", recreate="always") as batch:
+            batch.alter_column("name", nullable=False)
+    with databases.write_engine.begin() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM child")) == 1
+        connection.execute(text("DELETE FROM parent"))  # and what cascades does so again
+        assert connection.scalar(text("SELECT count(*) FROM child")) == 0
 
 
 def test_a_failing_migration_leaves_nothing_half_done(configured: Configured, monkeypatch: pytest.MonkeyPatch) -> None:
