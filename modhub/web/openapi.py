@@ -99,7 +99,7 @@ def describe_api(request: Request) -> Any:
 def _widened(part: Any) -> Any:
     """The same, where each number is an integer of 64 bits: typed languages take 32 else, and ids and bytes have more.
 
-    None has a fraction. ``1.0`` is an integer to JSON Schema; ``number`` gives Java an enumeration that does not compile.
+    None has a fraction: ``1.0`` is an integer to JSON Schema, and ``number`` gives Java what does not compile.
     """
     if isinstance(part, Mapping):
         width = {"type": "integer", "format": "int64"} if part.get("type") in {"integer", "number"} else {}
