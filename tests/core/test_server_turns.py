@@ -160,3 +160,13 @@ def test_where_every_connection_of_a_peer_is_at_work_one_more_is_closed(app: App
         for client in held:
             assert client.answer().status == 200
             client.__exit__()
+
+
+def test_an_address_that_was_large_has_the_thread_for_these_at_once(app: App) -> None:
+    # T-D20
+    app.go.set()
+    with running(app) as service, RawClient(service) as client:
+        for _ in range(3):
+            assert json.loads(client.ask(get("/large/1?a=b")).body) == ["/large/1", "", True]
+            assert json.loads(client.ask(post("/large/2", "x")).body) == ["/large/2", "x", True]
+        assert app.asked == ["/large/1", "/large/2", "/large/2", "/large/2"]
