@@ -94,6 +94,7 @@ NONE = (416, 0, 0)
         # not a range that we understand: as if it were not there
         ("bytes=5-4", WHOLE),
         (f"bytes={10**30}-5", WHOLE),
+        ("bytes=-", WHOLE),
         ("bytes=1_0-2_0", WHOLE),
         ("bytes=٣-٤", WHOLE),
         # several ranges

@@ -33,6 +33,8 @@ REFUSED = {
     "two lengths": (400, post("Content-Length: 3", "Content-Length: 4", body="abcd")),
     "length list": (400, post("Content-Length: 3, 3", body="abc")),
     "length with sign": (400, post("Content-Length: +3", body="abc")),
+    "length of 5000 digits": (400, post("Content-Length: " + "9" * 5000)),
+    "host with open bracket": (400, get(host="Host: [::1")),
     "two codings": (400, post(CHUNKED, CHUNKED, body="0\r\n\r\n")),
     "coding in 1.0": (400, post(CHUNKED, body="0\r\n\r\n", version="1.0")),
     "identity": (501, post("Transfer-Encoding: identity", body="")),
