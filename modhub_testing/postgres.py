@@ -85,6 +85,7 @@ class PostgresServer:
 
     def __init__(self, base: Path, launch: "Callable[[], subprocess.Popen[bytes]]") -> None:
         self.base = base
+        self._launch = launch
         self._keeper = launch()
         self._numbers = itertools.count(1)
         self._templates: dict[str, str] = {}
@@ -135,6 +136,18 @@ class PostgresServer:
         database = f"template_{next(self._numbers)}"
         build(self._create(database, "template0"))
         self._templates[name] = database
+
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop the server at once for a ``with`` block, and start it again."""
+        self._control.close()
+        end_server(self._keeper)
+        self._keeper.wait()
+        try:
+            yield
+        finally:
+            self._keeper = self._launch()
+            self._control = self._wait()
 
     def stop(self) -> None:
         """Stop the server, close its connections and remove its folder; a second call is a no-op."""
