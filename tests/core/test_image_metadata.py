@@ -13,6 +13,7 @@ from PIL import ExifTags, Image, ImageChops, ImageCms, ImageStat, PngImagePlugin
 from sqlalchemy import select
 
 from modhub.audit.models import AuditEntry
+from modhub.base.errors import storage_unreachable
 from modhub.blobs import BlobStore
 from modhub.catalogue.models import Asset
 from modhub.catalogue.pictures import decoder
@@ -328,3 +329,45 @@ def test_a_copy_that_cannot_be_made_is_refused_with_a_sentence(site: Site) -> No
     refused = workshop_form(new_visitor(site, OWNER), f"{here}/images/{shot}/clean").submit(status=400)
     assert "cannot be copied without changing how it looks" in refused
     assert site.count_rows(Asset) == 1
+
+
+def test_an_orientation_that_only_xmp_knows_is_kept() -> None:
+    # C-PIC-23
+    turned = picture("PNG", pnginfo=png_text(**{"XML:com.adobe.xmp": '<a tiff:Orientation="6" dc:creator="Jo"/>'}))
+    assert shown(turned)[-1] == 6
+    assert told_by(turned) == ["names"]
+    assert shown(copied(turned)) == shown(turned)
+    assert told_by(copied(turned)) == []
+
+
+def test_what_follows_the_image_and_thumbnails_goes_too() -> None:
+    # C-PIC-23
+    jpeg = picture("JPEG")
+    thumbnail = jpeg[:18] + b"\1\1abc" + jpeg[20:]
+    thumbnail = thumbnail[:4] + struct.pack(">H", 19) + thumbnail[6:]
+    for content in (thumbnail, picture("PNG"), picture("GIF"), picture("WEBP")):
+        copy = copied(content + b"a film")
+        assert b"a film" not in copy
+        assert b"abc" not in copy
+
+
+@pytest.mark.postgres
+def test_a_copy_that_fails_changes_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-PIC-23
+    mod = new_mod(site)
+    shot = add(site, mod, PHOTOGRAPH, "b")
+    here = f"/Modhub/mine/{mod['id']}"
+    form = workshop_form(new_visitor(site, OWNER), f"{here}/images/{shot}/clean")
+
+    def fail(*_args: Any) -> None:
+        raise storage_unreachable()
+
+    monkeypatch.setattr("modhub.catalogue.pictures.metadata.record_change", fail)
+    form.submit(status=503)
+    with site.databases.readonly_session() as session:
+        assert list(session.scalars(select(Asset.id).where(Asset.kind == "image"))) == [int(shot)]
+        assert "image metadata removed" not in session.scalars(select(AuditEntry.action)).all()
+    monkeypatch.undo()
+    form.submit(status=303)
+    with site.databases.readonly_session() as session:
+        assert list(session.scalars(select(Asset.id).where(Asset.kind == "image"))) != [int(shot)]
