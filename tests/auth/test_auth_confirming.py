@@ -16,7 +16,7 @@ from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
-from modhub_auth.models import Account, Authenticator, ClientSession, Link, Login, PageSession
+from modhub_auth.models import Authenticator, ClientSession, Link, Login, PageSession
 from modhub_auth.signin import page_sessions, platform_logins, recovery
 from modhub_auth.signin.platform_logins import PlatformIdentity
 from modhub_testing.pages import messages_on, new_visitor
@@ -100,12 +100,6 @@ def test_a_first_reset_by_forgot_takes_everything_away_too(app: Any, person: Per
     attacker.get(HOME, status=303)
     assert [login.kind for login in all_of(app, Login)] == ["Password"]
     app.post_json("/api/auth/login", {**person, "password": THEIRS}, status=200)
-    # The next reset is a later one: it keeps what is there.
-    furnish(app)
-    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
-    send(app.get(mail.link()), 200, password=person["password"])
-    assert len(all_of(app, Login)) == 2
-    assert app.post_json("/api/auth/login", person, status=401).json["twoFactorRequired"] is True
 
 
 def test_confirming_in_ones_own_browser_keeps_one_signed_in_everywhere(app: Any, person: Person, mail: Any) -> None:
@@ -413,15 +407,6 @@ def test_the_notice_sends_the_email_again_and_can_be_put_away(app: Any, person: 
     assert app.get(f"{HOME}/hide-notice", status=303).headers["Location"] == HOME
     stranger = new_visitor(app)
     assert "/login" in stranger.post(f"{HOME}/hide-notice", {}, status=303).headers["Location"]
-
-
-def test_an_account_that_is_gone_is_no_ones(app: Any, person: Person, mail: Any) -> None:
-    app.post_json("/api/auth/register", person)
-    link = mail.link()
-    with app.databases.write_session.begin() as session:
-        session.delete(session.scalars(select(Account)).one())
-    for path in (link, f"{link}&new=1"):
-        app.get(path, status=410)
 
 
 def test_a_session_that_ended_meanwhile_confirms_nothing(app: Any) -> None:
