@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -21,6 +22,8 @@ from modhub_auth.container import AuthServices
 from modhub_testing import TEST_SECRET, Site, Start
 from modhub_testing.service import free_port
 from tests.people import cheap_hashes, text_of
+
+from .openid_provider import Provider
 
 Auth = Callable[..., "Site"]
 
@@ -289,3 +292,29 @@ def run(app: Any, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int
         return code, printed.err + printed.out
 
     return command
+
+
+@pytest.fixture(scope="session")
+def provider_port() -> int:
+    """The same for all tests, so that they share an application."""
+    return free_port()
+
+
+@pytest.fixture
+def provider(provider_port: int) -> Iterator[Provider]:
+    """A game platform."""
+    made = Provider(provider_port)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def steam(auth: Auth, provider: Provider) -> Site:
+    """An application whose people may sign in with that platform."""
+    return auth(modhub_auth__steam="true", modhub_auth__steam_provider=provider.endpoint)
+
+
+def come_back(site: Any, fields: dict[str, str], extra: str = "") -> Any:
+    """Follow the provider's redirect."""
+    target = urlsplit(fields["openid.return_to"])
+    return site.get(f"{target.path}?{target.query}&{urlencode(fields)}{extra}", expect_errors=True)

@@ -1,6 +1,6 @@
 """A small OpenID 2.0 provider on loopback for the tests, with a page for browsers.
 
-Test modules cannot import one another: use `runpy.run_path` of this file.
+Tests of other folders take it by `runpy.run_path`.
 """
 
 import base64

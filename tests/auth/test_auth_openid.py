@@ -1,12 +1,10 @@
 """Requests to a provider use at most two threads, for a limited time."""
 
 import ipaddress
-import runpy
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,16 +18,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from modhub.base.errors import ApiError
 from modhub_auth.signin import openid
 
-PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))
+from .openid_provider import SUBJECT, Provider
+
 RETURN_TO = "http://127.0.0.1:6543/Modhub/account/platform/steam?state=x"
-Provider = Any
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    made = PROVIDER["Provider"]()
-    yield made
-    made.close()
 
 
 def judge(provider: Provider, steam: openid.Steam | None = None) -> str:
@@ -81,7 +72,7 @@ def test_an_address_that_swallows_leaves_time_for_the_next(provider: Provider, m
     monkeypatch.setattr(openid, "PROVIDER_TIMEOUT_SECONDS", 100.0)
     names(monkeypatch, lambda: [entry(port), entry(port)])
     provider.endpoint = provider.endpoint.replace("127.0.0.1", "provider.example")
-    assert judge(provider) == PROVIDER["SUBJECT"]
+    assert judge(provider) == SUBJECT
     assert tried[0] <= 50
 
 
@@ -102,7 +93,7 @@ def test_beyond_two_requests_one_waits_and_the_next_fails_at_once(
         assert answers == provider.confirmed == []
         other.__exit__(None, None, None)
         third.join()
-    assert answers == [PROVIDER["SUBJECT"]]
+    assert answers == [SUBJECT]
 
 
 def certificate(folder: Path) -> Path:
@@ -128,7 +119,7 @@ def test_a_provider_over_tls(provider: Provider, tmp_path: Path, monkeypatch: py
     provider.endpoint = provider.endpoint.replace("http:", "https:")
     assert judge(provider) == "platform_unreachable"
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
-    assert judge(provider) == PROVIDER["SUBJECT"]
+    assert judge(provider) == SUBJECT
     provider.endpoint = provider.endpoint.replace("127.0.0.1", "localhost")
     assert judge(provider) == "platform_unreachable"
     assert provider.confirmed == [True]

@@ -1,14 +1,11 @@
 """Outgoing requests of accounts: only to configured hosts, short, and with a timeout."""
 
-import runpy
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from time import monotonic
 from typing import Any
-from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -17,10 +14,12 @@ from modhub_auth.mail import transports
 from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.signin import openid
 
+from .conftest import come_back
+from .openid_provider import Provider
+
 pytestmark = pytest.mark.slow
 
 WAIT = 30
-PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))
 STEAM = "/Modhub/account/platform/steam"
 Talk = Callable[[socket.socket, threading.Event], None]
 
@@ -85,45 +84,16 @@ def test_a_mail_server_that_never_ends_is_left(
     assert monotonic() - began < WAIT
 
 
-def test_a_reply_in_the_middle_is_bounded_too(
-    auth: Any, person: dict[str, str], listening: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(transports, "REPLY_SECONDS", 0.5)
-
-    def talk(held: socket.socket, closing: threading.Event) -> None:
-        held.sendall(b"220 test\r\n")
-        held.recv(1000)
-        held.sendall(b"250 test\r\n")
-        held.recv(1000)
-        trickle(b"250-")(held, closing)
-
-    app = auth(mail__host="127.0.0.1", mail__port=str(listening(talk)))
-    app.post_json("/api/auth/register", person)
-    with pytest.raises(DeliveryUnavailable):
-        app.find_service(AuthServices).mail_sender.send_due()
-
-
-def test_many_short_replies_are_no_long_one(
-    auth: Any, person: dict[str, str], mail_server: Any, monkeypatch: Any
-) -> None:
-    monkeypatch.setattr(transports, "REPLY_BYTES", 60)
-    app = auth(mail__host="127.0.0.1", mail__port=str(mail_server.port))
-    for number in range(5):
-        app.post_json("/api/auth/register", {**person, "email": f"ada{number}@example.org"})
-    assert app.find_service(AuthServices).mail_sender.send_due() == 5
-
-
 def asked(auth: Any, port: int) -> Any:
     """Come back from a platform on that port, which is asked about the assertion."""
     site = auth(modhub_auth__steam="true", modhub_auth__steam_provider=f"http://127.0.0.1:{port}/openid/login")
-    provider = PROVIDER["Provider"]()
+    provider = Provider()
     try:
         provider.endpoint = f"http://127.0.0.1:{port}/openid/login"
         fields = provider.assertion(site.get(STEAM, status=303).headers["Location"])
     finally:
         provider.close()
-    target = urlsplit(fields["openid.return_to"])
-    return site.get(f"{target.path}?{target.query}&{urlencode(fields)}", status="*")
+    return come_back(site, fields)
 
 
 def answers(head: bytes, body: bytes) -> Talk:
