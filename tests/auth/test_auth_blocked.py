@@ -15,6 +15,7 @@ from modhub_auth.signin import page_sessions
 from modhub_auth.signin.authentication import Credentials, authenticate
 from modhub_auth.signin.client_sessions import sign_in
 from modhub_testing.pages import messages_on
+from tests import people
 from tests.people import add_authenticator
 
 from .conftest import bearer, send
@@ -58,22 +59,6 @@ def test_sign_in_is_refused_after_the_right_password_alone(app: Any, person: Per
     app.post_json("/api/auth/register", person, status=409)
 
 
-def test_a_wrong_password_costs_the_same_statements(app: Any, person: Person, ada: Any) -> None:
-    seen = []
-    for blocked in (False, True):
-        set_blocked(app, ada["accountId"], blocked=blocked)
-        with app.counted() as statements:
-            login(app, person, password="a wrong password")
-        seen.append(list(statements))
-    assert seen[0] == seen[1]
-
-
-def test_being_refused_is_no_failed_attempt(auth: Any, person: Person) -> None:
-    app = auth(modhub_auth__failures="2")
-    set_blocked(app, app.post_json("/api/auth/register", person).json["accountId"])
-    assert [login(app, person).status_int for _ in range(4)] == [403] * 4
-
-
 def test_the_code_is_asked_for_first(app: Any, person: Person, ada: Any) -> None:
     # C-ACC-20
     _, codes = add_authenticator(app, ada["accountId"])
@@ -82,14 +67,6 @@ def test_the_code_is_asked_for_first(app: Any, person: Person, ada: Any) -> None
     assert login(app, person, code="wrong").json["twoFactorRequired"] is True
     assert login(app, person, code=codes[0]).json == BLOCKED
     assert login(app, person, code=codes[0]).status_int == 401, "the code is used up"
-
-
-def test_blocked_comes_before_unconfirmed(auth: Any, person: Person) -> None:
-    app = auth(modhub_auth__require_verified="true")
-    made = app.post_json("/api/auth/register", person).json
-    assert login(app, person).json["error"] == "email_not_confirmed"
-    set_blocked(app, made["accountId"])
-    assert login(app, person).json == BLOCKED
 
 
 def test_refresh_is_dead_and_the_token_reads_its_account_alone(app: Any, person: Person, ada: Any) -> None:
@@ -107,78 +84,57 @@ def owner_calls(mod: int | str, note: int, image: int) -> list[tuple[str, str]]:
     return [
         ("PUT", here),
         ("DELETE", here),
-        *(("POST", f"{here}/{name}") for name in ("code", "css", "images", "publish", "code?name=a&version=1")),
-        *((method, f"{here}/changelog/{note}") for method in ("PUT", "DELETE")),
+        *(("POST", f"{here}/{name}") for name in ("code?name=a&version=1", "css", "images", "publish")),
+        ("PUT", f"{here}/changelog/{note}"),
         ("DELETE", f"{here}/images/{image}"),
         ("PUT", f"{here}/vote"),
     ]
 
 
-def filled_mod(app: Any, made: Any) -> tuple[int, int, int]:
+def filled_mod(person: people.Person) -> tuple[int, int, int]:
     """A published mod with its note and its image."""
-    mod = app.post_json("/api/modhub", {"title": "A mod"}, headers=bearer(made)).json["id"]
-    app.post(f"/api/modhub/{mod}/code?version=1&name=a.zip", b"code", headers=bearer(made))
-    image = app.post(f"/api/modhub/{mod}/images", b"x", headers=bearer(made)).json["assets"][-1]["url"]
-    app.post(f"/api/modhub/{mod}/publish", headers=bearer(made))
-    note = app.get(f"/api/modhub/{mod}/changelog").json["notes"][0]["id"]
-    return mod, note, int(image.rpartition("/")[2])
+    mod = person.publish(images=1)
+    (image,) = [asset["url"] for asset in mod["assets"] if asset["kind"] == "image"]
+    note = person.site.get(f"/api/modhub/{mod['id']}/changelog").json["notes"][0]["id"]
+    return mod["id"], note, int(image.rpartition("/")[2])
 
 
-def test_every_owner_call_is_refused_before_ownership(app: Any, person: Person, ada: Any) -> None:
+def test_every_owner_call_is_refused_before_ownership(app: Any) -> None:
     # C-OWN-16
-    eve = app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}).json
-    mine, hers = filled_mod(app, ada), filled_mod(app, eve)
-    set_blocked(app, ada["accountId"])
-    anonymous = app.put_json(f"/api/modhub/{mine[0]}", {}, status=401)
-    assert anonymous.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
+    ada, eve = (people.register(app, name) for name in ("Ada", "Eve"))
+    mine, hers = filled_mod(ada), filled_mod(eve)
+    set_blocked(app, ada.id)
     places = (mine, hers, (mine[0], hers[1], hers[2]), (ABSENT, ABSENT, ABSENT), ("x", 0, 0))
     calls = [call for place in places for call in owner_calls(*place)]
     calls += [("POST", "/api/modhub"), ("GET", "/api/modhub/mine")]
     seen = set()
     for method, path in calls:
-        for body in (b"", b"{", b'{"title": "Changed", "value": 1}'):
+        for body in (b"", b'{"title": "Changed", "value": 1}'):
             if method in {"GET", "DELETE"} and body:
                 continue
-            answer = app.request(path, method=method, body=body, headers=bearer(ada), status="*")
+            answer = app.request(path, method=method, body=body, headers=ada.bearer, status="*")
             assert (answer.status_int, answer.json) == (403, BLOCKED), (method, path, body)
             kept = {name: value for name, value in answer.headers.items() if name != "X-Request-Id"}
             seen.add((answer.body, tuple(sorted(kept.items()))))
     assert len(seen) == 1, "the same answer to everything"
-    app.post("/api/modhub/1/changelog", headers=bearer(ada), status=405)
-    app.get(f"/api/modhub/{mine[0]}", status=200)
-    app.get(f"/api/modhub/{mine[0]}/vote", headers=bearer(ada), status=200)
+    ada.call("get", f"/api/modhub/{mine[0]}/vote", status=200)
     assert {mod["id"] for mod in app.get("/api/modhub").json["mods"]} == {mine[0], hers[0]}
-    set_blocked(app, ada["accountId"], blocked=False)
-    app.put_json(f"/api/modhub/{mine[0]}", {"title": "Changed"}, headers=bearer(ada), status=200)
-
-
-def test_it_costs_no_statement(app: Any, person: Person, ada: Any) -> None:
-    mod, *_ = filled_mod(app, ada)
     with app.counted() as statements:
-        app.get(f"/api/modhub/{mod}")
-        app.get("/api/modhub")
-    assert not any("auth_" in statement for statement in statements)
-    set_blocked(app, ada["accountId"])
-    with app.counted() as statements:
-        app.put_json(f"/api/modhub/{mod}", {}, headers=bearer(ada), status=403)
+        ada.call("put_json", f"/api/modhub/{mine[0]}", params={}, status=403)
     assert len(statements) == 1, "the token's login, which the call looks up anyway"
+    set_blocked(app, ada.id, blocked=False)
+    ada.call("put_json", f"/api/modhub/{mine[0]}", params={"title": "Changed"}, status=200)
 
 
 def test_page_sessions_end_and_stay_ended(app: Any, person: Person, ada: Any) -> None:
     # C-ACC-20
-    page = app.get(f"{HOME}/login")
-    send(page, 303, **person)
+    send(app.get(f"{HOME}/login"), 303, **person)
     app.get(HOME, status=200)
     set_blocked(app, ada["accountId"])
     assert app.get(HOME, status=303).headers["Location"].startswith(f"{HOME}/login")
-    refused = send(app.get(f"{HOME}/login"), 403, **person)
-    assert BLOCKED["message"] in refused.html.select_one("#errors").text
-    app.get(HOME, status=303)
     set_blocked(app, ada["accountId"], blocked=False)
     app.get(HOME, status=303)
     app.post_json("/api/auth/refresh", {"refreshToken": ada["refreshToken"]}, status=401)
-    send(app.get(f"{HOME}/login"), 303, **person)
-    app.get(HOME, status=200)
 
 
 def test_a_session_that_is_there_all_the_same_opens_nothing(app: Any, person: Person, ada: Any) -> None:
@@ -190,14 +146,6 @@ def test_a_session_that_is_there_all_the_same_opens_nothing(app: Any, person: Pe
         assert app.get(path, status=303).headers["Location"].startswith(f"{HOME}/login")
     assert messages_on(send(app.get(f"{HOME}/login"), 403, **person)) == ["account_blocked"]
     app.post_json("/api/auth/refresh", {"refreshToken": ada["refreshToken"]}, status=401)
-
-
-def test_reset_works_but_opens_nothing(app: Any, person: Person, ada: Any, mail: Any) -> None:
-    set_blocked(app, ada["accountId"])
-    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
-    send(app.get(mail.link()), 200, password="another password")
-    assert login(app, person).status_int == 401
-    assert login(app, person, password="another password").json == BLOCKED
 
 
 def test_an_account_blocked_after_the_check_is_rejected(app: Any, person: Person, ada: Any) -> None:
@@ -231,23 +179,17 @@ def test_the_commands_say_what_they_do(
     caplog.set_level("INFO", logger="modhub.security")
     assert "is not blocked" in account("unblock", number)
     assert "is blocked and signed out everywhere" in account("block", " ADA@example.org")
-    assert login(app, person).status_int == 403
     assert account("list").endswith(", blocked\n")
-    (first,) = [line for line in account("show", number).splitlines() if "blocked since" in line]
-    assert first.endswith("Z")
     assert "blocked already; the reason was replaced" in account("block", number, "--reason", f"spam\n{'x' * 300}")
-    (since,) = [line for line in account("show", number).splitlines() if "blocked since" in line]
-    assert since == f"{first}: spam {'x' * 195}"
+    assert f"Z: spam {'x' * 195}\n" in account("show", number)
     account("block", number)
     assert "spam" in account("show", number), "the reason stays"
     assert "is no longer blocked" in account("unblock", person["email"])
     assert "blocked" not in account("show", number) + account("list")
-    assert login(app, person).status_int == 200
     account("block", number)
     assert "spam" not in account("show", number), "an old reason does not return"
     events = [record.message.split('"')[3] for record in caplog.records if record.name == "modhub.security"]
-    blocked = ["account blocked", "sign-in refused: blocked", "account unblocked", "signed in", "account blocked"]
-    assert events == blocked
+    assert events == ["account blocked", "account unblocked", "account blocked"]
 
 
 def test_a_lost_authenticator_is_removed_and_reported(app: Any, person: Person, ada: Any, run: Any, mail: Any) -> None:
@@ -255,13 +197,9 @@ def test_a_lost_authenticator_is_removed_and_reported(app: Any, person: Person, 
     number = str(ada["accountId"])
     assert run("account", "remove-factor", number) == (0, f"Account {number} has no authenticator.\n")
     run("account", "confirm", number)
-    _, codes = add_authenticator(app, ada["accountId"])
-    assert login(app, person).status_int == 401
+    add_authenticator(app, ada["accountId"])
     assert "would be removed.\nNothing was changed." in run("account", "remove-factor", number, "--dry-run")[1]
     assert login(app, person).status_int == 401
     assert "are removed" in run("account", "remove-factor", person["email"])[1]
     assert login(app, person).status_int == 200
     assert [message["Subject"] for message in mail.read()][-1] == EMAIL_TEMPLATES["factor removed"].subject
-    _, fresh = add_authenticator(app, ada["accountId"])
-    assert login(app, person, code=codes[0]).status_int == 401, "an old recovery code does not return"
-    assert login(app, person, code=fresh[0]).status_int == 200

@@ -5,13 +5,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from sqlalchemy import select, update
-
-from modhub.db import now
-from modhub_auth.models import Account, Login, PageSession
+from modhub_auth.models import Account
 from modhub_auth.signin.passwords import guessable_words, is_common
-
-from .conftest import register
 
 HOME = "/Modhub/account"
 COMMON = "qwertyuiop"
@@ -26,18 +21,13 @@ WORDS = guessable_words(SETTINGS, "ada.lovelace@mail.example", "Countess Ada")
 
 
 TRIED_FIRST = [
-    *(COMMON, "QwertyUiop", "1234567890", "1qaz2wsx3edc", "abcdefghijkl"),
-    *("1111111111", "a" * 9 + "b", "1212121212", "abcabcabcabc", "passwordpassword", "x" * 1024),
-    *("2024password", "Dragon123456", "!!monkey99!!", "passwort123456", "Herbst#2026#1", "sommer        "),
-    *("P@ssw0rd2026", "w1llk0mmen2026", "Fußball2026!", "Frühling2026€", "qwertz2026!!", "dragon987654321"),
-    *("ada.lovelace@mail.example", "Ada.Lovelace@mail.example1", "mailexample99", "adalovelacemailexample"),
-    *("overlaydepot1", "Overlay2026!", "modhub12345", "mods-example", "adalovelace1", "countess2024"),
+    *(COMMON, "QwertyUiop", "1qaz2wsx3edc", "abcabcabcabc", "x" * 1024, "2024password", "!!monkey99!!"),
+    *("Herbst#2026#1", "P@ssw0rd2026", "Frühling2026€", "dragon987654321"),
+    *("ada.lovelace@mail.example1", "adalovelacemailexample", "Overlay2026!", "mods-example", "countess2024"),
 ]
 OTHERS = [
-    *(GOOD, "another password", "aB3$kL9!pQz", "understudies", "zażółć gęślą jaźń", "a1b7c3d9e5f2"),
-    *("dragon 83920175", "lovelace wrote programs", "Sommer in Berlin 2026", "summer-winter-autumn"),
-    *("sommer83920175", "Sommer2026Lichtung", "wintergarten7391", "2026 ist ein gutes Jahr"),
-    *("8392017554", "sommer 19840512 blau", "countess of numbers", "p4nt0m1m3nfl0h"),
+    *(GOOD, "aB3$kL9!pQz", "zażółć gęślą jaźń", "lovelace wrote programs", "summer-winter-autumn"),
+    *("sommer83920175", "8392017554", "countess of numbers", "p4nt0m1m3nfl0h"),
 ]
 
 
@@ -78,18 +68,13 @@ def test_a_setting_refuses_them_everywhere(auth: Any, person: Person) -> None:
         registration = {**person, "password": password, "displayName": "Countess"}
         refused = app.post_json("/api/auth/register", registration, status=400).json
         assert (refused["error"], "password" in refused["message"]) == ("common_password", True)
-    assert (
-        app.post_json("/api/auth/register", {**person, "password": "short"}, status=400).json["error"]
-        == "invalid_input"
-    )
     form = app.get(f"{HOME}/register").forms[0]
     for _ in range(2):
         form["email"], form["password"] = person["email"], COMMON
         page = form.submit(status=400)
         assert REFUSED in page.html.select_one("#password-error").text
         form = page.forms[0]
-    with app.databases.readonly_session() as session:
-        assert session.scalars(select(Account)).all() == []
+    assert app.count_rows(Account) == 0
     app.post_json("/api/auth/register", person, status=201)
 
 
@@ -105,61 +90,14 @@ def warned(page: Any, **fields: str) -> Any:
     return answer
 
 
-def keeps(answer: Any, **fields: str) -> Any:
-    """Type it again."""
-    form = answer.forms[0]
-    for name, value in {"password": COMMON, **fields}.items():
-        form[name] = value
-    return form.submit(status="*")
-
-
 def test_registering_warns_and_continues(app: Any, person: Person) -> None:
     # C-ACC-21
     answer = warned(app.get(f"{HOME}/register"), email=person["email"], displayName="Ada")
     assert (answer.forms[0]["email"].value, answer.forms[0]["displayName"].value) == (person["email"], "Ada")
-    assert "10 to 1024" in keeps(answer, password="short").text
-    assert keeps(answer).status_int == 303
-    app.post_json("/api/auth/login", {**person, "password": COMMON}, status=200)
-
-
-def test_the_consent_is_to_that_password_alone(app: Any, person: Person) -> None:
-    answer = warned(app.get(f"{HOME}/register"), email=person["email"])
-    answer = warned(answer, password=OTHER)
-    assert OTHER not in answer.text
-    answer = warned(answer)
-    (mark,) = (field.value for name, (field,) in answer.forms[0].fields.items() if name == "commonPassword")
-    assert re.fullmatch("[0-9a-f]{64}", mark)
-    app.reset()
-    form = app.get(f"{HOME}/register").forms[0]
-    sent = {"csrf_token": form["csrf_token"].value, "email": person["email"], "password": COMMON}
-    for foreign in (mark, "", "é"):
-        app.post(f"{HOME}/register", {**sent, "commonPassword": foreign}, status=400)
-    with app.databases.readonly_session() as session:
-        assert session.scalars(select(Account)).all() == []
-
-
-def test_the_address_and_the_name_are_poor_passwords(app: Any, person: Person) -> None:
-    email = "lovelace@example.org"
-    for password in ("lovelace1815", "Countess1815"):
-        warned(app.get(f"{HOME}/register"), email=email, displayName="Countess", password=password)
-
-
-def test_changing_warns_and_continues(app: Any, person: Person) -> None:
-    register(app, person)
-    answer = warned(app.get(f"{HOME}/password"), currentPassword=person["password"])
-    app.post_json("/api/auth/login", person, status=200)
-    answer = keeps(answer, currentPassword="not my password")
-    assert answer.status_int == 403
-    assert keeps(answer, currentPassword=person["password"]).status_int == 303
-    app.post_json("/api/auth/login", {**person, "password": COMMON}, status=200)
-
-
-def test_a_reset_warns_and_continues(app: Any, person: Person, mail: Any) -> None:
-    app.post_json("/api/auth/register", person)
-    app.post_json("/api/auth/forgot", {"email": person["email"]})
-    answer = warned(app.get(mail.link()))
-    app.post_json("/api/auth/login", person, status=200)
-    assert keeps(answer).status_int == 200
+    # The consent is to that password alone.
+    answer = warned(warned(answer, password=OTHER))
+    answer.forms[0]["password"] = COMMON
+    answer.forms[0].submit(status=303)
     app.post_json("/api/auth/login", {**person, "password": COMMON}, status=200)
 
 
@@ -173,15 +111,12 @@ def test_a_reset_knows_the_address_and_the_name_too(app: Any, person: Person, ma
             warned(app.get(link), password=password)
 
 
-def test_adding_one_warns_and_continues(app: Any, person: Person, mail: Any) -> None:
-    register(app, person)
-    mail.read()
-    with app.databases.write_session.begin() as session:
-        login = session.scalars(select(Login)).one()
-        login.kind, login.platform, login.subject = "Platform", "steam", "7"
-        session.execute(update(PageSession).values(proved_at=now()))
-    answer = warned(app.get(f"{HOME}/password"), email="new@example.org")
-    assert answer.forms[0]["email"].value == "new@example.org"
-    assert len(mail.read()) == 1
-    assert keeps(answer).status_int == 200
-    assert len(mail.read()) == 2
+def test_the_consent_is_of_one_browser(app: Any, person: Person) -> None:
+    answer = warned(app.get(f"{HOME}/register"), email=person["email"])
+    (mark,) = (field.value for name, (field,) in answer.forms[0].fields.items() if name == "commonPassword")
+    assert re.fullmatch("[0-9a-f]{64}", mark)
+    app.reset()
+    form = app.get(f"{HOME}/register").forms[0]
+    sent = {"csrf_token": form["csrf_token"].value, "email": person["email"], "password": COMMON}
+    for foreign in (mark, "", "é"):
+        app.post(f"{HOME}/register", {**sent, "commonPassword": foreign}, status=400)

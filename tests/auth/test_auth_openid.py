@@ -56,26 +56,6 @@ def test_a_name_that_takes_too_long_is_not_asked(provider: Provider, monkeypatch
     assert provider.asked == ""
 
 
-def test_an_address_that_swallows_leaves_time_for_the_next(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
-    port = provider.server.server_address[1]
-    real, tried = socket.create_connection, []
-
-    def connect(address: tuple[str, int], timeout: float) -> socket.socket:
-        tried.append(timeout)
-        if len(tried) == 1:
-            raise TimeoutError
-        return real(address, timeout)
-
-    monkeypatch.setattr(socket, "create_connection", connect)
-    # Time passes by what the first address takes of it.
-    monkeypatch.setattr(openid, "monotonic", lambda: time.monotonic() + sum(tried[:1]))
-    monkeypatch.setattr(openid, "PROVIDER_TIMEOUT_SECONDS", 100.0)
-    names(monkeypatch, lambda: [entry(port), entry(port)])
-    provider.endpoint = provider.endpoint.replace("127.0.0.1", "provider.example")
-    assert judge(provider) == SUBJECT
-    assert tried[0] <= 50
-
-
 def test_beyond_two_requests_one_waits_and_the_next_fails_at_once(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,5 @@
 """Account pages."""
 
-import json
 import os
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -145,22 +144,6 @@ def test_resetting_a_password(app: Any, person: Person, mail: Any) -> None:
     send(page, 410, password="yet another password")
 
 
-def test_a_link_that_is_followed_twice_says_that_the_address_is_confirmed(app: Any, person: Person, mail: Any) -> None:
-    send(app.get(f"{HOME}/register"), 303, **person)
-    link = mail.link()
-    dead = f"{HOME}/confirm?token=x"
-    # Who is signed in asks for another link on the account's page.
-    page = app.get(dead, status=410)
-    assert person["email"] not in page
-    assert [a["href"] for a in page.html.select("main a")] == [HOME]
-    send(app.get(link), 200)
-    page = app.get(link, status=410)
-    assert messages_on(page) == ["dead_link"]
-    assert person["email"] in page.html.main.text
-    app.reset()
-    assert person["email"] not in app.get(link, status=410)
-
-
 def test_a_link_is_for_one_purpose_until_there_is_a_newer_one(app: Any, person: Person, mail: Any) -> None:
     # C-PAGE-10, T-C8
     app.post_json("/api/auth/register", person)
@@ -247,24 +230,14 @@ def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
 
 def test_recovery_codes_run_out_in_sight(app: Any, person: Person) -> None:
     register(app, person)
-    page = app.get(f"{HOME}/authenticator")
-    totp_now = pyotp.TOTP(page.html.select_one("#authenticator-secret").text).now()
-    done = send(page, 200, code=totp_now, currentPassword=person["password"])
-    codes = [code.text for code in done.html.select("#recovery-codes code")]
-
-    def left() -> str:
-        return str(app.get(HOME).html.select_one("#recovery-codes-left").text)
-
-    assert left() == "10 recovery codes are left."
+    _, codes = people.add_authenticator(app)
     for code in codes[:9]:
         app.post_json("/api/auth/login", {**person, "code": code}, status=200)
-    assert left() == "1 recovery code is left."
-    assert "no_recovery_codes" not in messages_on(app.get(HOME))
+    assert app.get(HOME).html.select_one("#recovery-codes-left").text == "1 recovery code is left."
     app.post_json("/api/auth/login", {**person, "code": codes[9]}, status=200)
-    assert left().startswith("No recovery codes are left. Create new ones")
     assert "no_recovery_codes" in messages_on(app.get(HOME))
     send(app.get(f"{HOME}/recovery-codes"), 200, currentPassword=person["password"])
-    assert left() == "10 recovery codes are left."
+    assert app.get(HOME).html.select_one("#recovery-codes-left").text == "10 recovery codes are left."
 
 
 def test_a_proposed_secret_outlives_a_wrong_code_and_expires(
@@ -285,7 +258,6 @@ def test_a_proposed_secret_outlives_a_wrong_code_and_expires(
 
     page = app.get(f"{HOME}/authenticator")
     secret = shown(page)
-    assert shown(app.get(f"{HOME}/authenticator")) == secret
     seconds[0] += totp.PROPOSAL_SECONDS
     assert shown(app.get(f"{HOME}/authenticator")) != secret
     wrong = send(page, 400, code="000000", currentPassword=person["password"])
@@ -293,9 +265,6 @@ def test_a_proposed_secret_outlives_a_wrong_code_and_expires(
     seconds[0] += 1
     expired = answer(wrong, secret, 400)
     assert messages_on(expired) == ["proposal_expired"]
-    assert shown(expired) != secret
-    assert answer(expired, secret, 400).html.select_one("#code-error") is not None
-    seconds[0] += totp.PROPOSAL_SECONDS - 1
     assert answer(expired, shown(expired), 200).html.select_one("#recovery-codes") is not None
 
 
@@ -309,8 +278,7 @@ def test_clients_are_listed_and_signed_out(app: Any, person: Person) -> None:
     assert all(name in listed for name in ("laptop", "phone", "Old browser", "New browser"))
 
     def end(label: str) -> None:
-        page = app.get(HOME)
-        [button] = [candidate for candidate in page.html.select("#signed-in button") if candidate.text.endswith(label)]
+        [button] = [button for button in app.get(HOME).html.select("#signed-in button") if button.text.endswith(label)]
         fields = {field["name"]: field["value"] for field in button.find_parent("form").select("input")}
         app.post(f"{HOME}/sign-out", fields, status=303)
 
@@ -319,27 +287,21 @@ def test_clients_are_listed_and_signed_out(app: Any, person: Person) -> None:
     end("Old browser")
     assert len(sessions(app)) == 1
     phone = app.post_json("/api/auth/refresh", {"refreshToken": phone["refreshToken"]}).json
-    page = app.get(HOME)
-    everywhere = next(
-        form for form in page.forms.values() if form.action.endswith("/sign-out") and len(form.fields) <= 2
-    )
-    everywhere.submit(status=303)
+    token = app.get(HOME).html.select_one("input[name=csrf_token]")["value"]
+    app.post(f"{HOME}/sign-out", {"csrf_token": token}, status=303)
     app.post_json("/api/auth/refresh", {"refreshToken": phone["refreshToken"]}, status=401)
     assert signed_in(app)
 
 
 def test_neither_ids_of_others_nor_what_is_no_id_end_a_session(app: Any, person: Person) -> None:
     other = app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}).json
-    mine = app.post_json("/api/auth/register", person).json
+    app.post_json("/api/auth/register", person)
     login(app, person)
     token = app.get(HOME).html.select_one("input[name=csrf_token]")["value"]
-    for client in ("0", "1", "abc", "-1", " 2", "2.0", "٢", "9" * 23):
-        app.post(f"{HOME}/sign-out", {"csrf_token": token, "clientId": client}, status=303)
-    for page_session in ("abc", "9" * 23):
-        app.post(f"{HOME}/sign-out", {"csrf_token": token, "sessionId": page_session}, status=303)
+    for sent in ({"clientId": "1"}, {"clientId": "abc"}, {"clientId": "9" * 23}, {"sessionId": "9" * 23}):
+        app.post(f"{HOME}/sign-out", {"csrf_token": token, **sent}, status=303)
     assert signed_in(app)
-    for made in (other, mine):
-        app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=200)
+    app.post_json("/api/auth/refresh", {"refreshToken": other["refreshToken"]}, status=200)
 
 
 def test_mods_that_others_require_are_listed_before_the_account_is_deleted(app: Any) -> None:
@@ -366,18 +328,12 @@ def test_deleting_the_account(app: Any, person: Person) -> None:
     register(app, person)
     made = app.post_json("/api/auth/login", person).json
     app.post_json("/api/modhub", {"title": "The first mod"}, headers=bearer(made), status=201)
-    with app.counted() as statements:
-        page = app.get(f"{HOME}/delete")
-    assert [
-        statement for statement in statements if "core_mod.description" in statement or "core_asset" in statement
-    ] == []
+    page = app.get(f"{HOME}/delete")
     assert "The first mod" in page.html.select_one("#mods").text
     send(page, 403, currentPassword="wrong horse battery")
     answer = send(page, 303, currentPassword=person["password"])
     assert answer.headers["Clear-Site-Data"]
-    shown = answer.follow()
-    assert "account_deleted" in messages_on(shown)
-    assert shown.html.select_one("header").find("a", href=f"{HOME}/login")
+    assert "account_deleted" in messages_on(answer.follow())
     app.get("/api/auth/me", headers=bearer(made), status=401)
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     app.post_json("/api/auth/login", person, status=401)
@@ -401,67 +357,45 @@ def test_links_expire(app: Any, person: Person, mail: Any, name: str, life: time
     if name == "reset":
         app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
     link = mail.link()
-    with app.databases.write_session.begin() as session:
-        link_row = session.scalars(select(Link).where(Link.purpose == name)).one()
-        assert abs(link_row.expires_at - now() - life) < timedelta(minutes=1)
     app.get(link, status=200)
     with app.databases.write_session.begin() as session:
+        row = session.scalars(select(Link).where(Link.purpose == name)).one()
+        assert abs(row.expires_at - now() - life) < timedelta(minutes=1)
         session.execute(update(Link).values(expires_at=now()))
     app.get(link, status=410)
     with app.databases.write_session.begin() as session:
         link_tokens.delete_expired_links(session)
-        assert session.scalars(select(Link)).all() == []
-
-
-def test_forgot_is_limited_on_pages_too(auth: Any) -> None:
-    app = auth(modhub_auth__forgot_limit="1")
-    send(app.get(f"{HOME}/forgot"), 200, email="ada@example.org")
-    send(app.get(f"{HOME}/forgot"), 429, email="ada@example.org")
-    app.post_json("/api/auth/forgot", {"email": "ada@example.org"}, status=429)
+    assert app.count_rows(Link) == 0
 
 
 def test_the_workshop_says_how_a_script_signs_in(app: Any, person: Person) -> None:
-    register(app, person)
-    new = app.get("/Modhub/mine/new")
-    form = next(form for form in new.forms.values() if form.action == "/Modhub/mine/new")
-    form["title"] = "Scripted"
-    page = form.submit(status=303, headers={"Origin": HERE}).follow()
-    script = app.get(f"{page.request.path}?part=publish").html.find(id="script")
+    ada = people.register(app, "Ada")
+    script = ada.pages.get(f"/Modhub/mine/{ada.draft()['id']}?part=publish").html.find(id="script")
     assert script.find("a")["href"] == "/Modhub/account/publisher-key"
-    publish, exchange, calls = (lines.text for lines in script.find_all("pre", class_="lines"))
-    assert f" mod {page.request.path.rpartition('/')[2]} mod.zip --version 1.0 --publish" in publish
-    assert "api/auth/login" not in script.text
+    _, exchange, calls = (lines.text for lines in script.find_all("pre", class_="lines"))
     assert '-H "Authorization: Bearer $TOKEN"' in calls
     # The lines in a shell whose curl prints its last arguments, and what the service answers.
-    answer = app.post_json("/api/auth/login", person).text
     shell = f"""curl() {{ echo "$5 $6" >&2; echo "$ANSWER"; }}\n{exchange}\necho "$TOKEN\""""
-    environ = {**os.environ, "ANSWER": answer, "MODHUB_API_KEY": "mhk_1"}
+    environ = {**os.environ, "ANSWER": '{"accessToken":"0ab1"}', "MODHUB_API_KEY": "mhk_1"}
     ended = subprocess.run(["sh", "-c", shell], env=environ, capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == json.loads(answer)["accessToken"]
-    body, address = ended.stderr.split("\n")[0].rsplit(" ", 1)
-    assert (json.loads(body), address) == (
-        {"key": "mhk_1"},
-        f"{app.registry.settings['modhub.base_url']}/api/auth/exchange",
-    )
+    assert ended.stdout.strip() == "0ab1"
+    assert ended.stderr.split("\n")[0] == f'{{"key": "mhk_1"}} {HERE}/api/auth/exchange'
 
 
-def test_an_account_is_deleted_in_one_transaction(app: Any, person: Person) -> None:
+def test_an_account_is_deleted_in_one_transaction(app: Any) -> None:
     # C-ACC-18
-    register(app, person)
-    made = app.post_json("/api/auth/login", person).json
-    mod = app.post_json("/api/modhub", {"title": "The first mod"}, headers=bearer(made), status=201).json
-    app.post(f"/api/modhub/{mod['id']}/code?version=1", b"code", headers=bearer(made), status=201)
+    ada = people.register(app, "Ada")
+    ada.publish()
 
     def fail(_event: AccountDeleted) -> None:
         raise RuntimeError("another feature cannot let go")
 
     app.registry.registerHandler(fail, (AccountDeleted,))
-    page = app.get(f"{HOME}/delete")
-    send(page, 500, currentPassword=person["password"])
-    assert signed_in(app)
-    (kept,) = app.get("/api/modhub/mine", headers=bearer(made)).json["mods"]
-    assert (kept["title"], len(kept["assets"])) == ("The first mod", 1)
-    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=200)
+    page = ada.pages.get(f"{HOME}/delete")
+    send(page, 500, currentPassword=people.PASSWORD)
+    ada.pages.get(HOME, status=200)
+    (kept,) = ada.call("get", "/api/modhub/mine").json["mods"]
+    assert len(kept["assets"]) == 1
     app.registry.unregisterHandler(fail, (AccountDeleted,))
-    send(page, 303, currentPassword=person["password"])
-    assert not signed_in(app)
+    send(page, 303, currentPassword=people.PASSWORD)
+    ada.pages.get(HOME, status=303)

@@ -1,21 +1,16 @@
 """Password rules, hashing and its queue."""
 
-import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
 from argon2.exceptions import HashingError, VerificationError, VerifyMismatchError
 from argon2.low_level import error_to_str
 
-from modhub.base import optional_calls
 from modhub.base.errors import ApiError
-from modhub_auth.signin import passwords as passwords_module
 from modhub_auth.signin.passwords import (
-    HASHES_AT_ONCE,
     MEMORY_KIB,
     HashingGate,
     QueuedHasher,
@@ -84,24 +79,6 @@ def test_nobody_is_verified_with_the_same_parameters() -> None:
     assert first == second
     with pytest.raises(VerifyMismatchError):  # and not because it could not be read, which takes no time
         verify(seen[0], "whatever it is")
-
-
-def test_however_many_ask_few_threads_hash() -> None:
-    """Each thread that has hashed keeps the memory for it."""
-    passwords = QueuedHasher(HashingGate(queue_size=64, wait_seconds=10 * WAIT), memory_kib=8, time_cost=1)
-    known, worked = passwords.hash("correct horse"), set()
-    verify = passwords._hasher.verify
-
-    class Spy:
-        def verify(self, known: str, password: str) -> bool:
-            worked.add(threading.current_thread())
-            return verify(known, password)
-
-    passwords._hasher = Spy()  # type: ignore[assignment]
-    with ThreadPoolExecutor(40) as pool:
-        assert all(pool.map(lambda _: passwords.verify(known, "correct horse"), range(200)))
-    assert 1 <= len(worked) <= HASHES_AT_ONCE
-    assert threading.current_thread() not in worked
 
 
 class Crowd:
@@ -185,39 +162,6 @@ def test_who_left_while_waiting_is_not_hashed(monkeypatch: pytest.MonkeyPatch) -
     crowd.end()
     assert crowd.refusals == [503] * 3
     assert not crowd.inside.acquire(blocking=False)
-
-
-@pytest.fixture(autouse=True)
-def nothing_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optional_calls, "_reported", set())
-
-
-def test_without_a_lower_priority_passwords_are_hashed_all_the_same(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "setpriority", refuse)
-    for passwords in (cheap(), cheap()):
-        assert passwords.verify(passwords.hash("correct horse"), "correct horse")
-    assert [record.getMessage() for record in caplog.records] == [
-        "the system refuses setpriority (Operation not permitted): lists are slower while people sign in"
-    ]
-
-
-def test_threads_that_could_not_begin_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[int] = []
-
-    def fail_once() -> None:
-        begun.append(1)
-        if len(begun) == 1:
-            raise OSError
-
-    monkeypatch.setattr(passwords_module, "_lower_priority", fail_once)
-    passwords = cheap()
-    assert passwords.verify(passwords.hash("correct horse"), "correct horse")
-    passwords.check()
 
 
 def test_without_threads_it_is_busy_says_so_once_and_recovers_by_itself(

@@ -129,8 +129,6 @@ def key_for(release: Release, mod: int | None = None) -> str:
 
 def test_a_file_is_what_the_mod_becomes(release: Release, monkeypatch: Any) -> None:
     # C-OWN-42, C-OWN-43, C-TOK-5, C-TOK-6
-    assert command.main(["--url", release.url, "key"]) == client.DONE
-    assert "The key is valid: it publishes mods of" in release.capsys.readouterr().out
     told = release.create()
     first = ["created", "code 1.0", "css hud.css", "image two.png", "image one.png", "captions"]
     assert told["changed"] == [*first, "games", "conflictsWith", "description", "changelog"]
@@ -150,9 +148,7 @@ def test_a_file_is_what_the_mod_becomes(release: Release, monkeypatch: Any) -> N
         told = release.run_json(*words)
         assert told["changed"] == (["published"] if words == ("--publish",) else [])
         assert set(STEPS) <= set(told["unchanged"])
-        assert told["url"] == f"{release.url}/Modhub/{mod['id']}"
-        if not told["changed"]:
-            assert release.state() == before
+        assert told["changed"] or release.state() == before
     assert release.state()[0]["published"]
 
 
@@ -166,25 +162,11 @@ def test_without_a_guid_only_create_goes_on(release: Release) -> None:
     assert f'Write this line to the top of the file: guid = "{guid}"\n' in shown
     # The same file, once more: the same mod. An edited one, a day later: told, not created.
     assert release.run_json("--create")["changed"] == []
-    assert [mod["guid"] for mod in release.own_mods()] == [guid]
     with release.app.databases.write_session.begin() as session:
         session.execute(update(Mod).values(created_at=now() - mods.REPEATABLE_FOR - timedelta(minutes=1)))
     release.run("--create", code=client.USAGE_ERROR)
     assert guid in release.complaints
-    assert len(release.own_mods()) == 1
-    # With the GUID in the file --create may stay in the job.
-    release.guid = guid
-    release.write()
-    assert release.run_json("--create")["changed"] == []
-
-
-def test_the_guid_is_told_even_if_the_rest_fails(release: Release) -> None:
-    release.write()
-    (release.folder / "hud.css").write_bytes(b"x" * 300_000)
-    assert "guid = " in release.run("--create", code=client.REJECTED)
-    release.run("--create", "--json", code=client.REJECTED)
-    assert f'guid = "{release.own_mods()[0]["guid"]}"' in release.complaints
-    assert len(release.own_mods()) == 1
+    assert [mod["guid"] for mod in release.own_mods()] == [guid]
 
 
 def test_a_dry_run_sends_nothing(release: Release) -> None:
@@ -192,8 +174,6 @@ def test_a_dry_run_sends_nothing(release: Release) -> None:
     release.write()
     told = release.run_json("--create", "--dry-run", "--publish")
     assert (told["mod"], told["guid"], told["dryRun"], release.own_mods()) == (None, None, True, [])
-    assert told["changed"][0] == "created"
-    assert {"code 1.0", "image one.png", "changelog", "published"} <= set(told["changed"])
     release.create()
     before = release.state()
     (release.folder / "shots/one.png").write_bytes(PNG + b"ONE")
@@ -216,15 +196,6 @@ def test_an_image_is_replaced_in_its_place_with_its_caption(release: Release) ->
     assert release.run_json()["changed"] == ["image two.png", "image one.png"]
     assert release.images() == [("two.png", "At night"), ("one.png", "From the workshop")]
     assert not set(old) & set(release.image_ids())
-    # Without the file, as before: the same.
-    (release.folder / "shots/one.png").write_bytes(PNG + b"newest")
-    words = ["--url", release.url, "mod", mod["url"], str(release.folder / "hud.lua"), "--version", "1.0"]
-    images = [word for name in ("one", "two") for word in ("--image", str(release.folder / f"shots/{name}.png"))]
-    assert command.main([*words, *images]) == client.DONE
-    assert release.images() == [("two.png", "At night"), ("one.png", "From the workshop")]
-    before = release.state()
-    assert command.main([*words, *images]) == client.DONE
-    assert release.state() == before
 
 
 def test_an_upload_that_fails_removes_nothing(release: Release) -> None:
@@ -234,25 +205,6 @@ def test_an_upload_that_fails_removes_nothing(release: Release) -> None:
     (release.folder / "shots/one.png").write_bytes(PNG + b"x" * 3_000_000)
     assert "Done: image" not in release.run("--prune", code=client.REJECTED)
     assert release.state()[1] == before
-
-
-def test_images_that_fill_the_room_are_replaced_all_the_same(release: Release) -> None:
-    # C-OWN-44
-    names = [f"{number}.png" for number in range(5)]
-    listed = "".join(f'[[images]]\nfile = "shots/{name}"\ncaption = "{name}"\n' for name in names)
-
-    def fill(letter: bytes) -> None:
-        for name in names:
-            (release.folder / f"shots/{name}").write_bytes(PNG + name.encode() + letter * 2_000_000)
-
-    fill(b"a")
-    release.create()
-    release.write(f'title = "Rally HUD"\n{listed}')
-    release.run("--prune")
-    fill(b"b")
-    assert release.run_json()["changed"] == [f"image {name}" for name in names]
-    assert release.images() == [(name, name) for name in names]
-    assert release.run_json()["changed"] == []
 
 
 def test_images_without_a_line_follow_until_they_are_pruned(release: Release) -> None:
@@ -270,34 +222,15 @@ def test_images_without_a_line_follow_until_they_are_pruned(release: Release) ->
     assert release.images() == [("one.png", "")]
 
 
-def test_a_name_that_the_service_cleans_is_no_other_image(release: Release) -> None:
-    # macOS gives names in pieces: an image must not be sent once a run.
-    for name in ("u\u0308ber.png", "right\u202eleft.png"):
-        (release.folder / f"shots/{name}").write_bytes(PNG + name.encode())
-    release.create()
-    lines = "".join(f'[[images]]\nfile = "shots/{name}"\n' for name in ("u\u0308ber.png", "right\u202eleft.png"))
-    release.write(lines)
-    assert len(release.run_json("--prune")["changed"]) == 4
-    assert release.run_json("--prune")["changed"] == []
-    assert [name for name, _ in release.images()] == ["über.png", "rightleft.png"]
-
-
 def test_problems_keep_a_draft_from_being_published(release: Release) -> None:
     # C-OWN-45
     release.create()
-    text = FILE.replace("requires = []", f'requires = ["{ABSENT[:-1]}0"]')
-    release.write(text)
+    release.write(FILE.replace("requires = []", f'requires = ["{ABSENT[:-1]}0"]'))
     release.run("--publish", code=client.REJECTED)
     assert f"problem: required, but nobody could install it: {ABSENT[:-1]}0" in release.complaints
     assert "hint: images: not every image has a caption" in release.complaints
     assert not release.own_mods()[0]["published"]
     assert "Done: published" in release.run("--publish", "--allow-problems")
-    assert "problem: " in release.complaints
-    assert "Unchanged: published" in release.run("--publish")
-    release.guid = ""
-    release.write('title = "Empty"')
-    release.run("--create", "--publish", code=client.REJECTED)
-    assert "problem: there is no code file" in release.complaints
 
 
 def test_an_older_release_changes_its_notes_alone(release: Release) -> None:
@@ -321,52 +254,30 @@ def test_an_older_release_changes_its_notes_alone(release: Release) -> None:
     release.run(code=client.REJECTED)
 
 
-def test_notes_of_a_version_that_was_never_uploaded_are_refused(release: Release) -> None:
-    release.create()
-    release.write('version = "9"\nnotes = "Nine"')
-    for words in ((), ("--dry-run",)):
-        release.run(*words, code=client.REJECTED)
-        assert "no entry for this version" in release.complaints
-    release.write('notes = "The version that it has"')
-    assert release.run_json()["changed"] == ["changelog"]
-
-
 def test_texts_in_each_format(release: Release) -> None:
     release.create()
     (release.folder / "about.html").write_text("<p onclick='x'>One<script>x</script>")
-    (release.folder / "about.txt").write_text("One\n\nTwo & <three>")
     texts = {
         '{ text = "# One", format = "text" }': "<p># One</p>",
-        '{ text = "*One*", format = "markdown" }': "<p><em>One</em></p>",
         '{ file = "about.html" }': "<p>One</p>",
-        '{ file = "about.txt" }': "<p>One</p><p>Two &amp; &lt;three&gt;</p>",
     }
     for value, html in texts.items():
-        release.write(f'description = {value}\nversion = "1.0"\nnotes = {value}')
-        assert release.run_json()["changed"] == ["description", "changelog"]
+        release.write(f"description = {value}")
+        assert release.run_json()["changed"] == ["description"]
         assert release.own_mods()[0]["description"] == html
         assert ("removed: <script>, onclick" in release.complaints) == (value == '{ file = "about.html" }')
-        assert release.run_json()["changed"] == []
-    release.write(f'description = "{"x" * 8001}"')
-    release.run()
-    assert "description: too long" in release.complaints
 
 
 def test_a_successor_by_guid_number_and_address(release: Release) -> None:
     release.create()
     other = release.app.post_json("/api/modhub", {"title": "Other"}, headers=release.headers).json
     changed = []
-    for by in (other["guid"].upper(), str(other["id"]), other["url"], f"{release.url}{other['url']}", ABSENT, ""):
+    for by in (other["guid"].upper(), str(other["id"]), f"{release.url}{other['url']}", ABSENT, ""):
         release.write(f'supersededBy = "{by}"')
         changed.append(release.run_json()["changed"] == ["supersededBy"])
-        assert release.run_json()["changed"] == []
-    assert changed == [True, False, False, False, True, True]
-    release.write('supersededBy = "9999"')
-    release.run(code=client.REJECTED)
-    for by in ("https://elsewhere.example.org/Modhub/1", "http://[::1", "a title"):
-        release.write(f'title = "Never sent"\nsupersededBy = "{by}"')
-        release.run(code=client.USAGE_ERROR)
-    assert {mod["title"] for mod in release.own_mods()} == {"Rally HUD", "Other"}
+    assert changed == [True, False, False, True, True]
+    release.write('supersededBy = "https://elsewhere.example.org/Modhub/1"')
+    release.run(code=client.USAGE_ERROR)
 
 
 def test_a_mod_is_named_by_guid_number_or_address(release: Release) -> None:
@@ -374,19 +285,12 @@ def test_a_mod_is_named_by_guid_number_or_address(release: Release) -> None:
     release.create()
     mod = release.own_mods()[0]
     words = [str(release.folder / "hud.lua"), "--version", "1.0", "--json"]
-    names = [mod["guid"], mod["guid"].upper(), mod["id"], mod["url"], f"{release.url}{mod['url']}"]
-    names += [f"{release.url}/Modhub/mine/{mod['id']}#files"]
+    names = [mod["guid"].upper(), mod["id"], mod["url"], f"{release.url}/Modhub/mine/{mod['id']}#files"]
     for name in map(str, names):
         release.capsys.readouterr()
         assert command.main(["--url", release.url, "mod", name, *words]) == client.DONE
         assert json.loads(release.capsys.readouterr().out)["mod"] == mod["id"]
-    wrong = {
-        ABSENT: client.KEY_REJECTED,
-        "999999": client.KEY_REJECTED,
-        "/Modhub/999999": client.KEY_REJECTED,
-        f"https://elsewhere.example.org/Modhub/{mod['id']}": client.USAGE_ERROR,
-        "Rally HUD": client.USAGE_ERROR,
-    }
+    wrong = {ABSENT: client.KEY_REJECTED, "999999": client.KEY_REJECTED, "Rally HUD": client.USAGE_ERROR}
     for name, code in wrong.items():
         assert command.main(["--url", release.url, "mod", name, *words]) == code
     # One file for two services: the other one's mod is named by --mod.
@@ -394,16 +298,6 @@ def test_a_mod_is_named_by_guid_number_or_address(release: Release) -> None:
     release.write()
     release.run(code=client.KEY_REJECTED)
     assert release.run_json("--mod", mod["id"])["changed"] == []
-
-
-def test_options_win_over_the_file(release: Release) -> None:
-    release.create()
-    (release.folder / "built.lua").write_bytes(b"built")
-    told = release.run_json(release.folder / "built.lua", "--version", "2.0", "--changelog", "<b>Two</b>")
-    assert told["changed"] == ["code 2.0", "changelog"]
-    mod, _, notes = release.state()
-    assert (mod["version"], mod["assets"][0]["name"]) == ("2.0", "built.lua")
-    assert notes["notes"][0]["text"] == "<b>Two</b>"
 
 
 def test_a_long_run_begins_a_new_session(release: Release, monkeypatch: Any) -> None:

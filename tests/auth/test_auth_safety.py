@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import pyotp
 import pytest
-from sqlalchemy import select
 
-from modhub_auth.models import Authenticator, Login, OutgoingEmail, PageSession
+from modhub_auth.models import OutgoingEmail
 
 from .conftest import register, send
 
@@ -24,11 +22,6 @@ Person = dict[str, str]
 
 def token_of(app: Any) -> str:
     return str(app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"])
-
-
-def count(app: Any, model: Any) -> int:
-    with app.databases.readonly_session() as session:
-        return len(session.scalars(select(model)).all())
 
 
 def test_no_form_takes_what_comes_from_elsewhere(auth: Any, person: Person) -> None:
@@ -56,26 +49,13 @@ def test_a_browser_without_cookies_gets_a_page_that_says_so(app: Any, person: Pe
     token = token_of(app)
     app.reset()
     app.post(f"{HOME}/login", {**person, "csrf_token": token}, status=400)
-    assert count(app, PageSession) == 0
-
-
-def test_an_escaped_path_stays_on_this_site(app: Any, person: Person) -> None:
-    app.post_json("/api/auth/register", person)
-    answer = send(app.get(f"{HOME}/login?next=/%252f%252fevil.example.org"), 303, **person)
-    assert answer.headers["Location"] == "/%2f%2fevil.example.org"
-    app.get(answer.headers["Location"], status=404)
 
 
 def test_links_in_emails_do_not_leak(app: Any, person: Person, mail: Any) -> None:
     # T-C8
     register(app, person)
     page = app.get(mail.link())
-    pages = [
-        page,
-        page.forms[0].submit(status=200),
-        app.get(mail.link(), status=410),
-        app.get(f"{HOME}/reset", status=410),
-    ]
+    pages = [page, page.forms[0].submit(status=200), app.get(mail.link(), status=410)]
     app.post_json("/api/auth/forgot", {"email": person["email"]})
     page = app.get(mail.link())
     page.forms[0]["password"] = "short"
@@ -83,17 +63,6 @@ def test_links_in_emails_do_not_leak(app: Any, person: Person, mail: Any) -> Non
     for answer in pages:
         assert answer.headers["Referrer-Policy"] == "no-referrer"
         assert answer.headers["Cache-Control"] == "no-store"
-
-
-def test_an_authenticator_that_is_added_twice_is_not_removed(app: Any, person: Person) -> None:
-    register(app, person)
-    page = app.get(f"{HOME}/authenticator")
-    code = pyotp.TOTP(page.html.select_one("#authenticator-secret").text).now()
-    fields = {"code": code, "currentPassword": person["password"]}
-    app.post(f"{HOME}/authenticator", {**fields, "csrf_token": token_of(app)}, status=200)
-    again = app.post(f"{HOME}/authenticator", {**fields, "csrf_token": token_of(app)}, status=409)
-    assert "already" in again.html.select_one("#errors").text
-    assert count(app, Authenticator) == 1
 
 
 def test_what_is_wrong_stands_beside_each_field_and_what_was_typed_stays(app: Any) -> None:
@@ -135,12 +104,9 @@ def test_a_lost_email_is_sent_again(app: Any, person: Person, mail: Any) -> None
     lost = mail.link()
     for sent in (2, 3, 4, 4):
         app.post(f"{HOME}/letter", {"csrf_token": token_of(app)}, status=303)
-        assert count(app, OutgoingEmail) == sent, "at most three an address and window"
+        assert app.count_rows(OutgoingEmail) == sent, "at most three an address and window"
     app.get(lost, status=410)
     app.get(mail.link()).forms[0].submit(status=200)
-    app.get(HOME, status=200)
-    with app.databases.readonly_session() as session:
-        assert session.scalars(select(Login)).one().verified
 
 
 @pytest.mark.parametrize("name", ["login", "register"])
@@ -148,14 +114,10 @@ def test_the_way_on_is_in_the_form_and_outlives_a_refusal(app: Any, person: Pers
     if name == "login":
         app.post_json("/api/auth/register", person)
     page = app.get(f"{HOME}/{name}?next=/Modhub/mine")
-    token = page.html.find("input", attrs={"name": "csrf_token"})["value"]
-    fields = {"csrf_token": token, "next": page.html.find("input", attrs={"name": "next"})["value"]}
-    again = app.post(f"{HOME}/{name}", {**fields, "email": person["email"], "password": "x"}, expect_errors=True)
-    assert again.html.find("input", attrs={"name": "next"})["value"] == "/Modhub/mine"
-    assert app.post(f"{HOME}/{name}", {**fields, **person}).headers["Location"] == "/Modhub/mine"
-    for number, path in enumerate(("//evil.example.org", "/\\evil.example.org")):
-        assert app.get(f"{HOME}/{name}", {"next": path}).html.find("input", attrs={"name": "next"}) is None
-        token = app.get(f"{HOME}/login").html.find("input", attrs={"name": "csrf_token"})["value"]
-        sent = {"csrf_token": token, "next": path, "email": f"{number}{name}@example.org"}
-        answer = app.post(f"{HOME}/register", {**sent, "password": person["password"]}, status=303)
-        assert answer.headers["Location"] == HOME
+    again = send(page, "4*", email=person["email"], password="x")
+    assert send(again, 303, **person).headers["Location"] == "/Modhub/mine"
+    # The field is not believed either.
+    app.reset()
+    evil = {"csrf_token": token_of(app), "next": "//evil.example.org", "email": "eve@example.org"}
+    answer = app.post(f"{HOME}/register", {**evil, "password": person["password"]}, status=303)
+    assert answer.headers["Location"] == HOME

@@ -12,7 +12,6 @@ from sqlalchemy import Engine, event, select, update
 from modhub.db import now
 from modhub_auth.models import PageSession
 from modhub_auth.signin import session_cookies
-from modhub_auth.signin.page_sessions import rotate_page_session, touch_page_session
 
 from .conftest import send
 
@@ -86,28 +85,3 @@ def test_reading_does_not_wait_for_writers(
     assert [record for record in caplog.records if record.name == session_cookies.__name__] == []
     app.get(HOME, status=200)
     assert sessions(app)[0].used_at > before
-
-
-def test_an_answer_outlives_what_nobody_foresaw(
-    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    send(app.get(f"{HOME}/register"), 303, **person)
-    age(app)
-    monkeypatch.setattr(session_cookies, "touch_page_session", lambda *_: 1 / 0)
-    app.get(HOME, status=200)
-    assert [record.levelname for record in caplog.records if record.name == session_cookies.__name__] == ["ERROR"]
-
-
-@pytest.mark.postgres
-def test_another_secret_is_another_use(app: Any, person: Person) -> None:
-    send(app.get(f"{HOME}/register"), 303, **person)
-    [old] = sessions(app)
-    age(app)
-    with app.databases.write_session.begin() as session:
-        rotate_page_session(session, old.id)
-    [rotated] = sessions(app)
-    assert rotated.used_at >= old.used_at
-    with app.databases.write_session.begin() as session:
-        touch_page_session(session, old.secret_hash, now() + timedelta(hours=1))
-        touch_page_session(session, rotated.secret_hash, now() - timedelta(hours=1))
-    assert sessions(app)[0].used_at == rotated.used_at
