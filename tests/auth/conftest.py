@@ -1,15 +1,12 @@
 """Accounts over REST on a fresh database of each kind, with fast password hashing."""
 
 import email.policy
-import json
-import os
 import re
 import socketserver
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from email.message import EmailMessage
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -19,9 +16,11 @@ import pytest
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import boolean, positive
 from modhub_auth.container import AuthServices
-from modhub_testing import TEST_SECRET, Site, Start
+from modhub_testing import Site, Start
+from modhub_testing.pages import new_visitor
 from modhub_testing.service import free_port
 from tests.people import cheap_hashes, text_of
+from tests.races import at_once
 
 from .openid_provider import Provider
 
@@ -65,69 +64,17 @@ def person() -> dict[str, str]:
     return {"email": "ada@example.org", "password": "correct horse battery"}
 
 
-CONTENDER = Path(__file__).with_name("contender.py")
-Call = tuple[str, dict[str, Any]]
-
-
-class Contenders:
-    """Two processes for the tests of a module: starting one takes longer than what it does."""
-
-    def __init__(self) -> None:
-        self._started: list[subprocess.Popen[str]] = []
-
-    def processes(self) -> list[Any]:
-        # On a busy machine a lock is not there within the usual seconds.
-        environ = {**os.environ, "PYTHONWARNINGS": "ignore", "MODHUB_LOCK_SECONDS": "60"}
-        command, pipe = [sys.executable, str(CONTENDER)], subprocess.PIPE
-        while len(self._started) < 2:
-            self._started.append(subprocess.Popen(command, env=environ, stdin=pipe, stdout=pipe, text=True))
-        return self._started
-
-    def end(self) -> None:
-        while self._started:
-            process = self._started.pop()
-            process.kill()
-            process.communicate()
-
-
-@pytest.fixture(scope="module")
-def contenders() -> Iterator[Contenders]:
-    made = Contenders()
-    yield made
-    made.end()
-
-
 @pytest.fixture
-def contend(contenders: Contenders) -> Callable[..., tuple[list[Any], int]]:
-    """``contend(app, [calls, calls])`` makes each list of calls in a process of its own, over the database of ``app``.
+def contend(auth: Auth) -> Callable[..., list[Any]]:
+    """``contend(app, path, body, 8)``: so many calls at one moment, half of them by a second application.
 
-    All are made at the same moment. Answers ``[status, body]`` of every call, and how many passwords were verified.
+    It shares nothing with ``app`` but the database, as another process does.
     """
 
-    def tell(process: Any, line: str) -> None:
-        process.stdin.write(line + "\n")
-        process.stdin.flush()
-
-    def reports(jobs: list[dict[str, Any]]) -> list[Any]:
-        processes = contenders.processes()
-        for process, job in zip(processes, jobs, strict=True):
-            tell(process, json.dumps(job))
-        assert [process.stdout.readline() for process in processes] == ["ready\n"] * len(processes)
-        for process in processes:
-            tell(process, "go")
-        return [json.loads(process.stdout.readline()) for process in processes]
-
-    def run(app: Site, processes: list[list[Call]], **settings: str) -> tuple[list[Any], int]:
-        app_settings = {"sqlalchemy.url": str(app.registry.settings["sqlalchemy.url"]), "modhub.secret": TEST_SECRET}
-        app_settings |= {"pyramid.includes": "modhub_auth", **settings}
-        try:
-            reported = reports([{"settings": app_settings, "calls": calls} for calls in processes])
-        except BaseException:
-            # They would answer the next test with what is left of this one.
-            contenders.end()
-            raise
-        answers = [answer for report in reported for answer in report["answers"]]
-        return answers, sum(report["verified"] for report in reported)
+    def run(app: Site, path: str, body: dict[str, str], times: int) -> list[Any]:
+        apps = (app, auth(url=str(app.registry.settings["sqlalchemy.url"]), fresh=True))
+        visitors = [new_visitor(apps[number % 2]) for number in range(times)]
+        return at_once([partial(visitor.post_json, path, body, expect_errors=True) for visitor in visitors])
 
     return run
 

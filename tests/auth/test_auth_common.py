@@ -36,12 +36,6 @@ def test_what_is_tried_first() -> None:
     assert [password for password in OTHERS if is_common(password, WORDS)] == []
 
 
-def test_a_short_address_is_known_as_a_whole() -> None:
-    words = guessable_words(SETTINGS, "a.bc@de.fg", "")
-    assert is_common("a.bc@de.fg", words)
-    assert not is_common(GOOD, words)
-
-
 def test_the_longest_password_is_judged_at_once() -> None:
     is_common(COMMON)
     began = monotonic()
@@ -99,16 +93,6 @@ def test_registering_warns_and_continues(app: Any, person: Person) -> None:
     answer.forms[0]["password"] = COMMON
     answer.forms[0].submit(status=303)
     app.post_json("/api/auth/login", {**person, "password": COMMON}, status=200)
-
-
-def test_a_reset_knows_the_address_and_the_name_too(app: Any, person: Person, mail: Any) -> None:
-    registration = {**person, "email": "lovelace@example.org", "displayName": "Countess"}
-    app.post_json("/api/auth/register", registration)
-    new = f"{mail.link()}&new=1"
-    app.post_json("/api/auth/forgot", {"email": registration["email"]})
-    for link in (new, mail.link()):
-        for password in ("lovelace1815", "Countess1815"):
-            warned(app.get(link), password=password)
 
 
 def test_the_consent_is_of_one_browser(app: Any, person: Person) -> None:

@@ -308,19 +308,6 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any) -> None:
         assert ways == ["Password"]
 
 
-@pytest.mark.usefixtures("patience")
-def test_a_platform_signs_nobody_in_by_a_login_that_a_reset_takes_away(app: Any) -> None:
-    for number in range(ROUNDS):
-        ada = make_unconfirmed(app, number)
-
-        def arrive(session: Session, ada: Unconfirmed = ada) -> None:
-            arrived = platform_logins.sign_in_or_register(session, ada.identity, registration=False)
-            page_sessions.begin_page_session(session, arrived.account, arrived.login, "")
-
-        ada.beside_a_reset(arrive)
-        assert all_of(app, PageSession) == []
-
-
 def test_the_notice_sends_the_email_again_and_can_be_put_away(app: Any, person: Person, mail: Any) -> None:
     # C-PAGE-80
     send(app.get(f"{HOME}/register?next=/Modhub"), 303, **person)

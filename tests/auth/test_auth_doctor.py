@@ -1,6 +1,5 @@
 """``modhub-admin doctor``: the line about email."""
 
-import socket
 import socketserver
 import threading
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from sqlalchemy import insert
 from modhub.db import now
 from modhub.plugins.events import ApplicationStarted
 from modhub_auth import warn_about_mail_folder
-from modhub_auth.mail import commands
 from modhub_auth.mail.commands import find_mail_problems
 from modhub_auth.models import OutgoingEmail
 from modhub_testing.service import free_port
@@ -59,16 +57,6 @@ def test_the_mail_server(start: Any, mail_port: str) -> None:
     assert problems(refused) == [f"{where} rejects the sign-in (535): correct mail.username and mail.password"]
     (sentence,) = problems(start("modhub_auth", mail__host="127.0.0.1", mail__port=str(free_port())))
     assert "takes no emails (Connection refused): " in sentence
-
-
-def test_a_mail_server_that_is_silent(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    # C-RUN-19
-    monkeypatch.setattr(commands, "MAIL_CHECK_SECONDS", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = str(server.getsockname()[1])
-        site = start("modhub_auth", mail__host="127.0.0.1", mail__port=port)
-        (sentence,) = problems(site)
-        assert sentence.startswith(f"the mail server 127.0.0.1, port {port}, takes no emails (")
 
 
 def test_a_folder_for_emails(

@@ -11,13 +11,11 @@ from sqlalchemy.exc import OperationalError
 from modhub.base.settings import StartRefused
 from modhub.db import now
 from modhub_auth.container import AuthServices
-from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import without_links
 from modhub_auth.mail.sender import DEAD_AFTER, LONGEST_PAUSE, retry_pause
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.mail.transports import DeliveryUnavailable
-from modhub_auth.models import Link, OutgoingEmail, ResetRequest
-from modhub_auth.services import delete_account, lock_account
+from modhub_auth.models import OutgoingEmail, ResetRequest
 from modhub_testing.service import free_port
 from modhub_testing.workers import find_worker, run_worker
 from tests.people import text_of
@@ -160,18 +158,6 @@ def test_a_clock_that_was_set_back_delays_no_email(app: Any, person: Person, mai
         assert len(mail.read()) == emails
 
 
-def test_a_link_from_the_future_is_dead(app: Any, person: Person, mail: Any) -> None:
-    # T-F7
-    """Made before the clock was set back, it would live too long."""
-    app.post_json("/api/auth/register", person)
-    link = mail.link()
-    app.get(link, status=200)
-    with app.databases.write_session.begin() as session:
-        later = now() + link_tokens.LINK_LIFETIMES["confirm"] + timedelta(minutes=1)
-        session.execute(update(Link).values(expires_at=later))
-    app.get(link, status=410)
-
-
 @pytest.mark.postgres
 def test_an_email_that_the_server_cannot_accept_delays_no_other(auth: Any, person: Person, mail_server: Any) -> None:
     app = smtp(auth, mail_server.port)
@@ -230,14 +216,6 @@ def test_settings_of_mail_that_make_no_sense_stop_the_start(auth: Any) -> None:
         auth(mail__host="127.0.0.1", mail__ssl="true", mail__tls="true")
 
 
-def test_without_a_transport_emails_are_logged(auth: Any, person: Person, caplog: pytest.LogCaptureFixture) -> None:
-    # C-SET-6
-    app = auth(modhub__mail_dir="")
-    app.post_json("/api/auth/register", person)
-    assert app.find_service(AuthServices).mail_sender.send_due() == 1
-    assert "/Modhub/account/confirm?token=" in caplog.text
-
-
 @pytest.mark.postgres
 def test_the_worker_sends(app: Any, person: Person, mail: Any, caplog: pytest.LogCaptureFixture) -> None:
     # C-MAIL-2
@@ -263,15 +241,6 @@ def test_a_folder_that_cannot_be_written_loses_nothing_and_the_worker_says_so_on
     blocked.unlink()
     assert run_worker(app.registry, "emails")
     assert len(list(blocked.glob("*.eml"))) == 1
-
-
-@pytest.mark.postgres
-def test_the_current_email_is_the_last_when_the_process_stops(app: Any, person: Person, mail: Any) -> None:
-    for address in (person["email"], "eve@example.org"):
-        app.post_json("/api/auth/register", {**person, "email": address})
-    asked = iter([False, True])
-    assert app.find_service(AuthServices).mail_sender.send_due(lambda: next(asked)) == 1
-    assert len(list(mail.folder.glob("*.eml"))) == 1
 
 
 def test_links_name_the_configured_origin(app: Any, person: Person, mail: Any) -> None:
@@ -335,17 +304,6 @@ def test_a_reset_is_written_once_by_many_processes(app: Any, person: Person) -> 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: sender.queue_resets(), range(4)))
     assert [email.kind for email in outgoing(app)] == ["confirm", "reset"]
-
-
-def test_a_reset_of_an_address_that_is_gone_meanwhile_is_forgotten(app: Any, person: Person, mail: Any) -> None:
-    made = app.post_json("/api/auth/register", person).json
-    mail.read()
-    app.post_json("/api/auth/forgot", {"email": person["email"]})
-    with app.databases.write_session.begin() as session:
-        delete_account(session, app.registry, lock_account(session, made["accountId"]))
-    # C-ACC-18
-    assert len(mail.read()) == 1
-    assert outgoing(app) == []
 
 
 @pytest.mark.postgres

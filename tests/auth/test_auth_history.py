@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import select
 
 from modhub.audit.models import AuditEntry
-from modhub_auth.pages import history
 from tests.people import add_authenticator
 
 from . import conftest
@@ -90,12 +89,3 @@ def test_what_operators_and_mods_concern_is_not_in_it(app: Any, person: Person) 
             entry = AuditEntry(action=action, target_kind=kind, target_id=target, request_id="", address="x", **values)
             session.add(entry)
     assert titles(app) == MADE
-
-
-def test_it_is_as_long_as_a_page(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    register(app, person)
-    for _ in range(2):
-        app.post_json("/api/auth/login", person, status=200)
-    monkeypatch.setattr(history, "SHOWN", 2)
-    assert titles(app) == ["Signed in", "Signed in"]
-    assert "Earlier entries are not shown." in app.get(PAGE).text

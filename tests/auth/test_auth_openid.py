@@ -3,7 +3,6 @@
 import ipaddress
 import socket
 import ssl
-import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -54,26 +53,6 @@ def test_a_name_that_takes_too_long_is_not_asked(provider: Provider, monkeypatch
     names(monkeypatch, lambda: time.sleep(0.4) or [entry(port)])
     assert judge(provider) == "platform_unreachable"
     assert provider.asked == ""
-
-
-def test_beyond_two_requests_one_waits_and_the_next_fails_at_once(
-    provider: Provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(openid, "PROVIDER_DEADLINE_SECONDS", 30.0)
-    steam = openid.Steam(provider.endpoint)
-    with steam._gate.turn():
-        other = steam._gate.turn()
-        other.__enter__()
-        answers: list[str] = []
-        third = threading.Thread(target=lambda: answers.append(judge(provider, steam)))
-        third.start()
-        while steam._gate._queue._value:
-            time.sleep(0.01)
-        assert judge(provider, steam) == "busy"
-        assert answers == provider.confirmed == []
-        other.__exit__(None, None, None)
-        third.join()
-    assert answers == [SUBJECT]
 
 
 def certificate(folder: Path) -> Path:

@@ -1,8 +1,6 @@
 """Account pages."""
 
-import os
-import subprocess
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pyotp
@@ -14,9 +12,7 @@ from modhub.plugins.events import AccountDeleted
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Link, PageSession
-from modhub_auth.signin import totp
 from modhub_auth.signin.session_cookies import label_of, safe_next
-from modhub_testing.mods import hide_mod
 from modhub_testing.pages import messages_on
 from tests import people
 
@@ -240,34 +236,6 @@ def test_recovery_codes_run_out_in_sight(app: Any, person: Person) -> None:
     assert app.get(HOME).html.select_one("#recovery-codes-left").text == "10 recovery codes are left."
 
 
-def test_a_proposed_secret_outlives_a_wrong_code_and_expires(
-    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is good for the period of its form and the next one."""
-    began = datetime.fromtimestamp(now().timestamp() // totp.PROPOSAL_SECONDS * totp.PROPOSAL_SECONDS, UTC)
-    seconds = [totp.PROPOSAL_SECONDS - 1]
-    monkeypatch.setattr(totp, "now", lambda: began + timedelta(seconds=seconds[0]))
-    register(app, person)
-
-    def shown(page: Any) -> str:
-        return str(page.html.select_one("#authenticator-secret").text)
-
-    def answer(page: Any, secret: str, status: int) -> Any:
-        code = pyotp.TOTP(secret).at(began + timedelta(seconds=seconds[0]))
-        return send(page, status, code=code, currentPassword=person["password"])
-
-    page = app.get(f"{HOME}/authenticator")
-    secret = shown(page)
-    seconds[0] += totp.PROPOSAL_SECONDS
-    assert shown(app.get(f"{HOME}/authenticator")) != secret
-    wrong = send(page, 400, code="000000", currentPassword=person["password"])
-    assert shown(wrong) == secret
-    seconds[0] += 1
-    expired = answer(wrong, secret, 400)
-    assert messages_on(expired) == ["proposal_expired"]
-    assert answer(expired, shown(expired), 200).html.select_one("#recovery-codes") is not None
-
-
 def test_clients_are_listed_and_signed_out(app: Any, person: Person) -> None:
     laptop = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
     phone = app.post_json("/api/auth/login", {**person, "client": "phone"}).json
@@ -302,25 +270,6 @@ def test_neither_ids_of_others_nor_what_is_no_id_end_a_session(app: Any, person:
         app.post(f"{HOME}/sign-out", {"csrf_token": token, **sent}, status=303)
     assert signed_in(app)
     app.post_json("/api/auth/refresh", {"refreshToken": other["refreshToken"]}, status=200)
-
-
-def test_mods_that_others_require_are_listed_before_the_account_is_deleted(app: Any) -> None:
-    ada, bob = people.register(app, "Ada"), people.register(app, "Bob")
-    base, hidden = ada.publish("Base"), ada.publish("Hidden", requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
-    hide_mod(app, hidden)
-    # Of their own, and drafts of others, are none that would be left behind.
-    ada.publish("Own", requires=[base["guid"]])
-    draft = bob.draft("Draft", requires=[base["guid"]])
-    bob.upload(draft, "1")
-    bob.publish("One", requires=[base["guid"].upper()])
-
-    def told() -> list[str]:
-        return [item.text for item in ada.pages.get(f"{HOME}/delete").html.select("#mods li")]
-
-    warning = "Base: 1 published mod of others requires it"
-    assert told() == ["Own", "Hidden (hidden by the operator)", warning]
-    bob.call("post", f"/api/modhub/{draft['id']}/publish", status=200)
-    assert told()[-1] == "Base: 2 published mods of others require it"
 
 
 def test_deleting_the_account(app: Any, person: Person) -> None:
@@ -366,20 +315,6 @@ def test_links_expire(app: Any, person: Person, mail: Any, name: str, life: time
     with app.databases.write_session.begin() as session:
         link_tokens.delete_expired_links(session)
     assert app.count_rows(Link) == 0
-
-
-def test_the_workshop_says_how_a_script_signs_in(app: Any, person: Person) -> None:
-    ada = people.register(app, "Ada")
-    script = ada.pages.get(f"/Modhub/mine/{ada.draft()['id']}?part=publish").html.find(id="script")
-    assert script.find("a")["href"] == "/Modhub/account/publisher-key"
-    _, exchange, calls = (lines.text for lines in script.find_all("pre", class_="lines"))
-    assert '-H "Authorization: Bearer $TOKEN"' in calls
-    # The lines in a shell whose curl prints its last arguments, and what the service answers.
-    shell = f"""curl() {{ echo "$5 $6" >&2; echo "$ANSWER"; }}\n{exchange}\necho "$TOKEN\""""
-    environ = {**os.environ, "ANSWER": '{"accessToken":"0ab1"}', "MODHUB_API_KEY": "mhk_1"}
-    ended = subprocess.run(["sh", "-c", shell], env=environ, capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == "0ab1"
-    assert ended.stderr.split("\n")[0] == f'{{"key": "mhk_1"}} {HERE}/api/auth/exchange'
 
 
 def test_an_account_is_deleted_in_one_transaction(app: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
-from modhub_auth import blocking, publisher_keys
+from modhub_auth import publisher_keys
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Login, PublisherKey
 from modhub_auth.services import lock_account
@@ -103,18 +103,6 @@ def test_failures_are_those_of_the_caller(auth: Any) -> None:
     assert exchange(app, "no key", 429).json["error"] == "too_many_attempts"
     exchange(app, key, 200)
     app.post_json("/api/auth/login", {"email": "a@example.org", "password": "a wrong password"}, status=429)
-
-
-def test_a_blocked_account_publishes_nothing(app: Any, ada: Any) -> None:
-    # C-TOK-5
-    key = make_key(app, ada["id"])
-    token = session_of(app, key)
-    with app.databases.write_session.begin() as session:
-        account = lock_account(session, ada["id"])
-        assert account is not None
-        blocking.block_accounts(session, [account])
-    assert exchange(app, key, 403).json["error"] == "account_blocked"
-    app.put_json(f"/api/modhub/{ada['first']['id']}", {"title": "X"}, headers=token, status=403)
 
 
 def test_a_key_for_one_mod_reaches_that_mod_alone(app: Any, ada: Any) -> None:

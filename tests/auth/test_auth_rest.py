@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert, select, update
 
-from modhub.base.body_rules import IBodyRules
 from modhub.db import now
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, ClientSession, Login
@@ -186,12 +185,12 @@ def test_the_bearer_is_one_statement(app: Any, person: Person) -> None:
 
 @pytest.mark.postgres
 def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
-    # C-ACC-1, C-ACC-14, C-ACC-15
+    # C-ACC-1, C-ACC-14, C-ACC-15, C-TOK-3
     made = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
+    write(app, update(ClientSession).values(expires_at=now() + timedelta(days=1)))
     answer = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]})
     assert set(answer.json) == SESSION
     assert answer.headers["Cache-Control"] == "no-store"
-    assert (answer.json["accountId"], answer.json["displayName"]) == (made["accountId"], made["displayName"])
     me(app, answer.json["accessToken"])
     again = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     assert again.json["error"] == "invalid_refresh_token"
@@ -200,7 +199,9 @@ def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
     third = app.post_json("/api/auth/refresh", {"refreshToken": answer.json["refreshToken"], "client": "phone"})
     assert third.json["refreshToken"] not in {made["refreshToken"], answer.json["refreshToken"]}
     with app.databases.readonly_session() as session:
-        assert session.scalars(select(ClientSession.label)).one() == "phone"
+        client = session.scalars(select(ClientSession)).one()
+    assert client.label == "phone"
+    assert timedelta(days=60, minutes=-1) < client.expires_at - now() <= timedelta(days=60)
 
 
 def test_a_refresh_token_expires(app: Any, person: Person) -> None:
@@ -234,30 +235,6 @@ def test_a_body_has_at_most_64_kb(app: Any, person: Person) -> None:
     app.post("/api/auth/register", whole, status=201)
     for call in ("forgot", "logout"):
         app.post(f"/api/auth/{call}", over, status=204)
-
-
-def test_the_server_takes_no_more_of_it(app: Any) -> None:
-    rules = app.registry.getUtility(IBodyRules)
-    for method in ("POST", "PUT"):
-        for call in ("register", "login", "refresh", "me", "nothing"):
-            rule = rules.find(method, f"/api/auth/{call}")
-            assert (rule.limit, rule.credential) == (64 * 1024, None)
-            assert rule.waits == (method == "POST" and call in {"register", "login"})
-    for form in ("login", "platform/steam"):
-        assert rules.find("POST", f"/Modhub/account/{form}").limit == 64 * 1024
-
-
-def test_a_refresh_token_lives_60_days_from_each_use(app: Any, person: Person) -> None:
-    # C-TOK-3
-    def left() -> timedelta:
-        with app.databases.readonly_session() as session:
-            return session.scalars(select(ClientSession.expires_at)).one() - now()
-
-    made = app.post_json("/api/auth/register", person).json
-    assert timedelta(days=60, minutes=-1) < left() <= timedelta(days=60)
-    write(app, update(ClientSession).values(expires_at=now() + timedelta(days=1)))
-    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=200)
-    assert timedelta(days=60, minutes=-1) < left() <= timedelta(days=60)
 
 
 @pytest.mark.postgres

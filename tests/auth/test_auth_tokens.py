@@ -75,12 +75,6 @@ def test_all_secrets_check_and_the_first_signs() -> None:
     assert AccessTokens([OLD]).claim_of(both.make(7, RANDOM, time), time) is None
 
 
-@pytest.mark.parametrize(("login_id", "named"), [(2**63 - 1, 2**63 - 1), (2**63, None), (2**64 - 1, None)])
-def test_names_only_what_a_database_can_look_for(tokens: AccessTokens, login_id: int, named: int | None) -> None:
-    time = now()
-    assert named_by(tokens, tokens.make(login_id, RANDOM, time), time) == named
-
-
 def test_another_purpose_or_version_does_not_pass(tokens: AccessTokens) -> None:
     # C-TOK-1, T-C10
     time = now()

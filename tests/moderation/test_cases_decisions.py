@@ -15,7 +15,7 @@ from modhub_auth.models import Account
 from modhub_auth.services import delete_account
 from modhub_moderation.cases import decisions
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
-from modhub_moderation.cases.models import AppealOutcome, Case, Decision, DecisionKind, Origin
+from modhub_moderation.cases.models import Appeal, AppealOutcome, Decision, DecisionKind, Origin
 from modhub_moderation.moderators import Moderator
 from modhub_testing import Site
 from tests.people import Person, emails_to, register, text_of
@@ -128,22 +128,14 @@ def outcomes(site: Site, address: str) -> list[str]:
     return [text_of(message) for message in emails_to(site, address) if "your report" in message["Subject"]]
 
 
-@pytest.mark.parametrize("by_account", [True, False])
-def test_the_outcome_leads_to_what_was_reported_and_decided(
-    site: Site, ada: Person, bob: Person, mo: Person, by_account: bool
-) -> None:
+def test_the_outcome_leads_to_what_was_reported_and_decided(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-7, C-NTC-3, C-NTC-7
     mod = ada.publish("Tool")
-    who = {} if by_account else {"name": "Sam", "email": STRANGER}
-    notice = {"ground": "malware", "text": "It calls home.", "goodFaith": True, **who}
-    headers = bob.bearer if by_account else {}
-    receipt = site.post_json(f"/api/modhub/{mod['id']}/reports", notice, headers=headers, status=201).json["receipt"]
-    with site.databases.readonly_session() as session:
-        case_id = session.scalars(select(Case.id)).one()
-    rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
-    (message,) = emails_to(site, bob.address if by_account else STRANGER, "We have decided about your report")
-    told = text_of(message)
-    assert f"{site.registry.settings['modhub.base_url']}/Modhub/notices/{receipt}\n" in told
+    notice = {"ground": "malware", "text": "It calls home.", "goodFaith": True, "name": "Sam", "email": STRANGER}
+    receipt = site.post_json(f"/api/modhub/{mod['id']}/reports", notice, status=201).json["receipt"]
+    rule(site, 1, ruling_of(HIDE), mo)
+    (message,) = emails_to(site, STRANGER, "We have decided about your report")
+    assert f"{site.registry.settings['modhub.base_url']}/Modhub/notices/{receipt}\n" in text_of(message)
     page = site.get(f"/Modhub/notices/{receipt}")
     for text in ("Your report was decided. The mod is hidden", "“Tool”", "It calls home."):
         assert text in page
@@ -180,11 +172,11 @@ def test_a_statement_is_in_all_languages(site: Site, ada: Person, mo: Person) ->
     rule(site, make_case(site, ada, ada.publish("Tool")), ruling_of(HIDE), mo)
     message = ada.emails()[-1]
     assert message["Subject"] == "A decision about your mod / Eine Entscheidung über deine Mod"
-    for words in ("The mod is hidden", "Die Mod ist ausgeblendet", "our terms: § 4", "unsere Nutzungsbedingungen: § 4"):
-        assert words in text_of(message)
     english, german = text_of(message).split("\n* * *\n")
-    assert "The mod is hidden" in english
-    assert "Die Mod ist ausgeblendet" in german
+    for words in ("The mod is hidden", "our terms: § 4"):
+        assert words in english
+    for words in ("Die Mod ist ausgeblendet", "unsere Nutzungsbedingungen: § 4"):
+        assert words in german
 
 
 def test_an_unconfirmed_owner_gets_a_fixed_sentence(site: Site, mo: Person) -> None:
@@ -211,10 +203,7 @@ def test_what_is_refused(site: Site, ada: Person, mo: Person) -> None:
         ruling_of(HIDE, basis=None),
         ruling_of(HIDE, clause=" "),
         ruling_of(DISMISS, facts="  "),
-        ruling_of(DISMISS, facts="x" * 2001),
-        ruling_of(HIDE, clause="x" * 201),
         ruling_of(REMOVE, part="nothing"),
-        ruling_of(REMOVE, part=""),
         ruling_of(HIDE, until=now() - timedelta(seconds=1)),
         ruling_of(HIDE, until=now() + timedelta(days=3700)),
         ruling_of(DELETE, until=now() + timedelta(days=1)),
@@ -222,7 +211,6 @@ def test_what_is_refused(site: Site, ada: Person, mo: Person) -> None:
         assert refused(site, case_id, ruling, mo) == "invalid_input"
     assert refused(site, case_id, ruling_of(REMOVE, part="image", part_key="99"), mo) == "no_such_part"
     assert refused(site, case_id, ruling_of(RELEASE), mo) == "nothing_to_undo"
-    assert refused(site, case_id, ruling_of(UNBLOCK), mo) == "nothing_to_undo"
     assert refused(site, case_id, ruling_of(HIDE), mo, after=7) == "decided_already"
     assert refused(site, case_id, ruling_of(HIDE), ada) == "no_moderator"
     assert refused(site, 999, ruling_of(HIDE), mo) == "not_found"
@@ -230,7 +218,6 @@ def test_what_is_refused(site: Site, ada: Person, mo: Person) -> None:
     assert refused(site, own, ruling_of(DISMISS), mo) == "own_case"
     of_account = make_case(site, ada)
     assert refused(site, of_account, ruling_of(HIDE), mo) == "invalid_input"
-    assert refused(site, of_account, ruling_of(REMOVE, part="description"), mo) == "invalid_input"
     assert state_of(site, mod, ada) == SHOWN
     first = rule(site, case_id, ruling_of(HIDE), mo)
     assert refused(site, case_id, ruling_of(HIDE), mo) == "decided_already"
@@ -251,11 +238,10 @@ def test_a_mod_stays_hidden_while_any_decision_wants_it(site: Site, ada: Person,
     hidden = rule(site, of_mod, ruling_of(HIDE), mo)
     blocked = rule(site, of_account, ruling_of(BLOCK, hides_mods=True), mo)
     assert [state_of(site, mod, ada).mod for mod in (first, second)] == [404, 404]
-    released = rule(site, of_mod, ruling_of(RELEASE), mo, hidden)
+    rule(site, of_mod, ruling_of(RELEASE), mo, hidden)
     assert [state_of(site, mod, ada).mod for mod in (first, second)] == [404, 404]
     rule(site, of_account, ruling_of(UNBLOCK), mo, blocked)
     assert [state_of(site, mod, ada) for mod in (first, second)] == [SHOWN, SHOWN]
-    assert released
 
 
 def test_an_operator_s_hiding_outlasts_a_block(site: Site, ada: Person, mo: Person) -> None:
@@ -338,13 +324,10 @@ def test_what_goes_with_an_account(site: Site, ada: Person, mo: Person) -> None:
     site.get(link, status=404)
     with site.databases.readonly_session() as session:
         assert session.scalars(select(Decision).where(Decision.kept.is_not(None))).all() == []
+        assert session.scalars(select(Appeal.text)).one() == ""
         kept = session.get_one(Decision, decision)
         assert (kept.facts, kept.appeal_hash) == (FACTS, None)
     assert case_of(site, of_account).title == ""
-    shown = mo.pages.get("/Modhub/moderation/cases").html.select_one("main").get_text(" ")
-    assert f"Mod {mod['id']}" in shown
-    assert f"Account {ada.id}" in shown
-    assert "“”" not in shown
 
 
 @pytest.mark.postgres

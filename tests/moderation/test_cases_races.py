@@ -18,7 +18,6 @@ from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appea
 from modhub_moderation.cases.decisions import decide, lock_subject
 from modhub_moderation.cases.models import (
     AppealOutcome,
-    Case,
     Decision,
     DecisionKind,
 )
@@ -83,15 +82,6 @@ def test_an_appeal_is_decided_once(site: Site, ada: Person, mo: Person) -> None:
         assert decisions == (2 if "reversed" in outcomes else 1)
 
 
-def test_one_case_is_open(site: Site, ada: Person, bob: Person) -> None:
-    # C-CAS-2
-    mod = ada.publish("Tool")
-    cases = outcomes_of(*(lambda: make_case(site, ada, mod) for _ in range(4)))
-    assert len(set(cases)) == 1
-    with site.databases.readonly_session() as session:
-        assert session.scalar(select(func.count(Case.id))) == 1
-
-
 def test_who_blocks_one_account_by_several_cases_waits(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-4: no two wait for each other, whatever their cases are about and in which order they come.
     mods = [ada.publish(f"Tool {number}") for number in range(3)]
@@ -123,26 +113,17 @@ def take_turns(
         return waiting.result(60)
 
 
-KINDS_AT_ONCE = [
-    (DecisionKind.HIDE, DecisionKind.BLOCK),
-    (DecisionKind.BLOCK, DecisionKind.DELETE),
-]
-
-
 @pytest.mark.parametrize("dialect", ["postgresql"])
-@pytest.mark.parametrize("kinds", KINDS_AT_ONCE, ids=lambda kinds: f"{kinds[0]}-{kinds[1]}")
-def test_the_second_decision_about_an_owner_waits(
-    site: Site, ada: Person, mo: Person, kinds: tuple[DecisionKind, DecisionKind]
-) -> None:
+def test_the_second_decision_about_an_owner_waits(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-4: with shared locks both would begin, and neither could end.
     cases = [make_case(site, ada, ada.publish(f"Tool {number}")) for number in range(2)]
     other = make_moderator(site, "Otto")
-    rulings = [ruling_of(kind, hides_mods=True) for kind in kinds]
+    hide, block = ruling_of(DecisionKind.HIDE), ruling_of(DecisionKind.BLOCK, hides_mods=True)
     outcome = take_turns(
         site,
         lambda session: lock_subject(session, site.registry, cases[0]),
-        partial(rule, site, cases[1], rulings[1], other),
-        lambda session: decide(session, site.registry, cases[0], rulings[0], mo.id, after=None),
+        partial(rule, site, cases[1], block, other),
+        lambda session: decide(session, site.registry, cases[0], hide, mo.id, after=None),
     )
     assert isinstance(outcome, int)
 

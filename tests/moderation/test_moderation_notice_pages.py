@@ -28,23 +28,14 @@ def filled(form: Any, **values: Any) -> Any:
     return form
 
 
-def decide(site: Site) -> None:
-    """End all cases."""
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Case).values(decided_at=now(), ended_at=now(), open_key=None))
-
-
 def test_every_page_of_a_mod_and_author_leads_to_the_form(site: Site, ada: Person) -> None:
     # C-NTC-9
     mod = ada.publish(images=2)
     images = [file["url"].rpartition("/")[2] for file in mod["assets"] if file["kind"] == "image"]
     here, author = f"/Modhub/{mod['id']}", f"/Modhub/by/{ada.id}"
-    links = site.get(here).html.select("main a[href*='/reports']")
-    assert [link["href"] for link in links] == [f"{here}/reports"]
-    assert [link["href"] for link in site.get(author).html.select(".report a")] == [f"{author}/reports"]
-    own = ada.pages
     for address in (here, author):
-        assert not own.get(address).html.select(".report")
+        assert site.get(address).html.select_one(f"main a[href='{address}/reports']") is not None
+        assert not ada.pages.get(address).html.select(".report")
     form = form_at(site.get(f"{here}/reports?asset={images[1]}"), f"{here}/reports")
     assert [value for value, *_ in form["assetId"].options] == ["", *images]
     assert form["assetId"].value == images[1]
@@ -59,7 +50,6 @@ def test_a_stranger_reports_by_form(site: Site, ada: Person) -> None:
     path, visitor = f"/Modhub/{mod['id']}/reports", new_visitor(site)
     page = visitor.get(path)
     assert page.headers["Cache-Control"] == "no-store"
-    assert page.html.find(id="address")["value"] == f"{site.registry.settings['modhub.base_url']}/Modhub/{mod['id']}"
     image = form_at(page, path)["assetId"].options[1][0]
     sent = filled(form_at(page, path), assetId=image, **STRANGER).submit(status=303)
     receipt = sent.follow()
@@ -69,16 +59,16 @@ def test_a_stranger_reports_by_form(site: Site, ada: Person) -> None:
     (notice,) = notices_of(site)
     assert (notice.ground, notice.text, notice.asset_id) == ("stolen", "Mine.", int(image))
     assert (notice.name, notice.email, notice.account_id) == (*STRANGER.values(), None)
-    address = sent.headers["Location"].partition("?")[0]
-    assert messages_on(new_visitor(site).get(address)) == ["report_open"]
     told = " ".join(receipt.html.select_one("main dl").get_text(" ").split())
     assert told == (
         f"You reported The mod “Tim & Co” (number {mod['id']}) "
         "Your reason It is someone else's work, used without permission Your words Mine."
     )
     assert STRANGER["email"] not in receipt
-    decide(site)
-    assert messages_on(site.get(address)) == ["report_decided"]
+    address = sent.headers["Location"].partition("?")[0]
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Case).values(decided_at=now(), ended_at=now(), open_key=None))
+    assert messages_on(new_visitor(site).get(address)) == ["report_decided"]
     for wrong in ("x", address[-43:-1], notice.receipt_hash):
         site.get(f"/Modhub/notices/{wrong}", status=404)
 
@@ -101,17 +91,9 @@ def test_a_form_with_mistakes_says_all_of_them_and_keeps_what_was_typed(site: Si
     form["text"], form["email"] = "Sehr <b>kaputt</b>", "sam"
     again = form.submit(headers={"Accept-Language": "de"}, status=400)
     assert again.html.find(id="text").text.strip() == "Sehr <b>kaputt</b>"
-    assert {error["id"] for error in again.html.select(".error")} == {
-        "ground-error",
-        "name-error",
-        "email-error",
-        "goodFaith-error",
-    }
     assert [link["href"] for link in again.html.select("#errors a")] == ["#ground", "#name", "#email", "#goodFaith"]
     assert again.html.find(id="name-error").text == "Gib deinen Namen ein, in höchstens 120 Zeichen."
-    assert notices_of(site) == []
-    form = form_at(again, path)
-    filled(form, **STRANGER).submit(status=303)
+    filled(form_at(again, path), **STRANGER).submit(status=303)
 
 
 def test_the_form_exists_only_for_what_everybody_sees(site: Site, ada: Person, bob: Person) -> None:
@@ -127,17 +109,6 @@ def test_the_form_exists_only_for_what_everybody_sees(site: Site, ada: Person, b
     assert notices_of(site) == []
 
 
-def test_too_many_reports_are_refused_on_the_form(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    # C-NTC-5
-    site = start_moderated(start, monkeypatch, notices=1)
-    path, visitor = f"/Modhub/{register(site, 'Ada').publish()['id']}/reports", new_visitor(site)
-    filled(form_at(visitor.get(path), path), **STRANGER).submit(status=303)
-    again = filled(form_at(visitor.get(path), path), **STRANGER).submit(status=429)
-    assert messages_on(again) == ["too_many_attempts"]
-    assert again.html.find(id="text").text.strip() == "Mine."
-    assert "Retry-After" in again.headers
-
-
 def test_an_unconfirmed_address_gets_fixed_sentences_and_few(site: Site, ada: Person) -> None:
     # C-NTC-6
     mod = ada.publish("Zebra")
@@ -150,33 +121,18 @@ def test_an_unconfirmed_address_gets_fixed_sentences_and_few(site: Site, ada: Pe
         assert text not in said
 
 
-def test_an_unconfirmed_account_is_written_to_as_a_stranger(site: Site, ada: Person) -> None:
-    # C-NTC-6
-    eve = register(site, "Eve", confirmed=False)
-    report(site, ada.publish("Zebra"), by=eve)
-    (arrived,) = emails_to(site, eve.address, "We have received your report")
-    assert "Zebra" not in text_of(arrived)
-    assert "malware" not in text_of(arrived)
-
-
-def test_a_confirmed_address_is_told_what_arrived(site: Site, ada: Person, bob: Person) -> None:
-    # C-NTC-6
-    mod = ada.publish("Zebra www.example.com")
+def test_a_confirmed_address_alone_is_told_what_arrived(site: Site, ada: Person, bob: Person) -> None:
+    # C-NTC-6, C-NTC-7
+    mod, eve = ada.publish("Zebra www.example.com"), register(site, "Eve", confirmed=False)
     receipt = report(site, mod, by=bob, text="secret words").json["receipt"]
-    report(site, mod, by=bob)
-    report(site, mod)
-    arrived, _ = emails_to(site, bob.address, "We have received your report")
+    report(site, mod, by=eve)
+    (arrived,), (to_eve,) = (emails_to(site, to.address, "We have received your report") for to in (bob, eve))
     said = text_of(arrived)
-    assert "“Zebra www example com”" in said
-    assert "It is malware" in said
-    assert f"/Modhub/notices/{receipt}" in said
+    for words in ("“Zebra www example com”", "It is malware", f"/Modhub/notices/{receipt}"):
+        assert words in said
     assert "secret" not in said
-
-
-def test_the_owner_is_not_told_who_reports(site: Site, ada: Person, bob: Person) -> None:
-    # C-NTC-7
-    report(site, ada.publish(), by=bob)
+    assert "Zebra" not in text_of(to_eve)
+    # The owner is not told who reports.
     assert emails_to(site, ada.address, "report") == []
-    pages = ada.pages
     for address in ("/Modhub/mine", "/Modhub/account", "/Modhub/1"):
-        assert "Bob" not in pages.get(address)
+        assert "Bob" not in ada.pages.get(address)

@@ -6,13 +6,13 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from modhub.db import now
 from modhub_auth import publisher_keys
 from modhub_auth.models import Account
 from modhub_auth.services import delete_account, lock_account
-from modhub_moderation.cases.models import Case, Notice
+from modhub_moderation.cases.models import Case
 from modhub_moderation.notices import views
 from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod
@@ -45,27 +45,20 @@ def test_a_stranger_reports_a_mod_and_gets_a_receipt(site: Site, ada: Person) ->
     assert (case.origin, case.decided_at, case.ended_at) == ("notice", None, None)
 
 
-def test_an_account_reports_and_its_name_and_address_are_ignored(site: Site, ada: Person, bob: Person) -> None:
-    # C-NTC-4
-    mod = ada.publish()
-    report(site, mod, by=bob, name="x" * 500, email="no address")
-    (notice,) = notices_of(site)
-    assert (notice.account_id, notice.name, notice.email) == (bob.id, None, None)
-
-
 def test_all_notices_about_a_mod_and_its_images_are_one_case(site: Site, ada: Person, bob: Person) -> None:
-    # C-NTC-1
+    # C-NTC-1, C-NTC-4
     mod, other = ada.publish(images=1), ada.publish("Other")
     image = int(next(file["url"] for file in mod["assets"] if file["kind"] == "image").rpartition("/")[2])
     report(site, mod, "broken")
     weak = cases_of(site)[0].weight
-    report(site, mod, "illegal", by=bob, assetId=image)
+    # The name and address of an account are its own.
+    report(site, mod, "illegal", by=bob, assetId=image, name="x" * 500, email="no address")
     report(site, other, "broken", assetId=None)
     first, second = cases_of(site)
-    assert [(notice.case_id, notice.asset_id) for notice in notices_of(site)] == [
-        (first.id, None),
-        (first.id, image),
-        (second.id, None),
+    assert [(notice.case_id, notice.asset_id, notice.account_id, notice.email) for notice in notices_of(site)] == [
+        (first.id, None, None, STRANGER["email"]),
+        (first.id, image, bob.id, None),
+        (second.id, None, None, STRANGER["email"]),
     ]
     assert first.weight > second.weight == weak
     with site.databases.write_session.begin() as session:
@@ -79,9 +72,8 @@ def test_an_author_is_reported_where_there_is_a_page(site: Site, ada: Person, bo
     sent = {"ground": "stolen", "text": "All are copies.", "goodFaith": True, **STRANGER}
     missing = site.post_json("/api/modhub/999/reports", sent, status=404)
     ada.draft()
-    for absent in (ada.id, bob.id, 999, 2**31, 10**18 - 1, 0, "x", "01", 10**30):
+    for absent in (ada.id, bob.id, 999, "x", 10**30):
         assert site.post_json(f"/api/modhub/authors/{absent}/reports", sent, status=404).body == missing.body
-        site.get(f"/Modhub/by/{absent}/reports", status=404)
     ada.publish()
     site.post_json(f"/api/modhub/authors/{ada.id}/reports", sent, status=201)
     (case,) = cases_of(site)
@@ -106,43 +98,35 @@ def test_a_report_that_breaks_a_rule_is_refused_with_a_sentence(site: Site, ada:
     # C-NTC-3
     mod = ada.publish(images=1)
     wrong: dict[str, list[Any]] = {
-        "ground": ["MALWARE", None],
-        "text": ["", " \n\0 ", "x" * 2001, 5],
-        "goodFaith": [False, None, "true"],
-        "name": ["", None, "x" * 121],
-        "email": ["", "sam", "a@example.org, b@example.org"],
-        "assetId": [1, 2**63, "1"],
-        "locale": [5],
+        "ground": ["MALWARE"],
+        "text": [" \n\0 ", "x" * 2001],
+        "goodFaith": [False],
+        "name": ["", "x" * 121],
+        "email": ["sam", "a@example.org, b@example.org"],
+        "assetId": [1],
     }
     for field, values in wrong.items():
         for value in values:
             refused = report(site, mod, status=400, **{"ground": "other", field: value}).json
             assert (refused["error"], field in refused["message"]) == ("invalid_input", True), (field, value)
-    assert notices_of(site) == []
     report(site, mod, text="€" * 2000, name="n" * 120)
+    assert len(notices_of(site)) == 1
 
 
 def test_a_token_that_was_sent_and_is_bad_is_refused(site: Site, ada: Person, bob: Person) -> None:
     # C-NTC-4, C-ERR-6
     mod = ada.publish()
-    key = _key_token(site, ada)
-    for token in ("wrong", bob.token[:-2], key):
+    with site.databases.write_session.begin() as session:
+        key = publisher_keys.create_key(session, ada.id, "CI", None, 0).key
+    of_key = site.post_json("/api/auth/exchange", {"key": key}).json["accessToken"]
+    for token in ("wrong", of_key):
+        nobody = Person(site, 0, "", token)
         for where in (mod, 999):
-            path = f"/api/modhub/{where['id'] if isinstance(where, dict) else where}/reports"
-            sent = {"ground": "other", "text": "x", "goodFaith": True, **STRANGER}
-            refused = site.post_json(path, sent, headers={"Authorization": f"Bearer {token}"}, status=401)
-            assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+            report(site, where, by=nobody, status=401)
     with site.databases.write_session.begin() as session:
         session.execute(update(Account).where(Account.id == bob.id).values(blocked_at=now()))
     assert report(site, mod, by=bob, status=403).json["error"] == "account_blocked"
     assert notices_of(site) == []
-
-
-def _key_token(site: Site, person: Person) -> str:
-    """The access token of a publisher key, which does what keys are for and nothing else."""
-    with site.databases.write_session.begin() as session:
-        key = publisher_keys.create_key(session, person.id, "CI", None, 0)
-    return str(site.post_json("/api/auth/exchange", {"key": key.key}).json["accessToken"])
 
 
 @pytest.mark.postgres
@@ -150,25 +134,21 @@ def test_one_caller_and_one_account_send_so_many_in_a_window(start: Start, monke
     # C-NTC-5
     site = start_moderated(start, monkeypatch, notices=2)
     mod, bob = register(site, "Ada").publish(), register(site, "Bob")
-    here, elsewhere = {"REMOTE_ADDR": "192.0.2.1"}, {"REMOTE_ADDR": "192.0.2.2"}
 
-    def send(environ: dict[str, str], status: int, by: Person | None = None, **fields: Any) -> Any:
-        sent = {"ground": "other", "text": "x", "goodFaith": True, **STRANGER, **fields}
-        headers = by.bearer if by else {}
-        path = f"/api/modhub/{mod['id']}/reports"
-        return site.post_json(path, sent, headers=headers, extra_environ=environ, status=status)
+    def send(caller: int, status: int, by: Person | None = None, **fields: Any) -> Any:
+        site.extra_environ = {**site.extra_environ, "REMOTE_ADDR": f"192.0.2.{caller}"}
+        return report(site, mod, by=by, status=status, **fields)
 
-    send(here, 400, text="")
-    send(here, 201)
-    send(here, 201)
-    full = send(here, 429)
+    send(1, 400, text="")
+    send(1, 201)
+    send(1, 201)
+    full = send(1, 429)
     assert full.json["error"] == "too_many_attempts"
     assert full.headers["Retry-After"] == str(full.json["retryAfterSeconds"])
-    send(elsewhere, 201, bob)
-    send({"REMOTE_ADDR": "192.0.2.3"}, 201, bob)
-    send({"REMOTE_ADDR": "192.0.2.4"}, 429, bob)
-    send({"REMOTE_ADDR": "192.0.2.4"}, 201)
-    assert len(notices_of(site)) == 5
+    send(2, 201, bob)
+    send(3, 201, bob)
+    send(4, 429, bob)
+    send(4, 201)
 
 
 @pytest.mark.postgres
@@ -219,24 +199,20 @@ def test_an_old_notice_is_erased_after_its_case_has_ended(site: Site, ada: Perso
         site.delete(f"/api/modhub/{mod['id']}", headers=ada.bearer, status=204)
     assert run_worker(site.registry, "old notices")
     assert [case.title for case in cases_of(site)] == ["", "Fresh", "Open"]
-    kept = [(notice.text != "", notice.name, notice.email, notice.account_id) for notice in notices_of(site)]
-    stranger, account = (True, STRANGER["name"], STRANGER["email"], None), (True, None, None, bob.id)
-    assert kept == [(False, None, None, None)] * 2 + [stranger, account] * 2
-    assert [notice.erased_at is None for notice in notices_of(site)] == [False] * 2 + [True] * 4
-    assert [notice.receipt is None for notice in notices_of(site)] == [True] * 2 + [False] * 4
-    assert {notice.ground for notice in notices_of(site)} == {"stolen"}
+    erased, kept = notices_of(site)[:2], notices_of(site)[2:]
+    for notice in erased:
+        assert (notice.text, notice.name, notice.email, notice.account_id, notice.receipt) == ("", *[None] * 4)
+        assert (notice.ground, notice.erased_at is None) == ("stolen", False)
+    assert [(notice.email, notice.account_id) for notice in kept] == [(STRANGER["email"], None), (None, bob.id)] * 2
     assert "report_decided" in site.get(f"/Modhub/notices/{receipts[0]}")
 
 
 def test_the_notices_of_a_deleted_account_are_nobodys(site: Site, ada: Person, bob: Person) -> None:
     # C-NTC-8
-    mod = ada.publish()
-    report(site, mod, by=bob)
-    report(site, mod)
+    report(site, ada.publish(), by=bob)
     with site.databases.write_session.begin() as session:
         account = lock_account(session, bob.id)
         assert account is not None
         delete_account(session, site.registry, account)
-    assert [(notice.account_id, notice.text != "") for notice in notices_of(site)] == [(None, True)] * 2
-    with site.databases.readonly_session() as session:
-        assert len(session.scalars(select(Notice).where(Notice.erased_at.is_(None))).all()) == 2
+    (notice,) = notices_of(site)
+    assert (notice.account_id, notice.text != "", notice.erased_at) == (None, True, None)

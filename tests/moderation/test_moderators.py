@@ -11,7 +11,7 @@ from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.db import now
 from modhub.plugins.services import IProfiles
-from modhub_auth.models import Account, Authenticator
+from modhub_auth.models import Authenticator
 from modhub_moderation.moderators import Moderator
 from modhub_testing import Site, Start
 from modhub_testing.pages import new_visitor
@@ -83,13 +83,6 @@ def test_without_the_setting_a_password_is_enough(start: Start, monkeypatch: pyt
     with site.databases.write_session.begin() as session:
         session.add(Moderator(account_id=ada.id, since=now()))
     ada.pages.get(f"{DESK}/cases", status=200)
-
-
-def test_a_blocked_moderator_is_none(site: Site, mo: Person) -> None:
-    # C-CAS-1
-    with site.databases.write_session.begin() as session:
-        session.get_one(Account, mo.id).blocked_at = now()
-    mo.pages.get(DESK, status=404)
 
 
 @pytest.mark.postgres

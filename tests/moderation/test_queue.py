@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -35,10 +35,6 @@ def article(page: Any, case_id: int) -> str:
     return " ".join(page.html.find(id=f"case-{case_id}").find_parent("article").get_text(" ").split())
 
 
-def counts(site: Site, *models: Any) -> list[int]:
-    return [site.count_rows(model) for model in models]
-
-
 def choose(mo: Person, *case_ids: int) -> Any:
     """The form for many, with these cases ticked on the queue."""
     form = form_at(mo.pages.get(QUEUE), MANY)
@@ -66,24 +62,23 @@ def test_it_is_of_moderators_alone(site: Site, ada: Person) -> None:
     for path in (QUEUE, MANY):
         site.get(path, status=404)
         ada.pages.get(path, status=404)
-        ada.pages.post(path, {"cases": "1"}, status="4*")
 
 
 @pytest.mark.postgres
 def test_open_cases_come_by_weight_then_by_age(site: Site, ada: Person, mo: Person) -> None:
     # C-QUE-1
     assert messages_on(mo.pages.get(QUEUE)) == ["queue_empty"]
-    mods = [ada.publish(f"Tool {number}") for number in range(4)]
-    cases = [make_case(site, ada, mod, stranger=True) for mod in mods]
+    _, cases = make_wave(site, ada, 4)
     with site.databases.write_session.begin() as session:
         for case_id, (weight, hours) in zip(cases, ((1, 1), (1, 9), (5, 0), (1, 3)), strict=True):
             moved = {"weight": weight, "opened_at": now() - timedelta(hours=hours)}
             session.execute(update(Case).where(Case.id == case_id).values(moved))
     assert cases_on(mo.pages.get(QUEUE)) == [cases[2], cases[1], cases[3], cases[0]]
     rule(site, cases[1], ruling_of(DecisionKind.HIDE), mo)
-    assert cases_on(mo.pages.get(QUEUE)) == [cases[2], cases[3], cases[0]]
-    assert NOTICE in article(mo.pages.get(QUEUE), cases[2])
-    assert mo.pages.get(f"{QUEUE}?page=2").status_int == 200
+    page = mo.pages.get(QUEUE)
+    assert cases_on(page) == [cases[2], cases[3], cases[0]]
+    assert NOTICE in article(page, cases[2])
+    mo.pages.get(f"{QUEUE}?page=2", status=200)
 
 
 def test_the_navigation_says_how_much_waits(site: Site, ada: Person, mo: Person) -> None:
@@ -91,19 +86,14 @@ def test_the_navigation_says_how_much_waits(site: Site, ada: Person, mo: Person)
     def waiting(visitor: Person) -> list[str]:
         return [mark.text for mark in visitor.pages.get("/Modhub").html.select("nav .unread-count")]
 
-    case_id = make_case(site, ada, ada.publish(), stranger=True)
-    make_case(site, ada)
+    _, [case_id, _] = make_wave(site, ada, 2)
     assert (waiting(mo), waiting(ada)) == (["2"], [])
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Case).values(decided_at=now(), open_key=None))
-    assert waiting(mo) == []
     decision_id = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
+    assert waiting(mo) == ["1"]
     with site.databases.write_session.begin() as session:
         create_appeal(session, decision_id, "It is a test of keyboards.")
-    assert waiting(mo) == ["1"]
-    page = mo.pages.get(QUEUE)
-    assert messages_on(page) == []
-    assert page.html.find(id="appeals")
+    assert waiting(mo) == ["2"]
+    assert mo.pages.get(QUEUE).html.find(id="appeals")
 
 
 def test_owner_reporters_history_and_files_stand_side_by_side(site: Site, ada: Person, bob: Person, mo: Person) -> None:
@@ -142,42 +132,29 @@ def test_the_number_of_statements_does_not_grow(site: Site, ada: Person, bob: Pe
 @pytest.mark.postgres
 def test_chosen_cases_are_decided_together(site: Site, ada: Person, bob: Person, mo: Person) -> None:
     # C-QUE-5
-    mods = [ada.publish(f"Coins {number}") for number in range(3)]
+    _, cases = make_wave(site, ada, 3)
     kept = bob.publish("Calm HUD")
-    cases = [make_case(site, ada, mod, stranger=True) for mod in mods]
     other = make_case(site, bob, kept, stranger=True)
     done = decide_about(mo, *cases, kind="delete", sure=True)
     assert messages_on(done) == ["many_decided"]
     assert problems_on(done) == []
     assert {mod["id"] for mod in site.get("/api/modhub").json["mods"]} == {kept["id"]}
     assert cases_on(mo.pages.get(QUEUE)) == [other]
-    with site.databases.readonly_session() as session:
-        decided = session.scalars(select(Decision).where(Decision.moderator_id == mo.id)).all()
-    assert [decision.kind for decision in decided] == ["delete"] * 3
     assert len([email for email in ada.emails() if "decision about" in email["Subject"]]) == 3
-
-
-def test_accounts_are_blocked_with_their_mods(site: Site, ada: Person, bob: Person, mo: Person) -> None:
-    # C-QUE-5
-    cases = [make_case(site, ada, ada.publish("Coins"), stranger=True), make_case(site, bob, stranger=True)]
-    bob.publish("More coins")
-    decide_about(mo, *cases, kind="block", hidesMods=True)
+    decide_about(mo, other, kind="block", hidesMods=True)
     assert site.get("/api/modhub").json["total"] == 0
-    for person in (ada, bob):
-        person.call("put_json", "/api/modhub/1", params={"title": "x"}, status=403)
 
 
 @pytest.mark.postgres
 def test_what_was_decided_meanwhile_or_is_ones_own_is_left_alone(site: Site, ada: Person, mo: Person) -> None:
     # C-QUE-5, C-CAS-1
-    mods, own = [ada.publish(f"Tool {number}") for number in range(2)], mo.publish("Mine")
-    cases = [make_case(site, ada, mod, stranger=True) for mod in mods]
-    cases.append(make_case(site, mo, own, stranger=True))
-    form = choose(mo, *cases)
+    mods, cases = make_wave(site, ada, 2)
+    own, own_cases = make_wave(site, mo, 1)
+    form = choose(mo, *cases, *own_cases)
     rule(site, cases[0], ruling_of(DecisionKind.DISMISS), mo)
     done = decide_by(form, kind="hide")
     assert problems_on(done) == ["decided_already", "own_case"]
-    assert {mod["id"] for mod in site.get("/api/modhub").json["mods"]} == {mods[0]["id"], own["id"]}
+    assert {mod["id"] for mod in site.get("/api/modhub").json["mods"]} == {mods[0], *own}
 
 
 def break_decisions(monkeypatch: pytest.MonkeyPatch, errors: dict[int, Exception]) -> list[int]:
@@ -237,21 +214,21 @@ def test_the_rest_is_not_tried_while_the_database_is_gone(
     done = decide_about(mo, *cases, kind="hide")
     assert tried == cases[:5], "one success between, then three failures"
     assert problems_on(done) == ["busy"] * 4 + ["not_tried"] * 2
-    assert counts(site, Decision) == [1]
+    assert site.count_rows(Decision) == 1
 
 
 def test_a_form_that_says_too_little_is_shown_again(site: Site, ada: Person, mo: Person) -> None:
     # C-QUE-5
     _, cases = make_wave(site, ada, 2)
-    for fields in ({"clause": ""}, {"facts": ""}, {"kind": "delete"}):
+    for fields in ({"clause": ""}, {"kind": "delete"}):
         page = decide_about(mo, *cases, status=400, **{"kind": "hide", **fields})
         assert messages_on(page) == ["invalid_input"]
         form = form_at(page, MANY)
         assert form["cases"].value == " ".join(map(str, cases))
-        assert form["facts"].value.strip() == fields.get("facts", FILLED["facts"])
-    assert counts(site, Decision) == [0]
+        assert form["facts"].value.strip() == FILLED["facts"]
     again = {**FILLED, "csrf_token": form["csrf_token"].value, "cases": form["cases"].value}
     mo.pages.post(MANY, {**again, "kind": "release"}, status=400)
     mo.pages.post(MANY, {**again, "kind": "hide", "cases": " ".join(map(str, range(1, 400)))}, status=400)
     mo.pages.get(f"{MANY}?case=none", status=400)
     mo.pages.get(MANY, status=303)
+    assert site.count_rows(Decision) == 0

