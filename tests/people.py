@@ -137,6 +137,12 @@ def register(site: Site, name: str, *, confirmed: bool = True) -> Person:
     return Person(site, session["accountId"], address, session["accessToken"])
 
 
+def write(site: Site, statement: Any) -> None:
+    """Execute a statement in a transaction of its own."""
+    with site.databases.write_session.begin() as session:
+        session.execute(statement)
+
+
 def add_authenticator(site: Site, account_id: int = 1) -> tuple[str, list[str]]:
     """Add an authenticator to the account; its secret and the recovery codes."""
     secret, box = pyotp.random_base32(), site.find_service(AuthServices).secret_box

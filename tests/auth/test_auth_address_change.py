@@ -17,6 +17,7 @@ from modhub_auth.models import Link, Login, OutgoingEmail
 from modhub_auth.services import delete_account, lock_account
 from modhub_auth.signin.registration import change_address
 from modhub_testing.pages import messages_on, new_visitor
+from tests.people import write
 from tests.races import at_once
 
 from .conftest import register, send
@@ -158,8 +159,7 @@ def test_a_link_ends_after_an_hour_and_by_another_request(app: Any, person: Pers
     second = link_for(browser, person, mail, "other@example.org")
     browser.get(first, status=410)
     browser.get(second)
-    with app.databases.write_session.begin() as session:
-        session.execute(update(Link).where(Link.purpose == "change").values(expires_at=now() - timedelta(seconds=1)))
+    write(app, update(Link).where(Link.purpose == "change").values(expires_at=now() - timedelta(seconds=1)))
     browser.get(second, status=410)
     assert subjects(app) == [(person["email"], False)]
 

@@ -16,7 +16,7 @@ from modhub_auth.signin.authentication import Credentials, authenticate
 from modhub_auth.signin.client_sessions import sign_in
 from modhub_testing.pages import messages_on
 from tests import people
-from tests.people import add_authenticator
+from tests.people import add_authenticator, write
 
 from .conftest import bearer, send
 
@@ -132,8 +132,7 @@ def test_page_sessions_end_and_stay_ended(app: Any, person: Person, ada: Any) ->
 def test_a_session_that_is_there_all_the_same_opens_nothing(app: Any, person: Person, ada: Any) -> None:
     """As after a block by SQL alone."""
     send(app.get(f"{HOME}/login"), 303, **person)
-    with app.databases.write_session.begin() as session:
-        session.execute(update(Account).values(blocked_at=Account.created_at))
+    write(app, update(Account).values(blocked_at=Account.created_at))
     for path in (HOME, "/Modhub/mine", f"/Modhub/mine/{ABSENT}"):
         assert app.get(path, status=303).headers["Location"].startswith(f"{HOME}/login")
     assert messages_on(send(app.get(f"{HOME}/login"), 403, **person)) == ["account_blocked"]

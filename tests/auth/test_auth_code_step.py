@@ -9,7 +9,7 @@ from sqlalchemy import update
 from modhub.db import now
 from modhub_auth import tokens
 from modhub_auth.models import Login
-from tests.people import add_authenticator
+from tests.people import add_authenticator, write
 
 from .conftest import send
 
@@ -120,6 +120,5 @@ def test_the_first_step_ends_with_its_password_and_its_browser(app: Any, person:
         app.post(LOGIN, {"code": codes[0], "csrf_token": token}, status=403)
     app.reset()
     page = password_step(app, person)
-    with app.databases.write_session.begin() as session:
-        session.execute(update(Login).values(password_hash="another"))
+    write(app, update(Login).values(password_hash="another"))
     send(page, 403, code=codes[0])

@@ -13,7 +13,7 @@ from modhub.plugins.events import DatabaseRestored
 from modhub.plugins.services import IAccounts
 from modhub_auth.container import AuthServices
 from modhub_auth.models import HELD, Account, Login, OutgoingEmail
-from tests.people import register
+from tests.people import register, write
 
 from .conftest import bearer
 
@@ -117,8 +117,7 @@ def test_emails_that_were_given_up_can_be_sent_again(app: Any, person: Person, r
     assert run("letters", "retry", "--dry-run")[1].endswith("Would be sent again: 2.\n")
     # An address that does not exist is not tried every night without end.
     for age, again in ((timedelta(days=8), 0), (timedelta(0), 1)):
-        with app.databases.write_session.begin() as session:
-            session.execute(update(OutgoingEmail).values(created_at=now() - age))
+        write(app, update(OutgoingEmail).values(created_at=now() - age))
         assert run("letters", "retry", "--dead", "--dry-run")[1].endswith(f"Would be sent again: {again}.\n")
     assert send_due(app) == 0
     code, output = run("letters", "retry", str(ids[0]), "99", "x")

@@ -3,8 +3,9 @@
 import socketserver
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from modhub_auth import warn_about_mail_folder
 from modhub_auth.mail.commands import find_mail_problems
 from modhub_auth.models import OutgoingEmail
 from modhub_testing.service import free_port
+from tests.people import write
 
 pytestmark = pytest.mark.slow
 
@@ -82,22 +84,17 @@ def test_a_folder_for_emails(
 def test_emails_that_wait_or_died(start: Any, tmp_path: Path) -> None:
     # C-RUN-19
     site = start("modhub_auth", modhub__mail_dir=str(tmp_path))
-    time = now()
-    row = {"kind": "confirm", "recipient": "a@example.org", "next_at": time, "attempts": 1}
-    rows = [
-        {"created_at": time, "finished_at": None, "problem": "just now"},
-        {"created_at": time - timedelta(hours=2), "finished_at": time, "problem": None},
-        {"created_at": time - timedelta(days=9), "finished_at": time - timedelta(days=8), "problem": "long ago"},
-    ]
+    time, hours, days = now(), timedelta(hours=2), timedelta(days=9)
 
-    def add(*added: dict[str, Any]) -> None:
-        with site.databases.write_session.begin() as session:
-            for number, fields in enumerate(added):
-                session.execute(insert(OutgoingEmail).values(row | fields | {"message_id": f"{number}-{len(added)}"}))
+    def add(created_at: datetime, finished_at: datetime | None) -> None:
+        row = {"kind": "confirm", "recipient": "a@example.org", "next_at": time, "attempts": 1, "problem": "554"}
+        row |= {"created_at": created_at, "finished_at": finished_at, "message_id": token_hex(8)}
+        write(site, insert(OutgoingEmail).values(row))
 
-    add(*rows)
+    add(time, None)
+    add(time - days, time - days)
     assert problems(site) == []
-    add({"created_at": time - timedelta(hours=2), "finished_at": None, "problem": "451"})
+    add(time - hours, None)
     assert problems(site) == ["1 emails wait for more than an hour: modhub-admin letters list says why"]
-    add(*[{"created_at": time, "finished_at": time, "problem": "554"}] * 2)
-    assert problems(site)[1:] == ["2 emails could not be sent in the last 7 days: modhub-admin letters list says why"]
+    add(time, time)
+    assert problems(site)[1:] == ["1 emails could not be sent in the last 7 days: modhub-admin letters list says why"]

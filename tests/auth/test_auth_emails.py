@@ -18,7 +18,7 @@ from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.models import OutgoingEmail, ResetRequest
 from modhub_testing.service import free_port
 from modhub_testing.workers import find_worker, run_worker
-from tests.people import text_of
+from tests.people import text_of, write
 
 pytestmark = pytest.mark.slow
 
@@ -31,8 +31,7 @@ def outgoing(app: Any) -> list[OutgoingEmail]:
 
 
 def make_due(app: Any) -> None:
-    with app.databases.write_session.begin() as session:
-        session.execute(update(OutgoingEmail).values(next_at=now()))
+    write(app, update(OutgoingEmail).values(next_at=now()))
 
 
 def smtp(auth: Any, port: int) -> Any:
@@ -145,8 +144,7 @@ def test_a_clock_that_was_set_back_delays_no_email(app: Any, person: Person, mai
 
     def set_back(ahead: timedelta, attempts: int) -> None:
         values = {"finished_at": None, "next_at": now() + ahead, "attempts": attempts, "sealed": sealed}
-        with app.databases.write_session.begin() as session:
-            session.execute(update(OutgoingEmail).values(values))
+        write(app, update(OutgoingEmail).values(values))
 
     sealed = outgoing(app)[0].sealed
     for ahead, attempts, emails in (
@@ -320,8 +318,7 @@ def test_a_rejected_email_is_retried_or_given_up(auth: Any, person: Person, mail
     assert sender.send_due() == 0
     del mail_server.refuse["eve@example.org"]
     # After three days nobody tries any more.
-    with app.databases.write_session.begin() as session:
-        session.execute(update(OutgoingEmail).values(created_at=now() - timedelta(days=4), next_at=now()))
+    write(app, update(OutgoingEmail).values(created_at=now() - timedelta(days=4), next_at=now()))
     assert sender.send_due() == 1
     assert [recipient for recipient, _ in mail_server.taken] == ["eve@example.org"]
     assert [email.finished_at is None for email in outgoing(app)] == [False] * 3

@@ -15,6 +15,7 @@ from modhub_auth.models import Authenticator, RecoveryCode
 from modhub_auth.signin import totp
 from modhub_auth.tokens import SecretBox
 from modhub_testing import TEST_SECRET
+from tests.people import write
 
 pytestmark = pytest.mark.slow
 
@@ -45,8 +46,7 @@ class Protected:
         return self.app.post_json("/api/auth/login", body, expect_errors=True)
 
     def forget_steps(self) -> None:
-        with self.app.databases.write_session.begin() as session:
-            session.execute(update(Authenticator).values(last_step=0))
+        write(self.app, update(Authenticator).values(last_step=0))
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from modhub_auth.container import AuthServices
 from modhub_auth.models import Attempt
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.signin.passwords import QueuedHasher
+from tests.people import write
 
 from .conftest import send
 
@@ -36,8 +37,7 @@ def attempts(app: Any) -> list[Attempt]:
 
 def age(app: Any, by: timedelta) -> None:
     """Let time pass for what is in the database."""
-    with app.databases.write_session.begin() as session:
-        session.execute(update(Attempt).values(at=now() - by))
+    write(app, update(Attempt).values(at=now() - by))
 
 
 def test_ten_failures_then_429_even_with_the_right_password(app: Any, person: Person) -> None:

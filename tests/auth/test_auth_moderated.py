@@ -10,7 +10,7 @@ from modhub.catalogue.owning import views
 from modhub.plugins.moderation import IAccountBlocking, IModeration
 from modhub_auth.models import Account
 from modhub_testing.mods import hide_mod
-from tests.people import Person, register
+from tests.people import Person, register, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -20,8 +20,7 @@ ABSENT = 987654321
 @pytest.fixture
 def ada(app: Any) -> Person:
     person = register(app, "Ada")
-    with app.databases.write_session.begin() as session:
-        session.execute(update(Account).values(display_name="Cheap coins", folded_name="cheap coins"))
+    write(app, update(Account).values(display_name="Cheap coins", folded_name="cheap coins"))
     return person
 
 

@@ -7,12 +7,11 @@ import pyotp
 import pytest
 from sqlalchemy import update
 
-from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login
-from modhub_auth.signin import platform_logins, totp
-from modhub_auth.signin.platform_logins import PlatformIdentity
-from tests.people import text_of
+from tests.people import text_of, write
+
+from .conftest import register
 
 pytestmark = pytest.mark.slow
 
@@ -22,45 +21,27 @@ PASSWORD = "correct horse battery"
 ACTIONS = {
     "password": "Your password was changed",
     "authenticator": "An authenticator was added",
-    "authenticator, removed": "Your authenticator was removed",
-    "recovery-codes": "Your recovery codes were renewed",
-    "unlink": "A sign-in method was unlinked",
     "delete": "Your account was deleted",
 }
+"""The others: tests/auth/test_auth_proof.py."""
 
 
 @pytest.fixture
-def owner(app: Any) -> Any:
-    """Somebody who is signed in, with a confirmed address and a linked login."""
-    form = app.get(f"{HOME}/register").forms[0]
-    form["email"], form["password"] = "ada@example.org", PASSWORD
-    form.submit(status=303)
-    with app.databases.write_session.begin() as session:
-        session.execute(update(Login).values(verified=True))
-        account = services.lock_account(session, 1)
-        assert account is not None
-        platform_logins.link_login(session, account, PlatformIdentity("steam", "7"))
+def owner(app: Any, person: dict[str, str]) -> Any:
+    """Somebody who is signed in, with a confirmed address."""
+    register(app, person)
+    write(app, update(Login).values(verified=True))
     return app
 
 
 def do(app: Any, action: str, agent: str, **proof: str) -> Any:
-    name = action.partition(",")[0]
-    fields = {"currentPassword": PASSWORD, **proof}
-    if action == "password":
-        fields.setdefault("password", "another password")
-    elif action == "unlink":
-        fields["loginId"] = "2"
-    elif action == "authenticator":
+    fields = {"currentPassword": PASSWORD, "password": "another password", **proof}
+    if action == "authenticator":
         proposals = app.find_service(AuthServices).proposals
         secret = proposals.secret(app.cookies["modhub"], proposals.period())
         fields["code"] = pyotp.TOTP(secret).now()
-    elif action in {"authenticator, removed", "recovery-codes"}:
-        own, secret = app.find_service(AuthServices), pyotp.random_base32()
-        with own.databases.write_session.begin() as session:
-            if not totp.has_authenticator(session, 1):
-                totp.add_authenticator(session, own.secret_box, 1, secret, pyotp.TOTP(secret).now())
     fields["csrf_token"] = str(app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"])
-    return app.post(f"{HOME}/{name}", fields, headers={"User-Agent": agent}, expect_errors=True)
+    return app.post(f"{HOME}/{action}", fields, headers={"User-Agent": agent}, expect_errors=True)
 
 
 @pytest.mark.parametrize("action", ACTIONS)
@@ -90,8 +71,7 @@ def test_a_browser_does_not_write_the_email(owner: Any, mail: Any) -> None:
 
 
 def test_an_unconfirmed_address_gets_no_notice(owner: Any, mail: Any) -> None:
-    with owner.databases.write_session.begin() as session:
-        session.execute(update(Login).where(Login.platform == "").values(verified=False))
+    write(owner, update(Login).values(verified=False))
     before = len(mail.read())
     do(owner, "password", FIREFOX)
     assert len(mail.read()) == before

@@ -17,6 +17,7 @@ from modhub_auth.models import Account, Authenticator, Link, Login, OutgoingEmai
 from modhub_auth.pages import fresh_proof
 from modhub_auth.resources import AccountPermission
 from modhub_auth.signin import page_sessions, recovery, totp
+from tests.people import write
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +41,15 @@ ACTIONS = (
     "publisher-key",
     "email",
 )
+TOLD = {
+    "password": "password changed",
+    "authenticator": "factor removed",
+    "recovery-codes": "codes renewed",
+    "unlink": "login unlinked",
+    "publisher-key": "key created",
+    "email": "change asked",
+}
+"""The kinds of the emails that tell the owner of it."""
 
 
 @dataclass
@@ -81,8 +91,7 @@ class Owner:
 
     def prove(self, ago: timedelta | None) -> None:
         """Record that a platform confirmed the visitor so long ago; None: never."""
-        with self.app.databases.write_session.begin() as session:
-            session.execute(update(PageSession).values(proved_at=None if ago is None else now() - ago))
+        write(self.app, update(PageSession).values(proved_at=None if ago is None else now() - ago))
 
 
 @pytest.fixture(params=KINDS)
@@ -155,7 +164,7 @@ def test_without_fresh_proof_nothing_changes(owner: Owner) -> None:
 @pytest.mark.parametrize("owner", ["password and authenticator", "platform"], indirect=True)
 @pytest.mark.parametrize("action", ACTIONS)
 def test_with_fresh_proof_it_is_done(owner: Owner, action: str) -> None:
-    # C-MAIL-9
+    # C-MAIL-9, C-MAIL-10
     if not applies(owner, action):
         return
     proof, before = right_proof(owner), owner.state()
@@ -165,6 +174,10 @@ def test_with_fresh_proof_it_is_done(owner: Owner, action: str) -> None:
         assert "openid.return_to" in answer.html.select_one(".ways a")["href"]
     else:
         assert owner.state() != before
+    if "password" in owner.kind and action in TOLD:
+        with owner.app.databases.readonly_session() as session:
+            kinds = session.scalars(select(OutgoingEmail.kind)).all()
+        assert TOLD[action] in kinds
 
 
 def test_the_form_asks_for_what_the_account_has(owner: Owner) -> None:

@@ -17,6 +17,7 @@ from modhub_auth import publisher_keys
 from modhub_auth.services import lock_account
 from modhub_client.publish import client, command, mods
 from modhub_testing.running_server import running
+from tests.people import write
 
 pytestmark = pytest.mark.process
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -162,8 +163,7 @@ def test_without_a_guid_only_create_goes_on(release: Release) -> None:
     assert f'Write this line to the top of the file: guid = "{guid}"\n' in shown
     # The same file, once more: the same mod. An edited one, a day later: told, not created.
     assert release.run_json("--create")["changed"] == []
-    with release.app.databases.write_session.begin() as session:
-        session.execute(update(Mod).values(created_at=now() - mods.REPEATABLE_FOR - timedelta(minutes=1)))
+    write(release.app, update(Mod).values(created_at=now() - mods.REPEATABLE_FOR - timedelta(minutes=1)))
     release.run("--create", code=client.USAGE_ERROR)
     assert guid in release.complaints
     assert [mod["guid"] for mod in release.own_mods()] == [guid]

@@ -13,6 +13,7 @@ from modhub_auth.models import Login, PublisherKey
 from modhub_auth.services import lock_account
 from modhub_testing.pages import messages_on
 from tests.people import register as register_person
+from tests.people import write
 
 from .conftest import bearer, register, seen
 
@@ -37,8 +38,7 @@ def session_of(app: Any, key: str) -> dict[str, str]:
 
 
 def set_key(app: Any, **values: Any) -> None:
-    with app.databases.write_session.begin() as session:
-        session.execute(update(PublisherKey).values(values))
+    write(app, update(PublisherKey).values(values))
 
 
 @pytest.fixture
@@ -161,8 +161,7 @@ def fill(app: Any, person: Person, **fields: str) -> Any:
 def test_the_page_shows_a_key_once_and_revokes_it(app: Any, person: Person, mail: Any) -> None:
     # C-TOK-7
     register(app, person)
-    with app.databases.write_session.begin() as session:
-        session.execute(update(Login).values(verified=True))
+    write(app, update(Login).values(verified=True))
     shown = fill(app, person, label="Release job", mod="", days="")
     key = shown.html.select_one("#publisher-key").text
     assert shown.headers["Cache-Control"] == "no-store"

@@ -19,6 +19,7 @@ from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, ClientSession, Link, Login
 from modhub_auth.services import delete_account
 from modhub_auth.signin import recovery
+from tests.people import write
 from tests.races import at_once
 
 pytestmark = [pytest.mark.process, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
@@ -61,13 +62,12 @@ def test_no_transaction_is_held_while_a_password_is_hashed(
     passwords = app.find_service(AuthServices).passwords
     hashed, verify = passwords.hash, passwords.verify
 
-    def write() -> None:
+    def write_meanwhile() -> None:
         # SQLite has one writer: this waits, and fails when the request holds its transaction.
-        with app.databases.write_session.begin() as session:
-            session.execute(update(Account).values(kind="Password"))
+        write(app, update(Account).values(kind="Password"))
 
-    monkeypatch.setattr(passwords, "hash", lambda password: write() or hashed(password))
-    monkeypatch.setattr(passwords, "verify", lambda known, password: write() or verify(known, password))
+    monkeypatch.setattr(passwords, "hash", lambda password: write_meanwhile() or hashed(password))
+    monkeypatch.setattr(passwords, "verify", lambda known, password: write_meanwhile() or verify(known, password))
     post(app, "register", person)
     assert post(app, "login", person).status_int == 200
 
@@ -81,8 +81,7 @@ def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(
 
     def change(known: str | None, password: str) -> bool:
         right = bool(verify(known, password))
-        with app.databases.write_session.begin() as session:
-            session.execute(update(Login).values(password_hash=other))
+        write(app, update(Login).values(password_hash=other))
         return right
 
     monkeypatch.setattr(passwords, "verify", change)

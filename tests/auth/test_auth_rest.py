@@ -11,6 +11,7 @@ from modhub.db import now
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, ClientSession, Login
 from modhub_auth.tokens import AccessTokens
+from tests.people import write
 
 from .conftest import seen
 
@@ -20,11 +21,6 @@ Person = dict[str, str]
 
 def me(app: Any, token: str, status: int = 200) -> Any:
     return app.get("/api/auth/me", headers={"Authorization": f"Bearer {token}"}, status=status)
-
-
-def write(app: Any, statement: Any) -> None:
-    with app.databases.write_session.begin() as session:
-        session.execute(statement)
 
 
 def test_registering_signs_in_at_once(app: Any, person: Person) -> None:

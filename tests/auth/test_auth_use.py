@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from modhub.db import now
 from modhub_auth.models import PageSession
 from modhub_auth.signin import session_cookies
+from tests.people import write
 
 from .conftest import send
 
@@ -27,8 +28,7 @@ def sessions(app: Any) -> list[PageSession]:
 def age(app: Any) -> datetime:
     """The last use of every session was an hour ago."""
     time = now() - timedelta(hours=1)
-    with app.databases.write_session.begin() as session:
-        session.execute(update(PageSession).values(used_at=time))
+    write(app, update(PageSession).values(used_at=time))
     return time
 
 

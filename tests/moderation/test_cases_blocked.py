@@ -15,7 +15,6 @@ from modhub_testing.pages import form_at, messages_on, new_visitor
 from tests.people import PASSWORD, Person, register, text_of
 
 from .cases_kit import FACTS, make_case, rule, ruling_of
-from .conftest import make_moderator
 
 pytestmark = pytest.mark.slow
 LOGIN = "/Modhub/account/login"
@@ -93,19 +92,3 @@ def test_there_is_a_link_for_decisions_alone(site: Site, eve: Person, mo: Person
         site.find_service(IAccountBlocking).block(session, eve.id, "By command", hide_mods=False)
     refused = sign_in(new_visitor(site), eve)
     assert (messages_on(refused), links_on(refused)) == (["account_blocked"], [])
-
-
-def test_what_was_appealed_comes_after_what_was_not(site: Site, eve: Person, mo: Person) -> None:
-    # C-APL-4: else nobody could read an earlier decision that blocks the account too.
-    facts = ["The first facts.", "The second facts."]
-    for case_facts, mod in zip(facts, (None, eve.draft()), strict=True):
-        rule(site, make_case(site, eve, mod), ruling_of(DecisionKind.BLOCK, facts=case_facts), mo)
-    make_moderator(site, "Otto")
-    browser = new_visitor(site)
-    for shown in reversed(facts):
-        statement = browser.get(links_on(sign_in(browser, eve))[0])
-        assert shown in statement
-        form = form_at(statement, "/Modhub/appeal")
-        form["text"] = "It is a test."
-        form.submit(status=303)
-    assert facts[1] in browser.get(links_on(sign_in(browser, eve))[0])

@@ -18,7 +18,7 @@ from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appea
 from modhub_moderation.cases.models import Appeal, AppealOutcome, Decision, DecisionKind, Origin
 from modhub_moderation.moderators import Moderator
 from modhub_testing import Site
-from tests.people import Person, emails_to, register, text_of
+from tests.people import Person, emails_to, register, text_of, write
 
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, case_of, make_case, rule, ruling_of
 from .conftest import make_moderator
@@ -156,17 +156,6 @@ def test_a_dismissal_is_told_to_those_who_reported(site: Site, ada: Person, bob:
     assert "Tool" not in fixed
 
 
-def test_no_upload_lifts_a_hidden_mod(site: Site, ada: Person, mo: Person) -> None:
-    # C-CAS-5
-    mod = ada.publish("Tool", description="What it is for")
-    rule(site, make_case(site, ada, mod), ruling_of(HIDE), mo)
-    ada.upload(mod, "2")
-    ada.call("put_json", f"/api/modhub/{mod['id']}", params={"title": "Another"})
-    ada.call("post", f"/api/modhub/{mod['id']}/publish", status="*")
-    assert state_of(site, mod, ada).mod == 404
-    site.get(f"/api/modhub/{mod['id']}", status=404)
-
-
 def test_a_statement_is_in_all_languages(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-6
     rule(site, make_case(site, ada, ada.publish("Tool")), ruling_of(HIDE), mo)
@@ -266,8 +255,7 @@ def test_a_decision_ends_by_itself(site: Site, ada: Person, bob: Person, mo: Per
     first = rule(site, case_id, ruling_of(HIDE, until=now() + timedelta(days=2)), mo)
     decisions.end_decisions(site.registry)
     assert state_of(site, mod, ada).mod == 404
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Decision).where(Decision.id == first).values(until=now()))
+    write(site, update(Decision).where(Decision.id == first).values(until=now()))
     decisions.end_decisions(site.registry)
     decisions.end_decisions(site.registry)
     assert state_of(site, mod, ada) == SHOWN
@@ -334,7 +322,6 @@ def test_what_goes_with_an_account(site: Site, ada: Person, mo: Person) -> None:
 def test_a_moderator_who_was_removed_decides_nothing(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-1
     case_id = make_case(site, ada, ada.publish("Tool"))
-    with site.databases.write_session.begin() as session:
-        session.execute(delete(Moderator))
+    write(site, delete(Moderator))
     assert refused(site, case_id, ruling_of(HIDE), mo) == "no_moderator"
     assert case_of(site, case_id).origin == Origin.OWN.value

@@ -11,7 +11,7 @@ from modhub_auth.models import Account
 from modhub_moderation.cases.models import Decision, DecisionKind
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on, new_visitor
-from tests.people import Person, text_of
+from tests.people import Person, text_of, write
 
 from .advisory_site import listed
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, hashed, make_case, rule, ruling_of
@@ -153,8 +153,7 @@ def test_the_owner_reads_the_statement_and_appeals(site: Site, ada: Person, bob:
         (block.values(blocked_at=now()), []),
         (block.values(blocked_at=None), ["same_moderator"]),
     ):
-        with site.databases.write_session.begin() as session:
-            session.execute(statement)
+        write(site, statement)
         assert messages_on(mo.pages.get(case)) == shown
     shown = other.pages.get(case)
     assert "It is a test of keyboards." in shown

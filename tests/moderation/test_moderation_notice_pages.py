@@ -10,7 +10,7 @@ from modhub_moderation.cases.models import Case
 from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
-from tests.people import Person, emails_to, register, text_of
+from tests.people import Person, emails_to, register, text_of, write
 
 from .reporters import STRANGER, cases_of, notices_of, report, start_moderated
 
@@ -66,8 +66,7 @@ def test_a_stranger_reports_by_form(site: Site, ada: Person) -> None:
     )
     assert STRANGER["email"] not in receipt
     address = sent.headers["Location"].partition("?")[0]
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Case).values(decided_at=now(), ended_at=now(), open_key=None))
+    write(site, update(Case).values(decided_at=now(), ended_at=now(), open_key=None))
     assert messages_on(new_visitor(site).get(address)) == ["report_decided"]
     for wrong in ("x", address[-43:-1], notice.receipt_hash):
         site.get(f"/Modhub/notices/{wrong}", status=404)

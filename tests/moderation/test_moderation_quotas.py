@@ -18,7 +18,7 @@ from modhub_moderation import quotas
 from modhub_moderation.quotas import CountedUpload
 from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
-from tests.people import cheap_hashes
+from tests.people import cheap_hashes, write
 from tests.races import at_once
 
 pytestmark = pytest.mark.slow
@@ -168,8 +168,7 @@ def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin: Begin)
     create(site, bearer)
 
     def date(model: Any, number: int, ago: timedelta) -> None:
-        with site.databases.write_session.begin() as session:
-            session.execute(update(model).where(model.id == number).values(created_at=now() - ago))
+        write(site, update(model).where(model.id == number).values(created_at=now() - ago))
 
     date(Mod, first["id"], timedelta(hours=20))
     refused = site.post_json("/api/modhub", {"title": "A mod"}, headers=bearer, status=429)

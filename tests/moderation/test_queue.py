@@ -10,7 +10,6 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
-from modhub.base.errors import OwnershipLost
 from modhub.db import now
 from modhub_moderation.cases import queue_pages
 from modhub_moderation.cases.appeals import create_appeal
@@ -55,13 +54,6 @@ def decide_by(form: Any, status: int = 200, **fields: Any) -> Any:
 
 def problems_on(page: Any) -> list[str]:
     return [str(line["data-problem"]) for line in page.html.select("[data-problem]")]
-
-
-def test_it_is_of_moderators_alone(site: Site, ada: Person) -> None:
-    # C-QUE-1
-    for path in (QUEUE, MANY):
-        site.get(path, status=404)
-        ada.pages.get(path, status=404)
 
 
 @pytest.mark.postgres
@@ -181,7 +173,6 @@ LOCKED = sqlite3.OperationalError("database is locked")
 LOCKED.sqlite_errorcode = sqlite3.SQLITE_BUSY
 FAULTS = [
     ("internal_error", IntegrityError("INSERT", {}, ValueError("secret"))),
-    ("internal_error", OwnershipLost()),
     ("busy", OperationalError("UPDATE", {}, LOCKED)),
 ]
 
