@@ -17,6 +17,7 @@ from sqlalchemy import update
 from modhub_auth import container
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login
+from modhub_auth.services import delete_account, lock_account
 from modhub_auth.signin import totp
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_testing import Site
@@ -141,6 +142,20 @@ def write(site: Site, statement: Any) -> None:
     """Execute a statement in a transaction of its own."""
     with site.databases.write_session.begin() as session:
         session.execute(statement)
+
+
+def read(site: Site, statement: Any) -> list[Any]:
+    """What a statement selects."""
+    with site.databases.readonly_session() as session:
+        return list(session.scalars(statement))
+
+
+def delete_person(site: Site, account_id: int) -> None:
+    """Delete the account as its owner does."""
+    with site.databases.write_session.begin() as session:
+        account = lock_account(session, account_id)
+        assert account is not None
+        delete_account(session, site.registry, account)
 
 
 def add_authenticator(site: Site, account_id: int = 1) -> tuple[str, list[str]]:

@@ -10,6 +10,7 @@ from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub_auth.models import OutgoingEmail
 from modhub_testing import Site
+from tests.people import read
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +24,7 @@ def alarm(app: Site, *words: str) -> int:
 
 
 def waiting(app: Site) -> list[str]:
-    with app.databases.readonly_session() as session:
-        return list(session.scalars(select(OutgoingEmail.recipient)))
+    return read(app, select(OutgoingEmail.recipient))
 
 
 def test_it_is_sent_without_the_database(auth: Auth, mail_server: Any, capsys: pytest.CaptureFixture[str]) -> None:

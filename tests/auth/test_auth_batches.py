@@ -96,7 +96,12 @@ def test_keys_are_listed_and_revoked(app: Any, spammers: Any, run: Run) -> None:
 def test_a_wave_of_accounts_costs_few_statements(app: Any, run: Run) -> None:
     # C-RUN-47
     ids = list(range(1, 121))
-    write(app, insert(Account).values([{"kind": "Password", "display_name": "Spam", "created_at": now()} for _ in ids]))
+    write(
+        app,
+        insert(Account).values(
+            [{"kind": "Password", "display_name": "Spam", "folded_name": "spam", "created_at": now()} for _ in ids]
+        ),
+    )
     insert_mods(app, [{"owner": number} for number in ids])
     names = list(map(str, ids))
     with app.counted() as few:

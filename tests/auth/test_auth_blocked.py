@@ -16,7 +16,7 @@ from modhub_auth.signin.authentication import Credentials, authenticate
 from modhub_auth.signin.client_sessions import sign_in
 from modhub_testing.pages import messages_on
 from tests import people
-from tests.people import add_authenticator, write
+from tests.people import add_authenticator, read, write
 
 from .conftest import bearer, send
 
@@ -152,8 +152,7 @@ def test_an_account_blocked_after_the_check_is_rejected(app: Any, person: Person
             session, lock_account(session, ada["accountId"]), session.get(Login, checked.login_id), ""
         )
     assert caught.value.code == "account_blocked"
-    with own.databases.readonly_session() as session:
-        assert session.scalars(select(ClientSession)).all() == session.scalars(select(PageSession)).all() == []
+    assert read(own, select(ClientSession)) == read(own, select(PageSession)) == []
 
 
 def test_the_commands_say_what_they_do(

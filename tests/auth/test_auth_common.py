@@ -1,6 +1,5 @@
 """Common passwords: pages warn, programs may set them, and a setting rejects them everywhere."""
 
-import re
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -93,14 +92,3 @@ def test_registering_warns_and_continues(app: Any, person: Person) -> None:
     answer.forms[0]["password"] = COMMON
     answer.forms[0].submit(status=303)
     app.post_json("/api/auth/login", {**person, "password": COMMON}, status=200)
-
-
-def test_the_consent_is_of_one_browser(app: Any, person: Person) -> None:
-    answer = warned(app.get(f"{HOME}/register"), email=person["email"])
-    (mark,) = (field.value for name, (field,) in answer.forms[0].fields.items() if name == "commonPassword")
-    assert re.fullmatch("[0-9a-f]{64}", mark)
-    app.reset()
-    form = app.get(f"{HOME}/register").forms[0]
-    sent = {"csrf_token": form["csrf_token"].value, "email": person["email"], "password": COMMON}
-    for foreign in (mark, "", "é"):
-        app.post(f"{HOME}/register", {**sent, "commonPassword": foreign}, status=400)

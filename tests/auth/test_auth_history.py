@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import select
 
 from modhub.audit.models import AuditEntry
-from tests.people import add_authenticator
 
 from . import conftest
 from .conftest import send
@@ -48,16 +47,6 @@ def test_deeds_newest_first_with_way_time_and_address(app: Any, person: Person) 
     assert len(page.html.select("#history time[datetime]")) == 4
     assert page.headers["Cache-Control"] == "no-store"
     assert app.get(HOME).html.find("a", href=PAGE) is not None
-
-
-def test_a_recovery_code_is_told_from_an_authenticators(app: Any, person: Person) -> None:
-    # C-ACC-26
-    register(app, person)
-    _, [code, *_] = add_authenticator(app)
-    app.post_json("/api/auth/login", {**person, "code": "wrong"}, status=401)
-    app.post_json("/api/auth/login", {**person, "code": code}, status=200)
-    assert titles(app) == ["Signed in", "Recovery code used", *MADE]
-    assert f"from {ADDRESS}" in actions(app)[1]
 
 
 def test_it_is_for_its_owner_alone(app: Any, person: Person) -> None:

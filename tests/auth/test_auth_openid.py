@@ -1,12 +1,9 @@
 """Requests to a provider use at most two threads, for a limited time."""
 
 import ipaddress
-import socket
 import ssl
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -30,29 +27,6 @@ def judge(provider: Provider, steam: openid.Steam | None = None) -> str:
         return steam.verify(urlencode(fields), RETURN_TO).subject
     except ApiError as refusal:
         return refusal.code
-
-
-def names(monkeypatch: pytest.MonkeyPatch, resolve: Any) -> None:
-    """``provider.example`` is looked up by ``resolve``."""
-    real = socket.getaddrinfo
-
-    def look_up(host: str, *arguments: Any, **values: Any) -> Any:
-        return resolve() if host == "provider.example" else real(host, *arguments, **values)
-
-    monkeypatch.setattr(socket, "getaddrinfo", look_up)
-
-
-def entry(port: int) -> tuple[Any, ...]:
-    return socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)
-
-
-def test_a_name_that_takes_too_long_is_not_asked(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
-    port = provider.server.server_address[1]
-    provider.endpoint = provider.endpoint.replace("127.0.0.1", "provider.example")
-    monkeypatch.setattr(openid, "PROVIDER_TIMEOUT_SECONDS", 0.2)
-    names(monkeypatch, lambda: time.sleep(0.4) or [entry(port)])
-    assert judge(provider) == "platform_unreachable"
-    assert provider.asked == ""
 
 
 def certificate(folder: Path) -> Path:

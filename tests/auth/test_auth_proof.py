@@ -17,7 +17,7 @@ from modhub_auth.models import Account, Authenticator, Link, Login, OutgoingEmai
 from modhub_auth.pages import fresh_proof
 from modhub_auth.resources import AccountPermission
 from modhub_auth.signin import page_sessions, recovery, totp
-from tests.people import write
+from tests.people import read, write
 
 pytestmark = pytest.mark.slow
 
@@ -175,8 +175,7 @@ def test_with_fresh_proof_it_is_done(owner: Owner, action: str) -> None:
     else:
         assert owner.state() != before
     if "password" in owner.kind and action in TOLD:
-        with owner.app.databases.readonly_session() as session:
-            kinds = session.scalars(select(OutgoingEmail.kind)).all()
+        kinds = read(owner.app, select(OutgoingEmail.kind))
         assert TOLD[action] in kinds
 
 

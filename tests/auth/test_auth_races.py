@@ -19,7 +19,7 @@ from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, ClientSession, Link, Login
 from modhub_auth.services import delete_account
 from modhub_auth.signin import recovery
-from tests.people import write
+from tests.people import read, write
 from tests.races import at_once
 
 pytestmark = [pytest.mark.process, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
@@ -91,8 +91,7 @@ def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(
 def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None:
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     post(app, "register", person)
-    with own.databases.readonly_session() as session:
-        login = session.scalars(select(Login)).one()
+    [login] = read(own, select(Login))
     for purpose in (link_tokens.RESET_LINK, link_tokens.CONFIRM_LINK) * 5:
         with own.databases.write_session.begin() as session:
             secret = link_tokens.create_link(session, purpose, login.account_id, login_id=login.id)
@@ -116,8 +115,7 @@ def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person:
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     token = post(app, "register", person).json["refreshToken"]
     body = person if path == "login" else {"refreshToken": token}
-    with own.databases.readonly_session() as session:
-        login = session.scalars(select(Login)).one()
+    [login] = read(own, select(Login))
     locking = Event()
     lock = services.lock_account
     services.lock_account = lambda *arguments: locking.set() or lock(*arguments)  # type: ignore[assignment]
@@ -134,8 +132,7 @@ def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person:
             assert later.result(WAIT).status_int == 401
     finally:
         services.lock_account = lock
-    with own.databases.readonly_session() as session:
-        assert session.scalars(select(ClientSession)).all() == []
+    assert read(own, select(ClientSession)) == []
 
 
 def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
@@ -212,5 +209,4 @@ def test_what_is_made_while_its_maker_is_deleted_is_not_there(
     monkeypatch.setitem(app.registry, IAccounts, DeletedMeanwhile())
     answer = app.post_json("/api/modhub", {"title": "An orphan"}, headers=bearer, status=401)
     assert answer.json["error"] == "unauthorized"
-    with app.databases.readonly_session() as session:
-        assert session.scalars(select(Mod)).all() == []
+    assert read(app, select(Mod)) == []

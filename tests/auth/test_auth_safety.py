@@ -45,12 +45,6 @@ def test_own_forms_are_for_those_who_are_signed_in(app: Any) -> None:
         assert location.partition("?")[0] == f"{HOME}/login"
 
 
-def test_a_browser_without_cookies_gets_a_page_that_says_so(app: Any, person: Person) -> None:
-    token = token_of(app)
-    app.reset()
-    app.post(f"{HOME}/login", {**person, "csrf_token": token}, status=400)
-
-
 def test_links_in_emails_do_not_leak(app: Any, person: Person, mail: Any) -> None:
     # T-C8
     register(app, person)

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from modhub.db import now
 from modhub_auth.models import PageSession
 from modhub_auth.signin import session_cookies
-from tests.people import write
+from tests.people import read, write
 
 from .conftest import send
 
@@ -21,8 +21,7 @@ HOME = "/Modhub/account"
 
 
 def sessions(app: Any) -> list[PageSession]:
-    with app.databases.readonly_session() as session:
-        return list(session.scalars(select(PageSession)).all())
+    return read(app, select(PageSession))
 
 
 def age(app: Any) -> datetime:

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from modhub_moderation.cases.models import Case, Notice
 from modhub_testing import Site, Start
-from tests.people import Person
+from tests.people import Person, read
 
 from .conftest import begin
 
@@ -31,10 +31,8 @@ def report(
 
 
 def notices_of(site: Site) -> list[Notice]:
-    with site.databases.readonly_session() as session:
-        return list(session.scalars(select(Notice).order_by(Notice.id)))
+    return read(site, select(Notice).order_by(Notice.id))
 
 
 def cases_of(site: Site) -> list[Case]:
-    with site.databases.readonly_session() as session:
-        return list(session.scalars(select(Case).order_by(Case.id)))
+    return read(site, select(Case).order_by(Case.id))

@@ -18,6 +18,7 @@ from modhub_moderation.advisories.services import find_occurrences, list_advisab
 from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, publish_test_mod, upload_asset
 from modhub_testing.pages import messages_on
+from tests.people import read
 
 from .advisory_site import DIGEST, FEATURES, TEXTS, advise, listed, signed_in, withdraw
 
@@ -57,8 +58,9 @@ def test_the_operator_adds_and_withdraws(site: Site, owner: Site, capsys: pytest
     place = f'The file is here: code hud.zip of mod {mod["id"]} "Rally HUD", account'
     code, dry = run(site, capsys, "add", DIGEST.upper(), *WORDS, "--dry-run")
     assert (code, dry.startswith(place), dry.endswith("would be added.\nNothing was changed.\n")) == (0, True, True)
-    with pytest.raises(StartRefused):
-        run(site, capsys, "add", "abc", *WORDS)
+    for words in (("abc", *WORDS), (DIGEST, *WORDS[:-1], " ")):
+        with pytest.raises(StartRefused):
+            run(site, capsys, "add", *words)
     assert listed(site) == []
     assert run(site, capsys, "add", DIGEST.upper(), *WORDS)[0] == 0
     assert listed(site)[0]["reason"] == TEXTS["reason"]
@@ -70,8 +72,7 @@ def test_the_operator_adds_and_withdraws(site: Site, owner: Site, capsys: pytest
     assert [json.loads(line) for line in run(site, capsys, "list", "--json")[1].splitlines()] == listed(site)
     assert ", withdrawn 2" in run(site, capsys, "list")[1]
     deeds = select(AuditEntry.action).where(AuditEntry.target_id == DIGEST).order_by(AuditEntry.id)
-    with site.databases.readonly_session() as session:
-        assert session.scalars(deeds).all() == ["advisory added", "advisory withdrawn"]
+    assert read(site, deeds) == ["advisory added", "advisory withdrawn"]
 
 
 @pytest.mark.postgres

@@ -8,11 +8,10 @@ import pytest
 from modhub.db import now
 from modhub.plugins.moderation import IAccountBlocking
 from modhub_auth import tokens
-from modhub_auth.services import delete_account, lock_account
 from modhub_moderation.cases.models import DecisionKind
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on, new_visitor
-from tests.people import PASSWORD, Person, register, text_of
+from tests.people import PASSWORD, Person, delete_person, register, text_of
 
 from .cases_kit import FACTS, make_case, rule, ruling_of
 
@@ -79,10 +78,7 @@ def test_the_link_is_of_this_browser_and_ends(
         browser.get(link)
         later.setattr(tokens, "now", lambda: now() + timedelta(hours=12, seconds=1))
         assert messages_on(browser.get(link, status=404)) == ["dead_link"]
-    with site.databases.write_session.begin() as session:
-        account = lock_account(session, eve.id)
-        assert account is not None
-        delete_account(session, site.registry, account)
+    delete_person(site, eve.id)
     assert messages_on(browser.get(link, status=404)) == ["dead_link"]
 
 

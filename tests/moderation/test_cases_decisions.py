@@ -11,14 +11,12 @@ from modhub.base.errors import ApiError
 from modhub.db import now
 from modhub.plugins.moderation import IAccountBlocking
 from modhub.plugins.services import IMods
-from modhub_auth.models import Account
-from modhub_auth.services import delete_account
 from modhub_moderation.cases import decisions
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
 from modhub_moderation.cases.models import Appeal, AppealOutcome, Decision, DecisionKind, Origin
 from modhub_moderation.moderators import Moderator
 from modhub_testing import Site
-from tests.people import Person, emails_to, register, text_of, write
+from tests.people import Person, delete_person, emails_to, read, register, text_of, write
 
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, case_of, make_case, rule, ruling_of
 from .conftest import make_moderator
@@ -192,6 +190,7 @@ def test_what_is_refused(site: Site, ada: Person, mo: Person) -> None:
         ruling_of(HIDE, basis=None),
         ruling_of(HIDE, clause=" "),
         ruling_of(DISMISS, facts="  "),
+        ruling_of(DISMISS, facts="x" * 2001),
         ruling_of(REMOVE, part="nothing"),
         ruling_of(HIDE, until=now() - timedelta(seconds=1)),
         ruling_of(HIDE, until=now() + timedelta(days=3700)),
@@ -262,8 +261,7 @@ def test_a_decision_ends_by_itself(site: Site, ada: Person, bob: Person, mo: Per
     last = ada.emails()[-1]
     assert "has passed" in text_of(last)
     assert "automatically" in text_of(last)
-    with site.databases.readonly_session() as session:
-        kinds = session.scalars(select(Decision.kind).order_by(Decision.id)).all()
+    kinds = read(site, select(Decision.kind).order_by(Decision.id))
     assert kinds == ["hide", "release"]
 
 
@@ -307,8 +305,7 @@ def test_what_goes_with_an_account(site: Site, ada: Person, mo: Person) -> None:
     with site.databases.write_session.begin() as session:
         create_appeal(session, decision, "My own words.")
     site.get(link, status=200)
-    with site.databases.write_session.begin() as session:
-        delete_account(session, site.registry, session.get_one(Account, ada.id))
+    delete_person(site, ada.id)
     site.get(link, status=404)
     with site.databases.readonly_session() as session:
         assert session.scalars(select(Decision).where(Decision.kept.is_not(None))).all() == []

@@ -127,6 +127,7 @@ def test_the_owner_reads_the_statement_and_appeals(site: Site, ada: Person, bob:
     path = f"/Modhub/decisions/{decision}"
     for leads in (f"/Modhub/mine/{mod['id']}", "/Modhub/decisions"):
         assert path in ada.pages.get(leads).text
+    assert "/Modhub/decisions" in ada.pages.get("/Modhub/account").text
     page = ada.pages.get(path)
     assert page.headers["Cache-Control"] == "no-store"
     for words in (FACTS, "our terms: § 4", "Malware"):

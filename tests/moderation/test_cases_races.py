@@ -22,7 +22,7 @@ from modhub_moderation.cases.models import (
     DecisionKind,
 )
 from modhub_testing import Site
-from tests.people import Person
+from tests.people import Person, delete_person
 from tests.races import at_once
 
 from .cases_kit import case_of, make_case, rule, ruling_of
@@ -122,8 +122,7 @@ def test_a_decision_waits_for_the_deletion_of_its_account(site: Site, ada: Perso
 def test_a_case_without_an_account_is_decided_once(site: Site, ada: Person, mo: Person) -> None:
     # C-CAS-4: without an account to lock first, the case itself is what they wait for.
     case_id, other = make_case(site, ada, ada.publish("Tool")), make_moderator(site, "Otto")
-    with site.databases.write_session.begin() as session:
-        delete_account(session, site.registry, session.get_one(Account, ada.id))
+    delete_person(site, ada.id)
     dismiss = ruling_of(DecisionKind.DISMISS)
     outcome = take_turns(
         site,

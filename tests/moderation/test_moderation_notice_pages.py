@@ -135,3 +135,13 @@ def test_a_confirmed_address_alone_is_told_what_arrived(site: Site, ada: Person,
     assert emails_to(site, ada.address, "report") == []
     for address in ("/Modhub/mine", "/Modhub/account", "/Modhub/1"):
         assert "Bob" not in ada.pages.get(address)
+
+
+def test_too_many_reports_are_refused_on_the_form(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-NTC-5
+    site = start_moderated(start, monkeypatch, notices=1)
+    path, visitor = f"/Modhub/{register(site, 'Ada').publish()['id']}/reports", new_visitor(site)
+    filled(form_at(visitor.get(path), path), **STRANGER).submit(status=303)
+    refused = filled(form_at(visitor.get(path), path), **STRANGER).submit(status=429)
+    assert messages_on(refused) == ["too_many_attempts"]
+    assert refused.html.find(id="text").text.strip() == "Mine."

@@ -11,13 +11,12 @@ from sqlalchemy import update
 from modhub.db import now
 from modhub_auth import publisher_keys
 from modhub_auth.models import Account
-from modhub_auth.services import delete_account, lock_account
 from modhub_moderation.cases.models import Case
 from modhub_moderation.notices import views
 from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod
 from modhub_testing.workers import run_worker
-from tests.people import Person, register, write
+from tests.people import Person, delete_person, register, write
 
 from .reporters import STRANGER, cases_of, notices_of, report, start_moderated
 
@@ -207,9 +206,6 @@ def test_an_old_notice_is_erased_after_its_case_has_ended(site: Site, ada: Perso
 def test_the_notices_of_a_deleted_account_are_nobodys(site: Site, ada: Person, bob: Person) -> None:
     # C-NTC-8
     report(site, ada.publish(), by=bob)
-    with site.databases.write_session.begin() as session:
-        account = lock_account(session, bob.id)
-        assert account is not None
-        delete_account(session, site.registry, account)
+    delete_person(site, bob.id)
     (notice,) = notices_of(site)
     assert (notice.account_id, notice.text != "", notice.erased_at) == (None, True, None)
