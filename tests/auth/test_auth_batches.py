@@ -67,6 +67,8 @@ def test_a_spam_wave_is_blocked_hidden_and_undone(
     assert "blocked since" in run("account", "show", str(second.id))[1], "blocked before the batch"
     with pytest.raises(StartRefused, match="no batch"):
         run("account", "unblock", "--batch", "1")
+    with pytest.raises(SystemExit):
+        run("account", "block")
 
 
 def test_keys_are_listed_and_revoked(app: Any, spammers: Any, run: Run) -> None:

@@ -123,6 +123,7 @@ def test_emails_that_were_given_up_can_be_sent_again(app: Any, run: Any) -> None
     assert send_due(app) == 0
     code, output = run("letters", "retry", str(dead), "99", "x")
     assert (code, output.count("There is no dead or held email")) == (1, 2)
+    assert "ada@example.org waits" in run("letters", "list")[1]
     assert send_due(app) == 1
     assert run("letters", "retry")[1].endswith("Waiting to be sent again: 1.\n")
     assert send_due(app) == 1

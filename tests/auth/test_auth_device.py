@@ -494,3 +494,19 @@ def test_a_poll_waits_for_a_block_that_is_being_written(app: Any, person: Person
         assert refusal(answer) == (400, "expired_token")
     finally:
         device_codes.lock_account = lock
+
+
+@race
+@pytest.mark.process
+@pytest.mark.postgres
+def test_of_many_who_redeem_one_does(app: Any, person: Person) -> None:
+    # C-ACC-29
+    """Past the interval, which lets only one through: as two polls whose second comes after the pause."""
+    post(app, "register", person)
+    for _ in range(5):
+        code = allowed(app)["deviceCode"]
+
+        def redeem(session: Any, code: str = code) -> None:
+            device_codes.redeem(session, app.registry.settings, code, 1)
+
+        assert sum(at_once([partial(tried, app, redeem)] * CONTENDERS)) == 1

@@ -57,6 +57,8 @@ def test_the_mail_server(start: Any, mail_port: str) -> None:
     where = f"the mail server 127.0.0.1, port {mail_port},"
     refused = start("modhub_auth", mail__host="127.0.0.1", mail__port=mail_port, mail__username="x", mail__password="y")
     assert problems(refused) == [f"{where} rejects the sign-in (535): correct mail.username and mail.password"]
+    plain = start("modhub_auth", mail__host="127.0.0.1", mail__port=mail_port, mail__tls="true")
+    assert problems(plain)[0].startswith(f"{where} takes no emails (SMTPNotSupportedError): start it, or correct")
     (sentence,) = problems(start("modhub_auth", mail__host="127.0.0.1", mail__port=str(free_port())))
     assert "takes no emails (Connection refused): " in sentence
 

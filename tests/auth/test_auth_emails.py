@@ -296,3 +296,37 @@ def test_a_rejected_email_is_retried_or_given_up(auth: Any, person: Person, mail
     assert sender.send_due() == 1
     assert [recipient for recipient, _ in mail_server.taken] == ["eve@example.org"]
     assert [email.finished_at is None for email in outgoing(app)] == [False] * 3
+
+
+def test_without_a_transport_emails_are_logged(auth: Any, person: Person, caplog: pytest.LogCaptureFixture) -> None:
+    # C-SET-6
+    app = auth(modhub__mail_dir="")
+    app.post_json("/api/auth/register", person)
+    assert app.find_service(AuthServices).mail_sender.send_due() == 1
+    assert "/Modhub/account/confirm?token=" in caplog.text
+
+
+def test_a_folder_that_cannot_be_written_loses_nothing_and_the_worker_says_so_once(
+    auth: Any, tmp_path: Any, person: Person, caplog: pytest.LogCaptureFixture
+) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file where the folder should be")
+    app = auth(modhub__mail_dir=str(blocked))
+    app.post_json("/api/auth/register", person, status=201)
+    for _ in range(3):
+        assert not run_worker(app.registry, "emails")
+    lines = [message for message in caplog.messages if message.startswith("emails wait")]
+    assert lines == ["emails wait: the email folder cannot be written (File exists)"]
+    assert "Traceback" not in caplog.text
+    blocked.unlink()
+    assert run_worker(app.registry, "emails")
+    assert len(list(blocked.glob("*.eml"))) == 1
+
+
+@pytest.mark.postgres
+def test_the_current_email_is_the_last_when_the_process_stops(app: Any, person: Person, mail: Any) -> None:
+    for address in (person["email"], "eve@example.org"):
+        app.post_json("/api/auth/register", {**person, "email": address})
+    asked = iter([False, True])
+    assert app.find_service(AuthServices).mail_sender.send_due(lambda: next(asked)) == 1
+    assert len(list(mail.folder.glob("*.eml"))) == 1

@@ -11,6 +11,7 @@ from modhub.db import now
 from modhub.plugins.events import AccountDeleted
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Link, PageSession
+from modhub_auth.signin import totp
 from modhub_auth.signin.session_cookies import label_of, safe_next
 from modhub_testing.pages import messages_on
 from tests import people
@@ -311,3 +312,30 @@ def test_an_account_is_deleted_in_one_transaction(app: Any) -> None:
     app.registry.unregisterHandler(fail, (AccountDeleted,))
     send(page, 303, currentPassword=people.PASSWORD)
     ada.pages.get(HOME, status=303)
+
+
+def test_registration_can_be_closed(auth: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = auth()
+    page = app.get(f"{HOME}/register")
+    monkeypatch.setitem(app.registry.settings, "modhub_auth.registration", False)
+    send(page, 403, **person)
+    app.get(f"{HOME}/register", status=403)
+    assert "register" not in app.get(f"{HOME}/login").text
+
+
+def test_a_proposed_secret_expires(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is good for the period of its form and the next one."""
+    register(app, person)
+    page = app.get(f"{HOME}/authenticator")
+    later = now() + timedelta(seconds=2 * totp.PROPOSAL_SECONDS)
+    monkeypatch.setattr(totp, "now", lambda: later)
+    code = pyotp.TOTP(page.html.select_one("#authenticator-secret").text).at(later)
+    expired = send(page, 400, code=code, currentPassword=person["password"])
+    assert messages_on(expired) == ["proposal_expired"]
+
+
+def test_the_workshop_says_how_a_script_signs_in(app: Any) -> None:
+    ada = people.register(app, "Ada")
+    script = ada.pages.get(f"/Modhub/mine/{ada.draft()['id']}?part=publish").html.find(id="script")
+    assert script.find("a")["href"] == "/Modhub/account/publisher-key"
+    assert "http://127.0.0.1:6543/api/auth/exchange" in script.text

@@ -10,6 +10,7 @@ from argon2.exceptions import HashingError, VerificationError, VerifyMismatchErr
 from argon2.low_level import error_to_str
 
 from modhub.base.errors import ApiError
+from modhub_auth.signin import passwords as passwords_module
 from modhub_auth.signin.passwords import (
     MEMORY_KIB,
     HashingGate,
@@ -61,6 +62,8 @@ def test_nobody_is_verified_with_the_same_parameters() -> None:
 
     passwords._hasher = Spy()  # type: ignore[assignment]
     passwords.verify(None, "whatever it is")
+    assert not passwords.verify("not a hash", "whatever it is")
+    del seen[1]
     passwords.verify(cheap().hash("whatever it is"), "whatever it is")
     first, second = ([*encoded.split("$")[:4], *map(len, encoded.split("$")[4:])] for encoded in seen)
     assert first == second
@@ -184,3 +187,17 @@ def test_without_memory_a_right_password_is_not_a_wrong_one() -> None:
     passwords._hasher = Poor()  # type: ignore[assignment]
     assert refused(lambda: passwords.hash("correct horse")).code == "busy"
     assert refused(lambda: passwords.verify("any", "correct horse")).code == "busy"
+
+
+def test_threads_that_could_not_begin_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    def fail_once() -> None:
+        begun.append(1)
+        if len(begun) == 1:
+            raise OSError
+
+    monkeypatch.setattr(passwords_module, "_lower_priority", fail_once)
+    passwords = cheap()
+    assert passwords.verify(passwords.hash("correct horse"), "correct horse")
+    passwords.check()

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
-from modhub_auth import publisher_keys
+from modhub_auth import blocking, publisher_keys
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Login, PublisherKey
 from modhub_auth.services import lock_account
@@ -210,3 +210,15 @@ def test_another_draft_of_the_account_is_as_an_unknown_mod_to_the_key(app: Any, 
     app.put_json(first, {"requires": [ada["second"]["guid"]]}, headers=ada["headers"])
     assert app.post(f"{first}/rehearsal", headers=all_mods).json["missing"] == []
     assert ada["second"]["guid"] in str(app.post(f"{first}/rehearsal", headers=one_mod).json["missing"])
+
+
+def test_a_blocked_account_publishes_nothing(app: Any, ada: Any) -> None:
+    # C-TOK-5
+    key = make_key(app, ada["id"])
+    token = session_of(app, key)
+    with app.databases.write_session.begin() as session:
+        account = lock_account(session, ada["id"])
+        assert account is not None
+        blocking.block_accounts(session, [account])
+    assert exchange(app, key, 403).json["error"] == "account_blocked"
+    app.put_json(f"/api/modhub/{ada['first']['id']}", {"title": "X"}, headers=token, status=403)

@@ -94,3 +94,8 @@ def test_refresh_tokens_are_long_and_stored_as_a_hash() -> None:
     assert len(token_digest(token)) == 64
     assert token not in token_digest(token)
     assert token_digest("\ud800") != token_digest("?")
+
+
+def test_shows_nothing_of_the_secret(tokens: AccessTokens) -> None:
+    assert NEW not in repr(tokens)
+    assert NEW.encode().hex() not in tokens.make(7, RANDOM, now())

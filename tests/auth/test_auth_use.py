@@ -50,3 +50,13 @@ def test_reading_does_not_wait_for_writers(
     assert [record for record in caplog.records if record.name == session_cookies.__name__] == []
     app.get(HOME, status=200)
     assert sessions(app)[0].used_at > before
+
+
+def test_an_answer_outlives_what_nobody_foresaw(
+    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    send(app.get(f"{HOME}/register"), 303, **person)
+    age(app)
+    monkeypatch.setattr(session_cookies, "touch_page_session", lambda *_: 1 / 0)
+    app.get(HOME, status=200)
+    assert [record.levelname for record in caplog.records if record.name == session_cookies.__name__] == ["ERROR"]
