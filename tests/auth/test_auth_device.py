@@ -353,6 +353,23 @@ def test_ten_wrong_codes_of_an_account(app: Any, ada: Any) -> None:
     type_code(ada, right)
 
 
+def test_ten_wrong_codes_of_a_caller(app: Any, ada: Any) -> None:
+    # C-LIM-10
+    eve, right = sign_in(app, "eve@example.org"), begin(app)["userCode"]
+    for _ in range(5):
+        type_code(ada, "BBBB-BBBB", 400)
+        type_code(eve, "BBBB-BBBB", 400)
+    type_code(sign_in(app, "bob@example.org"), right, 429)
+    type_code(ada, right, 200, REMOTE_ADDR="198.51.100.1")
+
+
+def test_a_clock_set_back_extends_no_code(app: Any, ada: Any) -> None:
+    codes = begin(app)
+    set_codes(app, expires_at=now() + timedelta(seconds=660))
+    assert polled(app, codes) == (400, "expired_token")
+    type_code(ada, codes["userCode"], 400)
+
+
 def test_a_second_program_never_shows_the_same_code(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-ACC-27
     letters = iter("BCDFGHJK" * 3 + "ZZZZZZZZ")
