@@ -216,7 +216,7 @@ def test_the_worker_sends(app: Any, person: Person, mail: Any, caplog: pytest.Lo
 
 
 def test_links_name_the_configured_origin(app: Any, person: Person, mail: Any) -> None:
-    """More ways to say another host, through the server: tests/functional/accounts/test_account_hosts.py."""
+    """Through the server: tests/core/test_server_forwarded.py."""
     # C-MAIL-3, T-C7
     evil = "evil.example.org"
     lies = dict.fromkeys(("Host", "X-Forwarded-Host", "X-Forwarded-Server", "X-Original-Host", "X-Host"), evil)

@@ -190,6 +190,20 @@ def test_uploads_at_once_do_not_get_beyond_a_limit(begin: Begin) -> None:
     assert sorted(statuses) == [201, 201, *[413] * (CALLERS - 2)]
 
 
+@pytest.mark.postgres
+@pytest.mark.usefixtures("patience")
+def test_mods_created_at_once_do_not_get_beyond_the_limit_of_a_new_account(begin: Begin) -> None:
+    # C-QUO-6
+    site = begin(new_days=1, new_mods=2)
+    _, bearer = register(site)
+
+    def make() -> Any:
+        return site.post_json("/api/modhub", {"title": "A mod"}, headers=bearer, expect_errors=True).status_int
+
+    statuses = at_once([make] * CALLERS)
+    assert sorted(statuses) == [201, 201, *[429] * (CALLERS - 2)]
+
+
 def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin: Begin) -> None:
     # C-QUO-7
     site = begin(quota_mods=1, quota_megabytes=1, quota_uploads=2, new_days=9, new_mods=3)
