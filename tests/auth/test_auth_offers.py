@@ -14,7 +14,7 @@ from modhub.db import now
 from modhub.plugins.services import IMods
 from modhub_auth import offers, publisher_keys
 from modhub_auth.blocking import block_accounts
-from modhub_auth.models import Login, Offer
+from modhub_auth.models import Login, Offer, PublisherKey
 from modhub_auth.personal_data import collect_account
 from modhub_auth.services import lock_account, lock_accounts
 from modhub_auth.signin import page_sessions
@@ -290,6 +290,8 @@ def test_the_operator_moves_a_mod_at_once(app: Any, ada: Person, grace: Person, 
     assert app.get(f"/api/modhub/{number}").json["updatedAt"] == updated_at
     statuses = [app.post_json("/api/auth/exchange", {"key": key}, expect_errors=True).status_int for key in keys]
     assert statuses == [401, 200]
+    assert read(app, select(PublisherKey.mod_id)) == [None]
+    assert read(app, select(Offer.id).where(Offer.closed_at.is_(None))) == []
     assert read(app, select(AuditEntry.actor_kind).where(AuditEntry.action == "mod handed over")) == ["operator"]
     assert run("mod", "transfer", str(ada.draft("A draft")["id"]), str(grace.id))[0] == 0
     assert len(grace.call("get", "/api/modhub/mine").json["mods"]) == 1
