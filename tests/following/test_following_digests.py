@@ -85,6 +85,14 @@ def test_a_digest_says_each_change_once(site: Site, ada: Person, follower: Perso
     assert make(site) == []
     let_pass(site, days=1)
     assert make(site) == [(follower.id, 1)]
+    # What came while there was no digest is not new to the next one.
+    follower.get_digests("none")
+    ada.upload(mod, "2.0")
+    follower.get_digests("daily")
+    let_pass(site, days=1)
+    assert make(site) == []
+    ada.upload(mod, "2.1")
+    assert make(site) == [(follower.id, 1)]
 
 
 def test_a_version_is_new_since_its_mod_is_published(site: Site, ada: Person, bob: Person) -> None:
