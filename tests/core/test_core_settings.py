@@ -35,7 +35,7 @@ WRONG: list[tuple[dict[str, str], str]] = [
     ({"ApiPrivateKeys": "hunter2 x\nother\nhunter2 y"}, "ApiPrivateKeys names the same key twice: its keys 1 and 3"),
     ({"modhub.": "x"}, "modhub. is unknown; docs/settings.md lists those of modhub itself"),
 ]
-"""Beside the table of docs/operations.md (test_start_sentences.py)."""
+"""Beside those of test_start_sentences.py."""
 
 
 @pytest.mark.parametrize(("change", "sentence"), WRONG, ids=lambda value: str(value)[:40])

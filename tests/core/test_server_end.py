@@ -226,7 +226,7 @@ def test_the_limit_of_open_files_is_raised_and_bounds_the_connections(monkeypatc
     ],
 )
 def test_what_the_operator_must_mend_ends_the_start_with_one_line(settings, words):
-    """Beside what docs/operations.md names (test_start_sentences.py)."""
+    """Beside those of test_start_sentences.py."""
     with pytest.raises(StartRefused) as end:
         server.serve(hello, **settings)
     assert words in str(end.value)
