@@ -51,7 +51,7 @@ def test_photographs_have_pictures_soon_whatever_is_killed(service: Installation
     assert service.admin("verify").stdout == "No problems found.\n"
     rebuilt = service.admin("pictures", "rebuild")
     assert rebuilt.returncode == 0
-    assert [line.partition(" modhub.plugins ")[2] for line in rebuilt.stderr.splitlines()] == [
+    assert [line.partition(" modhub.security ")[2] for line in rebuilt.stderr.splitlines()] == [
         f'{{"event": "pictures rebuilt", "catalogue": "", "images": {PHOTOGRAPHS}}}'
     ]
     assert rebuilt.stdout.startswith(f"Images with pictures: {PHOTOGRAPHS}.")
