@@ -7,7 +7,7 @@ import json
 import random
 import string
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -29,13 +29,6 @@ class Shape(NamedTuple):
     path: str
     headers: Mapping[str, str] = {}
     body: bytes = b""
-
-
-def make_shapes(count: int, seed: int) -> Iterator[Shape]:
-    """Yield ``count`` requests, as many of each kind; the same ones for the same ``seed``."""
-    chance = random.Random(seed)  # noqa: S311 - no secrets
-    for number in range(count):
-        yield KINDS[number % len(KINDS)](chance)
 
 
 def letters(chance: Chance, length: int) -> str:
