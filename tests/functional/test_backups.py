@@ -99,5 +99,8 @@ def test_a_backup_or_a_restore_that_was_killed_is_never_taken_for_whole(
         assert restore.poll() is None
     restore.send_signal(signal.SIGKILL)
     restore.communicate()
-    ready(place.admin("restore", str(tmp_path / "next")))
+    # It goes on, or the rows are there, as pg_restore outlived its parent, or it was done before the signal came.
+    if "run migrate, then restored" in place.admin("restore", str(tmp_path / "next")).stderr:
+        ready(place.admin("migrate"))
+        ready(place.admin("restored"))
     assert ready(place.admin("verify")) == "No problems found.\n"
