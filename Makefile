@@ -167,9 +167,9 @@ lock: ## update requirements/*.txt (needs uv; UPGRADE=--upgrade for the newest v
 
 ##@ before a release
 
-# Two parts, together every test on both databases. Coverage is of the first alone, the tests without processes: tracing doubles their
-# time, and the floor is to notice code that no quick test reaches.
-test-all: test-tools ## run all tests on both databases, and fail below the floor of coverage
+# Coverage is of the tests without processes alone: tracing doubles their time, and the floor is to notice code that no quick test
+# reaches. .ci/run has run `make test` by then.
+test-all: $(if $(CI),test-tools,test) ## run all tests on both databases, and fail below the floor of coverage
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run $(PYTEST) $(MEASURED) $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet

@@ -56,7 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=[*DATABASES],
         default="marked",
         help="SQLite alone, PostgreSQL too where marked postgres, PostgreSQL alone, both for all, "
-        "or of these what SQLite without processes leaves out",
+        "or of these what `make test` leaves out",
     )
 
 
@@ -90,16 +90,12 @@ def choose_databases(metafunc: pytest.Metafunc, fixture: str, scope: Literal["fu
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out with ``--databases sqlite`` what needs PostgreSQL, with ``rest`` what ``test-all`` has measured."""
+    """Leave out with ``--databases sqlite`` what needs PostgreSQL, with ``rest`` what ``make test`` runs."""
     option = config.getoption("databases")
     if option == "sqlite":
         unwanted = [item for item in items if needs_postgres(item)]
     elif option == "rest":
-        unwanted = [
-            item
-            for item in items
-            if not (needs_postgres(item) or item.get_closest_marker("process") or item.get_closest_marker("long"))
-        ]
+        unwanted = [item for item in items if not item.get_closest_marker("long") and is_in_make_test(item)]
     else:
         return
     config.hook.pytest_deselected(items=unwanted)
@@ -112,6 +108,11 @@ def needs_postgres(item: pytest.Item) -> bool:
         return True
     values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
     return any("postgresql" in (value if isinstance(value, tuple) else (value,)) for value in values)
+
+
+def is_in_make_test(item: pytest.Item) -> bool:
+    """Whether ``make test`` runs a test that is not long with these parameters."""
+    return bool(item.get_closest_marker("postgres")) or not needs_postgres(item)
 
 
 def pytest_collection_finish() -> None:
