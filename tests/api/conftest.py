@@ -1,15 +1,12 @@
 """A running service with all that ``development.ini`` enables, where there is something of everything to be read."""
 
 from base64 import b64encode
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from modhub_testing import DATABASES
-from modhub_testing.caller import Caller
-from modhub_testing.databases import TemplateDatabases
 from modhub_testing.service import Installation, features_of, free_port
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +36,7 @@ class Served(NamedTuple):
     token: str
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+def pytest_generate_tests(metafunc):
     """The databases of the option, unless the test names them: two at the same time."""
     named = {known.args[0] for known in metafunc.definition.iter_markers("parametrize")}
     if "kind" not in metafunc.fixturenames or "kind" in named:
@@ -50,17 +47,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def kind(request: pytest.FixtureRequest) -> str:
+def kind(request):
     return str(request.param)
 
 
 @pytest.fixture
-def served(
-    kind: str,
-    template_databases: TemplateDatabases,
-    tmp_path_factory: pytest.TempPathFactory,
-    _compiled_templates: dict[str, str],
-) -> Iterator[Served]:
+def served(kind, template_databases, tmp_path_factory, _compiled_templates):
     """A service of the test's own, so that each run begins with the same. Nothing leaves a traceback in its log."""
     folder = tmp_path_factory.mktemp("api")
     includes = features_of(str(ROOT / "development.ini"))
@@ -79,7 +71,7 @@ def served(
     assert "Traceback" not in installation.log(), installation.log()[-8000:]
 
 
-def fill(installation: Installation, owner: Caller) -> dict:
+def fill(installation, owner):
     """Publish a mod with what it requires, create a draft, and make one of everything else; return the mod."""
     required = owner.published("A library", games=["Portal"])
     mod = owner.published("A display for rallies", CODE, games=["Dirt Rally 2.0"], requires=[required["guid"]])

@@ -5,13 +5,12 @@ import os
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from modhub_testing.caller import Caller
 
-from .conftest import CODE, PROGRAMS, ROOT, Served
+from .conftest import CODE, PROGRAMS, ROOT
 
 DOCUMENT = (ROOT / "docs" / "clients.md").read_text("utf-8")
 MODULES = ROOT / "var" / "typescript"
@@ -24,14 +23,14 @@ pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 class Recipe:
     """What the document says for one language: three commands, and an example, which lies beside it."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language):
         (text,) = re.findall(rf"^### {language}\n(.*?)^##", DOCUMENT, re.MULTILINE | re.DOTALL)
         self.commands = re.findall(r"^    (\S.*)$", text, re.MULTILINE)
         ((self.name, path),) = re.findall(r"\[(example\.\w+)\]\((\S+)\)", text)
         self.example = (ROOT / "docs" / path).read_text("utf-8")
         assert len(self.commands) == 3
 
-    def follow(self, folder: Path, url: str) -> str:
+    def follow(self, folder, url):
         """Do what it says for the service at ``url``, the last command twice; return what that prints."""
         (folder / self.name).write_text(self.example.replace(SERVICE, url), "utf-8")
         environ = {
@@ -54,16 +53,16 @@ class Recipe:
         return done.stdout
 
 
-def operation_ids(served: Served) -> set[str]:
+def operation_ids(served):
     paths = reader(served).need(200, "GET", "/api/openapi.json")["paths"]
     return {operation["operationId"] for methods in paths.values() for operation in methods.values()}
 
 
-def reader(served: Served) -> Caller:
+def reader(served):
     return Caller([served.installation.processes[0].port])
 
 
-def check_main_job(served: Served, printed: str) -> None:
+def check_main_job(served, printed):
     """Both mods were downloaded with their digests; one was published, and is gone."""
     required, mod = served.mod["install"]
     digests = [hashlib.sha256(content).hexdigest() for content in (b"the code of a mod", CODE)]
@@ -76,7 +75,7 @@ def check_main_job(served: Served, printed: str) -> None:
     assert changes[-1]["what"] == "deleted"
 
 
-def test_python(served: Served, tmp_path: Path) -> None:
+def test_python(served, tmp_path):
     # C-API-11
     recipe = Recipe("Python")
     check_main_job(served, recipe.follow(tmp_path, served.url))
@@ -91,7 +90,7 @@ def test_python(served: Served, tmp_path: Path) -> None:
     assert [path.stem for path in client.glob("models/*_response_2*.py")] == ["read_api_description_response_200"]
 
 
-def test_typescript(served: Served, tmp_path: Path) -> None:
+def test_typescript(served, tmp_path):
     # C-API-11
     for name in ("package.json", "package-lock.json"):
         shutil.copy(MODULES / name, tmp_path)

@@ -6,7 +6,6 @@ import runpy
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
 from http.cookiejar import CookieJar
 from io import BytesIO
 from pathlib import Path
@@ -21,7 +20,6 @@ from PIL import Image
 
 from modhub_client.names import clean_name
 from modhub_testing.caller import Caller
-from modhub_testing.databases import TemplateDatabases
 from modhub_testing.service import PASSWORD, Installation, features_of, free_port
 
 from .conftest import MACHINE_KEY, ROOT, SETTINGS
@@ -45,9 +43,7 @@ class Served(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def served(
-    template_databases: TemplateDatabases, tmp_path_factory: pytest.TempPathFactory, _compiled_templates: dict[str, str]
-) -> Iterator[Served]:
+def served(template_databases, tmp_path_factory, _compiled_templates):
     folder = tmp_path_factory.mktemp("library")
     includes = features_of(ROOT / "development.ini")
     database, port = template_databases.new("sqlite", includes, folder / "modhub.sqlite"), free_port()
@@ -66,9 +62,9 @@ def served(
     assert "Traceback" not in installation.log(), installation.log()[-8000:]
 
 
-def fill(author: Caller) -> dict[str, Any]:
+def fill(author):
     """A chain, a pair of which one requires the other, one that requires what is not there, some more; with images."""
-    chain: list[str] = []
+    chain = []
     for number in range(CHAIN):
         content = b"%d " % number * 20_000
         chain.append(author.published(f"Chain {number}", content, requires=chain[-1:])["guid"])
@@ -84,52 +80,52 @@ def fill(author: Caller) -> dict[str, Any]:
     return {"chain": chain, "pair": pair, "missing": missing, "mod": followed}
 
 
-def png() -> bytes:
+def png():
     file = BytesIO()
     Image.effect_noise((640, 360), 60).save(file, "PNG")
     return file.getvalue()
 
 
-def start(served: Served, scenario: str, **more: Any) -> "subprocess.Popen[str]":
+def start(served, scenario, **more):
     words = ["node", str(Path(__file__).with_name("library.mjs")), scenario, json.dumps({**served.given, **more})]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def finish(program: "subprocess.Popen[str]") -> Any:
+def finish(program):
     output, errors = program.communicate(timeout=SECONDS)
     assert program.returncode == 0, errors
     assert errors == ""
     return json.loads(output.splitlines()[-1]) if output else None
 
 
-def run(served: Served, scenario: str, **more: Any) -> Any:
+def run(served, scenario, **more):
     return finish(start(served, scenario, **more))
 
 
 class Visitor:
     """Somebody with a browser's cookies, who fills in the forms of pages."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url):
         self.url = url
         self._opener = build_opener(HTTPCookieProcessor(CookieJar()))
 
-    def open(self, address: str, fields: dict[str, str] | None = None) -> Any:
+    def open(self, address, fields=None):
         data = None if fields is None else urlencode(fields).encode()
         with self._opener.open(urljoin(self.url, address), data, timeout=60) as answer:
             self.url = answer.url
             return BeautifulSoup(answer.read(), "html.parser")
 
-    def send(self, page: Any, **fields: str) -> Any:
+    def send(self, page, **fields):
         """Send the form of ``page`` that has the first of these fields."""
         form = page.find(attrs={"name": next(iter(fields))}).find_parent("form")
         hidden = {field["name"]: field.get("value", "") for field in form.select("input[type=hidden]")}
         return self.open(form.get("action") or self.url, {**hidden, **fields})
 
-    def sign_up(self, email: str) -> None:
+    def sign_up(self, email):
         self.send(self.open("/Modhub/account/register"), email=email, password=PASSWORD)
 
 
-def test_names_are_as_safe_as_those_of_modhub_get(served: Served) -> None:
+def test_names_are_as_safe_as_those_of_modhub_get(served):
     names = [
         "hud.zip",
         "../../a\\b.zip",
@@ -154,7 +150,7 @@ def test_names_are_as_safe_as_those_of_modhub_get(served: Served) -> None:
     assert run(served, "names", names=names) == [clean_name(name) for name in names]
 
 
-def test_a_page_of_twenty_takes_two_requests_beside_its_pictures(served: Served) -> None:
+def test_a_page_of_twenty_takes_two_requests_beside_its_pictures(served):
     found = run(served, "browse")
     assert found["data"] == ["GET /api/modhub", "POST /api/modhub/details"]
     assert found["again"] == "GET /api/modhub 304"
@@ -165,7 +161,7 @@ def test_a_page_of_twenty_takes_two_requests_beside_its_pictures(served: Served)
     assert "default-src 'none'" in found["frame"]
 
 
-def test_a_chain_survives_a_cut_connection_and_a_replaced_file(served: Served) -> None:
+def test_a_chain_survives_a_cut_connection_and_a_replaced_file(served):
     # C-FILE-9, C-SYNC-9
     found = run(served, "chain")
     assert found["replaced"] == found["order"][-1]
@@ -178,7 +174,7 @@ def test_a_chain_survives_a_cut_connection_and_a_replaced_file(served: Served) -
     assert sum(count for request, count in sent.items() if request.startswith("GET /Modhub/file")) <= CHAIN + 3
 
 
-def test_updates_replace_remove_and_repair(served: Served) -> None:
+def test_updates_replace_remove_and_repair(served):
     # C-SYNC-3, C-SYNC-17
     found = run(served, "update")
     mod = served.given["pair"][1]
@@ -193,7 +189,7 @@ def test_updates_replace_remove_and_repair(served: Served) -> None:
     assert ([one["guid"] for one in found["repaired"]], found["after"]) == ([mod], [])
 
 
-def test_refusals_are_errors_with_codes(served: Served) -> None:
+def test_refusals_are_errors_with_codes(served):
     found = run(served, "refusals")
     assert found["codes"] == {
         "blocked": "blocked",
@@ -212,7 +208,7 @@ def test_refusals_are_errors_with_codes(served: Served) -> None:
     assert (found["attempts"], found["patient"], found["allowed"]) == (3, True, 1)
 
 
-def test_pairing_signs_in_an_account_of_a_platform(served: Served) -> None:
+def test_pairing_signs_in_an_account_of_a_platform(served):
     # C-ACC-27, C-ACC-28, C-ACC-29
     program = start(served, "pair")
     assert program.stdout
@@ -232,7 +228,7 @@ def test_pairing_signs_in_an_account_of_a_platform(served: Served) -> None:
     assert all("?" not in request for request in found["sent"])
 
 
-def test_a_second_factor_is_asked_for(served: Served) -> None:
+def test_a_second_factor_is_asked_for(served):
     visitor = Visitor(served.url)
     visitor.sign_up("careful@example.org")
     page = visitor.open("/Modhub/account/authenticator")
@@ -244,7 +240,7 @@ def test_a_second_factor_is_asked_for(served: Served) -> None:
     assert found["account"]["accountId"]
 
 
-def test_one_refresh_over_clients_and_processes(served: Served, tmp_path: Path) -> None:
+def test_one_refresh_over_clients_and_processes(served, tmp_path):
     # C-ACC-14
     run(served, "expire", folder=str(tmp_path))
     # The lock of a process that was killed is taken over.
@@ -258,7 +254,7 @@ def test_one_refresh_over_clients_and_processes(served: Served, tmp_path: Path) 
     assert list(tmp_path.glob("*.lock")) == []
 
 
-def test_publishing_goes_on_after_any_failure(served: Served, tmp_path: Path) -> None:
+def test_publishing_goes_on_after_any_failure(served, tmp_path):
     # C-OWN-31, C-UP-4
     (tmp_path / "night.png").write_bytes(png())
     found = run(served, "publish", image=str(tmp_path / "night.png"))
@@ -272,13 +268,13 @@ def test_publishing_goes_on_after_any_failure(served: Served, tmp_path: Path) ->
     assert [caption["caption"] for caption in found["captions"]] == ["At night"]
 
 
-def test_a_follower_tells_what_concerns_the_installed(served: Served) -> None:
+def test_a_follower_tells_what_concerns_the_installed(served):
     # C-SYNC-4
     found = run(served, "follow")
     assert found == {"changed": [served.given["mod"]], "app": "1.4", "offline": "offline"}
 
 
-def test_the_types_are_those_of_the_description(tmp_path: Path) -> None:
+def test_the_types_are_those_of_the_description(tmp_path):
     subprocess.run(
         ["make", "--silent", "library-types", f"TYPES={tmp_path}/answers.d.ts"], cwd=ROOT, check=True, timeout=SECONDS
     )
@@ -286,7 +282,7 @@ def test_the_types_are_those_of_the_description(tmp_path: Path) -> None:
     assert made == (LIBRARY / "answers.d.ts").read_text("utf-8"), "stale: make library-types"
 
 
-def program_of_the_guide() -> str:
+def program_of_the_guide():
     (program,) = re.findall(
         r"^## With JavaScript\n.*?```js\n(.*?)```",
         (ROOT / "docs/clients.md").read_text("utf-8"),
@@ -295,7 +291,7 @@ def program_of_the_guide() -> str:
     return str(program)
 
 
-def test_the_program_of_the_guide_runs(served: Served, tmp_path: Path) -> None:
+def test_the_program_of_the_guide_runs(served, tmp_path):
     (tmp_path / "node_modules").mkdir()
     (tmp_path / "node_modules" / "modhub-client").symlink_to(LIBRARY)
     program = program_of_the_guide()

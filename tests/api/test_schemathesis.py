@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from modhub_testing.caller import Caller
-from modhub_testing.service import Installation
 
-from .conftest import ADDRESS_KEY, DRAFT, MACHINE_KEY, PROGRAMS, Served
+from .conftest import ADDRESS_KEY, DRAFT, MACHINE_KEY, PROGRAMS
 
 HERE = Path(__file__).parent
 CREDENTIALS = """
@@ -40,7 +39,7 @@ MUST_SUCCEED = {
 SELDOM = 8
 
 
-def drive(served: Served, folder: Path, token: str = "") -> None:
+def drive(served, folder, token=""):
     """Run schemathesis with all credentials if there is a token, else with none; AssertionError for what it finds."""
     config = folder / "schemathesis.toml"
     config.write_text((HERE / "schemathesis.toml").read_text("utf-8") + (CREDENTIALS if token else ""), "utf-8")
@@ -67,12 +66,12 @@ def drive(served: Served, folder: Path, token: str = "") -> None:
     assert done.returncode == 0, done.stdout[-20000:] + done.stderr
 
 
-def segment(name: re.Match[str]) -> str:
+def segment(name):
     """What a variable segment matches: only the path of a page has slashes."""
     return ".+" if "path" in name[0] else "[^/]+"
 
 
-def answered(installation: Installation, description: dict, since: int) -> dict[str, set[int]]:
+def answered(installation, description, since):
     """The statuses of each operation in the log of the service, which begins at ``since``."""
     operations = [
         (method.upper(), re.compile(SEGMENT.sub(segment, re.escape(path))), operation["operationId"])
@@ -89,18 +88,18 @@ def answered(installation: Installation, description: dict, since: int) -> dict[
     return statuses
 
 
-def has_numbers(operation: dict) -> bool:
+def has_numbers(operation):
     """Whether only numbers vary in the address of a call, which are found without another call."""
     segments = [parameter for parameter in operation.get("parameters", ()) if parameter["in"] == "path"]
     return all(segment["schema"]["type"] == "integer" for segment in segments)
 
 
 @pytest.fixture
-def description(served: Served) -> dict:
+def description(served):
     return Caller([served.installation.processes[0].port]).need(200, "GET", "/api/openapi.json")
 
 
-def test_every_answer_to_a_caller_with_credentials_is_as_described(served: Served, description, tmp_path: Path):
+def test_every_answer_to_a_caller_with_credentials_is_as_described(served, description, tmp_path):
     # C-API-10
     since = len(served.installation.log())
     drive(served, tmp_path, token=served.token)
@@ -111,7 +110,7 @@ def test_every_answer_to_a_caller_with_credentials_is_as_described(served: Serve
     assert len(statuses.keys() - succeeded) <= SELDOM
 
 
-def test_without_credentials_all_is_read_and_nothing_else_is_done(served: Served, description, tmp_path: Path):
+def test_without_credentials_all_is_read_and_nothing_else_is_done(served, description, tmp_path):
     # C-API-10
     since = len(served.installation.log())
     drive(served, tmp_path)

@@ -11,16 +11,15 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from bleach._vendor import html5lib
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from modhub_testing.service import Installation, free_port
 
@@ -45,7 +44,7 @@ class Service:
 
 
 @contextmanager
-def serving(folder: Path, features: str, *commands: str) -> Iterator[Service]:
+def serving(folder, features, *commands):
     """A service with these features, after these commands of `modhub-admin`."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
@@ -62,31 +61,31 @@ def serving(folder: Path, features: str, *commands: str) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="session")
-def serve_with() -> Any:
+def serve_with():
     """`serving`, for tests that need features of their own: modules of tests cannot import one another."""
     return serving
 
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("service"), "modhub_auth") as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def gallery(tmp_path_factory):
     """The core alone with the samples and the stand-in accounts: the cookie `account=7` is account 7."""
     with serving(tmp_path_factory.mktemp("gallery"), "modhub_testing.accounts", "demo") as running:
         yield running
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_):
         pass
 
 
 @pytest.fixture(scope="module")
-def elsewhere() -> Iterator[str]:
+def elsewhere():
     """The repository's files on another host name and another port than the service's."""
     handler = functools.partial(Quiet, directory=str(Path(__file__).parents[2]))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -98,7 +97,7 @@ def elsewhere() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser():
     program = shutil.which("chromium")
     assert program, "chromium is not installed; `make test-browser` installs it when you are root"
     flags = [*QUIET, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
@@ -108,18 +107,18 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-def is_problem(line: ConsoleMessage) -> bool:
+def is_problem(line):
     """Say whether the browser's console complains; an answer that is a refusal is no complaint of the page."""
     return line.type == "error" and not line.text.startswith("Failed to load resource")
 
 
 @contextmanager
-def visiting(browser: Browser, service: Service, **options: Any) -> Iterator[Page]:
+def visiting(browser, service, **options):
     """A page of a fresh profile; addresses are relative to the service. An error in its console fails the test."""
     context = browser.new_context(base_url=service.address, **options)
     context.set_default_timeout(100_000)
     opened = context.new_page()
-    problems: list[str] = []
+    problems = []
     opened.on("pageerror", lambda error: problems.append(str(error)))
     opened.on("console", lambda line: problems.append(line.text) if is_problem(line) else None)
     try:
@@ -130,7 +129,7 @@ def visiting(browser: Browser, service: Service, **options: Any) -> Iterator[Pag
 
 
 @pytest.fixture
-def page(browser: Browser, service: Service) -> Iterator[Page]:
+def page(browser, service):
     with visiting(browser, service) as opened:
         yield opened
 
@@ -139,11 +138,11 @@ Visit = Callable[..., Page]
 
 
 @pytest.fixture
-def visit(browser: Browser, gallery: Service) -> Iterator[Visit]:
+def visit(browser, gallery):
     """`visit(account=7, java_script_enabled=False, ...)`: a page of the gallery in a profile of its own."""
     with ExitStack() as open_pages:
 
-        def begin(account: int | None = None, **options: Any) -> Page:
+        def begin(account=None, **options):
             opened = open_pages.enter_context(visiting(browser, gallery, **options))
             if account is not None:
                 opened.context.add_cookies([{"name": "account", "value": str(account), "url": gallery.address}])
@@ -156,11 +155,11 @@ Picture = Callable[[Page, str], None]
 
 
 @pytest.fixture
-def picture(request: pytest.FixtureRequest) -> Picture:
+def picture(request):
     """`picture(page, name)`: keep what the whole page looks like, when somebody asked for pictures."""
     folder = os.environ.get("MODHUB_PICTURES")
 
-    def take(page: Page, name: str) -> None:
+    def take(page, name):
         if folder:
             file = re.sub(r"[^\w-]+", "-", f"{request.node.name} {name}")
             page.screenshot(path=Path(folder) / f"{file}.png", full_page=True)
@@ -181,7 +180,7 @@ MISPLACED = ", ".join(
 
 
 @pytest.fixture
-def beyond() -> Callable[[Page], int]:
+def beyond():
     """`beyond(page)`: the pixels by which it is wider than its window, with what the style sheet cuts off."""
     return lambda page: int(
         page.evaluate(
@@ -197,10 +196,10 @@ def beyond() -> Callable[[Page], int]:
 
 
 @pytest.fixture
-def look(picture: Picture, beyond: Callable[[Page], int]) -> Look:
+def look(picture, beyond):
     """`look(page, name)`: no barrier that axe knows, nothing sideways, one first heading, valid markup; a picture."""
 
-    def judge(page: Page, name: str) -> None:
+    def judge(page, name):
         picture(page, name)
         assert beyond(page) == 0, f"{name} scrolls sideways"
         assert page.locator("h1").count() == 1, name

@@ -7,14 +7,11 @@ import runpy
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from email.message import EmailMessage
 from pathlib import Path
-from typing import Any
 
 import pyotp
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 import modhub_auth
 from modhub_testing.messages import translated_texts
@@ -26,7 +23,7 @@ PROVIDER = runpy.run_path(str(Path(__file__).parents[1] / "auth" / "openid_provi
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[Any]:
+def provider():
     """A game platform: an OpenID 2.0 provider on loopback."""
     made = PROVIDER()
     yield made
@@ -34,7 +31,7 @@ def provider() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def service(serve_with: Any, provider: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def service(serve_with, provider, tmp_path_factory):
     """A service of this module's own, which takes logins of that platform."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MODHUB_AUTH_STEAM", "true")
@@ -43,13 +40,13 @@ def service(serve_with: Any, provider: Any, tmp_path_factory: pytest.TempPathFac
             yield running
 
 
-def newest_email(service: Any, address: str, subject: str) -> str:
+def newest_email(service, address, subject):
     """The text of the newest email to ``address`` with this subject; an email leaves by itself."""
     deadline = time.monotonic() + EMAIL_SECONDS
     while time.monotonic() < deadline:
         files = sorted((service.folder / "mail").glob("*.eml"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
         for path in files:
-            message: EmailMessage = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+            message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
             body = message.get_body(("plain",))
             if message["To"] == address and message["Subject"] == subject and body is not None:
                 return str(body.get_content())
@@ -57,7 +54,7 @@ def newest_email(service: Any, address: str, subject: str) -> str:
     raise AssertionError(f"no email with the subject {subject!r} has come")
 
 
-def link(service: Any, address: str, subject: str, other_than: str = "") -> str:
+def link(service, address, subject, other_than=""):
     """The path of the link in that email; of a later one, when it is to be another."""
     deadline = time.monotonic() + EMAIL_SECONDS
     while time.monotonic() < deadline:
@@ -70,20 +67,20 @@ def link(service: Any, address: str, subject: str, other_than: str = "") -> str:
 
 
 @pytest.fixture
-def plain(browser: Browser, service: Any) -> Iterator[Page]:
+def plain(browser, service):
     """A page of a browser that runs no JavaScript."""
     context = browser.new_context(base_url=service.address, java_script_enabled=False)
     yield context.new_page()
     context.close()
 
 
-def fill(page: Page, button: str, **fields: str) -> None:
+def fill(page, button, **fields):
     for name, value in fields.items():
         page.locator(f"main [name={name}]").fill(value)
     page.locator("main").get_by_role("button", name=button, exact=True).click()
 
 
-def post(service: Any, path: str, **body: str) -> tuple[int, dict[str, Any]]:
+def post(service, path, **body):
     """What a program gets."""
     request = urllib.request.Request(f"{service.address}{path}", json.dumps(body).encode(), method="POST")
     try:
@@ -93,13 +90,13 @@ def post(service: Any, path: str, **body: str) -> tuple[int, dict[str, Any]]:
         return refused.code, json.loads(refused.read())
 
 
-def register(page: Page, address: str) -> None:
+def register(page, address):
     page.goto(f"{HOME}/register")
     fill(page, "Create account", email=address, password=PASSWORD, displayName="Walker")
     expect(page.locator("h1")).to_have_text("Your account")
 
 
-def test_a_whole_life_without_javascript(plain: Page, service: Any, picture: Any) -> None:
+def test_a_whole_life_without_javascript(plain, service, picture):
     # C-PAGE-5
     page, address = plain, "walker@example.org"
     page.goto(f"{HOME}/password")
@@ -148,7 +145,7 @@ def test_a_whole_life_without_javascript(plain: Page, service: Any, picture: Any
     expect(page.get_by_role("alert")).to_contain_text("wrong")
 
 
-def test_a_platform_without_javascript(plain: Page, service: Any) -> None:
+def test_a_platform_without_javascript(plain, service):
     # C-PAGE-5
     page, address, yes = plain, "player@example.org", "Yes, sign in"
     register(page, address)
@@ -176,7 +173,7 @@ def test_a_platform_without_javascript(plain: Page, service: Any) -> None:
     expect(page).to_have_url(re.compile(f"{HOME}/password$"))
 
 
-def test_the_back_button_shows_nothing_after_signing_out(page: Page, service: Any) -> None:
+def test_the_back_button_shows_nothing_after_signing_out(page, service):
     register(page, "back@example.org")
     page.goto(f"{HOME}/authenticator")
     page.goto(HOME)
@@ -188,13 +185,13 @@ def test_the_back_button_shows_nothing_after_signing_out(page: Page, service: An
         expect(page.locator("h1")).to_have_text("Sign in")
 
 
-def test_a_hasty_visitor_sees_the_recovery_codes(page: Page) -> None:
+def test_a_hasty_visitor_sees_the_recovery_codes(page):
     register(page, "hasty@example.org")
     page.goto(f"{HOME}/authenticator")
     totp = pyotp.TOTP(page.locator("#authenticator-secret").inner_text())
     page.locator("[name=code]").fill(totp.now())
     page.locator("[name=currentPassword]").fill(PASSWORD)
-    posts: list[str] = []
+    posts = []
     page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
     # The button is pressed again while the first answer is on its way.
     page.route("**/authenticator", lambda route: (time.sleep(0.3), route.continue_()))
@@ -214,12 +211,12 @@ SUBJECTS["de"] = tuple(CATALOGUE[subject][0] for subject in SUBJECTS["en"])
 class Walk:
     """A page of a browser with its settings, and the judge of what it shows."""
 
-    def __init__(self, page: Page, look: Any, language: str) -> None:
+    def __init__(self, page, look, language):
         self.page = page
         self.look = look
         self.language = language
 
-    def at(self, name: str, path: str = "") -> None:
+    def at(self, name, path=""):
         """Judge the page that is open, or the one at ``path`` of the account."""
         if path:
             self.page.goto(path)
@@ -227,7 +224,7 @@ class Walk:
         text = self.page.locator("body").inner_text()
         assert self.language == "en" or [english for english in ENGLISH if english in text] == [], name
 
-    def send(self, **fields: str) -> None:
+    def send(self, **fields):
         """Fill the first form of the page in and send it; the browser's own checks are left out."""
         form = self.page.locator("main form.sheet").first
         form.evaluate("form => { form.noValidate = true; }")
@@ -238,10 +235,10 @@ class Walk:
 
 
 @pytest.mark.parametrize("settings", LOOKS, ids=["narrow dark German", "wide light English"])
-def test_every_page_is_accessible_and_valid(browser: Browser, service: Any, settings: Any, look: Any) -> None:
+def test_every_page_is_accessible_and_valid(browser, service, settings, look):
     width, scheme, language = settings
     # 320 px is also what a window of 1280 px has at 400 % (WCAG 1.4.10).
-    size: Any = {"width": width, "height": 800}
+    size = {"width": width, "height": 800}
     context = browser.new_context(base_url=service.address, viewport=size, color_scheme=scheme, locale=language)
     walk, address = Walk(context.new_page(), look, language), f"look{width}@example.org"
     confirm, reset = SUBJECTS[language]

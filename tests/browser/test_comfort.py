@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 Visit = Callable[..., Page]
 
 
-def test_the_list_follows_what_is_typed_and_the_address_follows_the_list(visit: Visit) -> None:
+def test_the_list_follows_what_is_typed_and_the_address_follows_the_list(visit):
     page = visit()
     page.goto("/Modhub?size=50")
     shown = page.locator("section.browse .card")
@@ -30,10 +30,10 @@ def test_the_list_follows_what_is_typed_and_the_address_follows_the_list(visit: 
     expect(shown.nth(1)).to_be_visible()
 
 
-def test_a_late_answer_does_not_overtake_a_newer_one(visit: Visit) -> None:
+def test_a_late_answer_does_not_overtake_a_newer_one(visit):
     page = visit()
     page.goto("/Modhub")
-    held: list[Route] = []
+    held = []
     page.route("**/Modhub?q=starfall*", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
     search = page.get_by_label("Search mods")
     with page.expect_request("**/Modhub?q=starfall**"):
@@ -47,7 +47,7 @@ def test_a_late_answer_does_not_overtake_a_newer_one(visit: Visit) -> None:
     assert "q=foundry" in page.url
 
 
-def test_a_list_that_cannot_be_had_just_now_stays_as_it_is(visit: Visit) -> None:
+def test_a_list_that_cannot_be_had_just_now_stays_as_it_is(visit):
     page = visit()
     page.goto("/Modhub")
     before = page.locator("section.browse .card").count()
@@ -57,7 +57,7 @@ def test_a_list_that_cannot_be_had_just_now_stays_as_it_is(visit: Visit) -> None
     expect(page.locator("section.browse .card")).to_have_count(before)
 
 
-def test_a_click_that_opens_nothing_leads_to_help(visit: Visit) -> None:
+def test_a_click_that_opens_nothing_leads_to_help(visit):
     # C-PAGE-88
     page = visit()
     page.goto("/Modhub?q=foundry+map")
@@ -70,7 +70,7 @@ def test_a_click_that_opens_nothing_leads_to_help(visit: Visit) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Installation: Foundry Map")
 
 
-def test_a_phone_is_not_sent_to_an_app_that_it_cannot_have(visit: Visit) -> None:
+def test_a_phone_is_not_sent_to_an_app_that_it_cannot_have(visit):
     # C-PAGE-88
     for phone in (True, False):
         page = visit(has_touch=phone, is_mobile=phone, java_script_enabled=False)
@@ -82,7 +82,7 @@ def test_a_phone_is_not_sent_to_an_app_that_it_cannot_have(visit: Visit) -> None
         assert ("If nothing happens" in text) is not phone
 
 
-def test_what_the_script_adds_moves_nothing_and_is_called_what_it_says(visit: Visit) -> None:
+def test_what_the_script_adds_moves_nothing_and_is_called_what_it_says(visit):
     page = visit()
     shifted = """() => new Promise((done) => {
         let sum = 0;

@@ -1,12 +1,9 @@
 """Pages with the longest and oddest content allowed: no sideways scrolling, valid markup."""
 
 import zlib
-from collections.abc import Iterator
-from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Browser
 
 from modhub_testing.caller import Caller
 
@@ -43,10 +40,10 @@ Some `{"c" * 300}` and {"x" * 500} and <https://example.com/{"u" * 300}>.
 WIKI_PATH = "/".join(["p" * 60, "q" * 60, "r" * 70])
 
 
-def png(width: int, height: int) -> bytes:
+def png(width, height):
     """A picture of one colour."""
 
-    def chunk(kind: bytes, body: bytes) -> bytes:
+    def chunk(kind, body):
         return len(body).to_bytes(4, "big") + kind + body + zlib.crc32(kind + body).to_bytes(4, "big")
 
     head = width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x08\x02\0\0\0"
@@ -54,7 +51,7 @@ def png(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-def long_mod(author: Caller, title: str, images: int = 0, releases: int = 1, **fields: Any) -> Any:
+def long_mod(author, title, images=0, releases=1, **fields):
     """A draft with files under the longest names."""
     mod = author.new_mod(title, **fields)
     for number in range(releases):
@@ -66,14 +63,14 @@ def long_mod(author: Caller, title: str, images: int = 0, releases: int = 1, **f
     return mod
 
 
-def fill(port: int) -> None:
+def fill(port):
     """Everything in its longest form; the mods get the numbers 1 to 8."""
     author, other = Caller([port]), Caller([port])
     account = {"email": EMAIL, "password": PASSWORD, "displayName": NAME, "client": TITLE}
     for caller, email in ((author, EMAIL), (other, "other@example.com")):
         caller.token = caller.need(201, "POST", "/api/auth/register", {**account, "email": email})["accessToken"]
 
-    def publish(caller: Caller, mod: Any) -> Any:
+    def publish(caller, mod):
         return caller.need(200, "POST", f"/api/modhub/{mod['id']}/publish")
 
     guids = [f"{number:08x}-89ab-cdef-0123-456789abcdef" for number in range(40)]
@@ -97,7 +94,7 @@ def fill(port: int) -> None:
     # Somebody else's, so that the workshop holds only what can be broken.
     publish(other, long_mod(other, MARKS, description=f"<p>{MARKS * 8}</p>", games=[MARKS]))
 
-    def send(method: str, path: str, content: bytes) -> None:
+    def send(method, path, content):
         answer = author.ask(method, path, content, {"X-Api-Key": KEY, "Content-Type": "text/plain"})
         assert answer.status in {200, 201}, answer
 
@@ -136,7 +133,7 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def crowded(serve_with: Any, tmp_path_factory: Any) -> Iterator[Any]:
+def crowded(serve_with, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("APIPRIVATEKEYS", f"{KEY} Modhub:app Modhub:wiki")
         with serve_with(tmp_path_factory.mktemp("crowded"), FEATURES) as service:
@@ -145,9 +142,7 @@ def crowded(serve_with: Any, tmp_path_factory: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-def test_whatever_is_stored_stays_in_its_place(
-    browser: Browser, crowded: Any, width: int, picture: Any, beyond: Any
-) -> None:
+def test_whatever_is_stored_stays_in_its_place(browser, crowded, width, picture, beyond):
     context = browser.new_context(base_url=crowded.address, viewport={"width": width, "height": 800})
     page = context.new_page()
     page.goto("/Modhub/account/login")

@@ -8,7 +8,7 @@ MIRA = 900_000_001
 Visit = Callable[..., Page]
 
 
-def choose(page: Page, field: str, typed: str) -> str:
+def choose(page, field, typed):
     """Type the beginning of a title and choose what is found."""
     page.locator(field).press_sequentially(typed)
     option = page.locator(f"#{page.locator(field).get_attribute('list')} option").first
@@ -18,7 +18,7 @@ def choose(page: Page, field: str, typed: str) -> str:
     return value
 
 
-def test_a_required_mod_is_added_and_a_successor_stays_in_its_field(visit: Visit) -> None:
+def test_a_required_mod_is_added_and_a_successor_stays_in_its_field(visit):
     page = visit(account=MIRA)
     page.goto("/Modhub/mine/13?part=details")
     finder = 'input[list="requires-found"]'

@@ -7,16 +7,15 @@ import email.policy
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from email.message import EmailMessage
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from modhub_testing.caller import Caller
 
@@ -26,7 +25,7 @@ EMAIL_SECONDS = 100.0
 QUEUE = "/Modhub/moderation/queue"
 CHOOSE = "main form[action='/Modhub/moderation/bulk'] button"
 BOTH = pytest.mark.parametrize("language", ["de", "en"])
-LOOKS: dict[str, dict[str, Any]] = {
+LOOKS = {
     "de": {"locale": "de", "viewport": {"width": 360, "height": 740}, "color_scheme": "dark"},
     "en": {"locale": "en", "viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
 }
@@ -43,14 +42,14 @@ class Moderated:
     callers: dict[str, Caller]
     cookies: dict[str, Any]
 
-    def context(self, who: str, language: str, **options: Any) -> BrowserContext:
+    def context(self, who, language, **options):
         opened = self.browser.new_context(base_url=self.address, **LOOKS[language], **options)
         opened.set_default_timeout(100_000)
         if who:
             opened.add_cookies(self.cookies[who])
         return opened
 
-    def write(self, statement: str, *values: Any) -> None:
+    def write(self, statement, *values):
         with closing(sqlite3.connect(self.folder / "modhub.sqlite", timeout=60)) as database, database:
             database.execute(statement, values)
 
@@ -64,21 +63,21 @@ class Walk:
     look: Look
     language: str
 
-    def see(self, name: str) -> None:
+    def see(self, name):
         """Look at the address where the walk is."""
         self.judge.goto(self.page.url)
         self.look(self.judge, f"{name} {self.language}")
 
-    def press(self, section: str = "") -> None:
+    def press(self, section=""):
         """Send the form, or the one below this heading."""
         self.page.locator(f"{f'section[aria-labelledby={section}]' if section else 'main'} form.sheet button").click()
 
-    def expect(self, code: str) -> None:
+    def expect(self, code):
         expect(self.page.locator(f"[data-message={code}]")).to_be_visible()
 
 
 @pytest.fixture(scope="module")
-def moderated(browser: Browser, serve_with: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moderated]:
+def moderated(browser, serve_with, tmp_path_factory):
     with serve_with(tmp_path_factory.mktemp("moderated"), FEATURES, "demo") as service:
         made = Moderated(service.address, service.folder, browser, {}, {})
         for name in ("Ada", "Mo"):
@@ -108,11 +107,11 @@ def moderated(browser: Browser, serve_with: Any, tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture
-def walk(moderated: Moderated, look: Look) -> Iterator[Callable[[str, str], Walk]]:
+def walk(moderated, look):
     """`walk("Mo", "de")`: that person, or nobody, as German phones and English desks show it."""
-    contexts: list[BrowserContext] = []
+    contexts = []
 
-    def begin(who: str, language: str) -> Walk:
+    def begin(who, language):
         plain = moderated.context(who, language, java_script_enabled=False)
         scripted = moderated.context(who, language)
         contexts.extend([plain, scripted])
@@ -123,12 +122,12 @@ def walk(moderated: Moderated, look: Look) -> Iterator[Callable[[str, str], Walk
         context.close()
 
 
-def email_to(folder: Path, address: str, holding: str) -> str:
+def email_to(folder, address, holding):
     """The text of an email to this address that holds this, once the service has sent it."""
     deadline = time.monotonic() + EMAIL_SECONDS
     while time.monotonic() < deadline:
         for file in (folder / "mail").glob("*.eml"):
-            message: EmailMessage = email.message_from_bytes(file.read_bytes(), policy=email.policy.default)
+            message = email.message_from_bytes(file.read_bytes(), policy=email.policy.default)
             body = message.get_body(("plain",))
             text = "" if body is None else str(body.get_content())
             if message["To"] == address and holding in text:
@@ -137,13 +136,13 @@ def email_to(folder: Path, address: str, holding: str) -> str:
     raise AssertionError(f"no email to {address} with {holding!r} has come")
 
 
-def path_in(text: str, start: str) -> str:
+def path_in(text, start):
     match = re.search(rf"{re.escape(start)}[\w-]+", text)
     assert match, text
     return match[0]
 
 
-def decide(walk: Walk, kind: str, facts: str, section: str = "decide") -> None:
+def decide(walk, kind, facts, section="decide"):
     """Decide with the form that the page has."""
     page = walk.page
     page.locator(f"input[name=kind][value={kind}]").check()
@@ -153,13 +152,13 @@ def decide(walk: Walk, kind: str, facts: str, section: str = "decide") -> None:
     walk.press(section)
 
 
-def open_case(walk: Walk, title: str) -> None:
+def open_case(walk, title):
     walk.page.goto(QUEUE)
     walk.page.locator("article h3 a", has_text=title).click()
 
 
 @BOTH
-def test_a_strangers_notice_is_confirmed_and_answered(moderated: Moderated, walk: Any, language: str) -> None:
+def test_a_strangers_notice_is_confirmed_and_answered(moderated, walk, language):
     # C-NTC-3, C-NTC-6, C-NTC-9, C-CAS-7
     stranger, mo = walk("", language), walk("Mo", language)
     page, number = stranger.page, {"de": 1, "en": 2}[language]
@@ -198,7 +197,7 @@ def test_a_strangers_notice_is_confirmed_and_answered(moderated: Moderated, walk
 
 
 @BOTH
-def test_a_mod_is_hidden_appealed_for_and_released(moderated: Moderated, walk: Any, language: str) -> None:
+def test_a_mod_is_hidden_appealed_for_and_released(moderated, walk, language):
     # C-CAS-3, C-CAS-6, C-CAS-11, C-APL-1, C-APL-3
     title, facts = f"Split bars {language}", f"It records keys ({language})."
     mod = moderated.callers["Ada"].published(title)
@@ -252,7 +251,7 @@ def test_a_mod_is_hidden_appealed_for_and_released(moderated: Moderated, walk: A
 
 
 @BOTH
-def test_malware_is_told_to_those_who_have_it(moderated: Moderated, walk: Any, language: str) -> None:
+def test_malware_is_told_to_those_who_have_it(moderated, walk, language):
     # C-ADV-5, C-ADV-6, C-CAS-10
     content = f"malware {language}".encode()
     digest, ada = sha256(content).hexdigest(), moderated.callers["Ada"]
@@ -283,7 +282,7 @@ def test_malware_is_told_to_those_who_have_it(moderated: Moderated, walk: Any, l
     visitor.see("withdrawn")
 
 
-def test_the_queue_works_by_keyboard(moderated: Moderated, walk: Any) -> None:
+def test_the_queue_works_by_keyboard(moderated, walk):
     # C-QUE-1, C-QUE-5
     mod = moderated.callers["Ada"].published("Keys")
     notice = {"ground": "malware", "text": "It is bad.", "goodFaith": True, "name": "Kim", "email": "kim@example.org"}

@@ -1,12 +1,10 @@
 """The demo page of docs/, served from another origin, reads everything that programs may read."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import expect
 
 ROOT = Path(__file__).parents[2]
 FEATURES = "modhub_testing.accounts modhub_builds modhub_wiki modhub_sync"
@@ -14,13 +12,13 @@ EXAMPLE = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
 
 
 @pytest.fixture(scope="module")
-def service(serve_with: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def service(serve_with, tmp_path_factory):
     with serve_with(tmp_path_factory.mktemp("other-origin"), FEATURES, "demo", "snapshot") as running:
         yield running
 
 
 @pytest.fixture
-def demo(browser: Browser, elsewhere: str) -> Iterator[Page]:
+def demo(browser, elsewhere):
     context = browser.new_context()
     context.set_default_timeout(100_000)
     page = context.new_page()
@@ -29,14 +27,14 @@ def demo(browser: Browser, elsewhere: str) -> Iterator[Page]:
     context.close()
 
 
-def lines(page: Page) -> list[str]:
+def lines(page):
     return [line.inner_text() for line in page.locator("#log li").all()]
 
 
-def test_a_page_of_another_origin_reads_everything(demo: Page, service: Any) -> None:
+def test_a_page_of_another_origin_reads_everything(demo, service):
     # C-HTTP-2, C-HTTP-3, C-HTTP-4, C-PRO-1
-    sent: list[Request] = []
-    problems: list[str] = []
+    sent = []
+    problems = []
     demo.on("request", lambda request: sent.append(request))  # noqa: PLW0108 - it sets an attribute of the function
     demo.on("pageerror", lambda error: problems.append(str(error)))
     demo.get_by_label("Service").fill(service.address)

@@ -3,14 +3,12 @@
 import hashlib
 import io
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import expect
 
 from modhub_testing.caller import Caller
 from modhub_testing.service import PASSWORD
@@ -34,13 +32,13 @@ STORED = """async ([guid, name]) => {
 
 
 @pytest.fixture(scope="module")
-def service(serve_with: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def service(serve_with, tmp_path_factory):
     with serve_with(tmp_path_factory.mktemp("overlay"), "modhub_auth modhub_sync") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def author(service: Any) -> Caller:
+def author(service):
     port = int(service.address.rpartition(":")[2])
     credentials = {"email": "ada@example.org", "password": PASSWORD}
     session = Caller([port]).need(201, "POST", "/api/auth/register", credentials)
@@ -48,11 +46,11 @@ def author(service: Any) -> Caller:
 
 
 @pytest.fixture(scope="module")
-def mods(author: Caller) -> list[dict[str, Any]]:
+def mods(author):
     """Mods with images; the last of them requires three others."""
     file = io.BytesIO()
     Image.new("RGB", (640, 360), "navy").save(file, "PNG")
-    published: list[dict[str, Any]] = []
+    published = []
     for number in range(SHOWN):
         requires = [published[-1]["guid"]] if number > SHOWN - CHAIN else []
         mod = author.published(f"Mod {number}", b"%d " % number * 50_000, requires=requires)
@@ -62,26 +60,24 @@ def mods(author: Caller) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
+def context(browser):
     made = browser.new_context()
     made.set_default_timeout(100_000)
     yield made
     made.close()
 
 
-def open_example(context: BrowserContext, elsewhere: str, service: Any) -> Page:
+def open_example(context, elsewhere, service):
     page = context.new_page()
     page.goto(f"{elsewhere}/docs/examples/overlay/?service={service.address}")
     expect(page.locator("li")).to_have_count(SHOWN)
     return page
 
 
-def test_the_example_lists_installs_and_updates(
-    context: BrowserContext, elsewhere: str, service: Any, author: Caller, mods: list[dict[str, Any]]
-) -> None:
+def test_the_example_lists_installs_and_updates(context, elsewhere, service, author, mods):
     # C-HTTP-2, C-PIC-3
-    sent: list[str] = []
-    problems: list[str] = []
+    sent = []
+    problems = []
     context.on("request", lambda request: sent.append(f"{request.method} {request.url.removeprefix(service.address)}"))
     context.on("weberror", lambda error: problems.append(str(error.error)))
     page = open_example(context, elsewhere, service)
@@ -108,15 +104,13 @@ def test_the_example_lists_installs_and_updates(
     assert problems == []
 
 
-def test_two_windows_refresh_once(
-    context: BrowserContext, elsewhere: str, service: Any, author: Caller, mods: list[dict[str, Any]]
-) -> None:
+def test_two_windows_refresh_once(context, elsewhere, service, author, mods):
     # C-ACC-14
     author.need(201, "POST", "/api/auth/register", {"email": "eve@example.org", "password": PASSWORD})
     windows = [open_example(context, elsewhere, service) for _ in range(2)]
     windows[0].evaluate(SIGNED_IN, [service.address, "eve@example.org", PASSWORD])
     windows[1].evaluate(SIGNED_IN, [service.address, "", ""])
-    refreshes: list[str] = []
+    refreshes = []
     context.on("request", lambda request: refreshes.append(request.method) if "refresh" in request.url else None)
     vote = f"() => {{ window.vote = modhub.vote({mods[0]['id']}, 1).then((votes) => votes.value); }}"
     for window in windows:

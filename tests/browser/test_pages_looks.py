@@ -20,7 +20,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
-def test_each_page_is_accessible_valid_and_fits(visit: Visit, look: Look, width: int, scheme: str) -> None:
+def test_each_page_is_accessible_valid_and_fits(visit, look, width, scheme):
     # 320 px is also what a window of 1280 px has at 400 % (WCAG 1.4.10).
     page = visit(account=MIRA, viewport={"width": width, "height": 800}, color_scheme=scheme)
     for name, address in PAGES.items():
@@ -28,7 +28,7 @@ def test_each_page_is_accessible_valid_and_fits(visit: Visit, look: Look, width:
         look(page, name)
 
 
-def test_the_download_stays_on_a_phone(visit: Visit) -> None:
+def test_the_download_stays_on_a_phone(visit):
     page = visit(viewport={"width": 360, "height": 740})
     page.goto("/Modhub/3")
     download = page.locator(".download")
@@ -43,7 +43,7 @@ def test_the_download_stays_on_a_phone(visit: Visit) -> None:
     assert [box for box in heights if box and box["height"] < 24] == []
 
 
-def test_a_shared_link_says_at_once_what_the_mod_does(visit: Visit) -> None:
+def test_a_shared_link_says_at_once_what_the_mod_does(visit):
     # C-PAGE-21
     page = visit(viewport={"width": 360, "height": 740})
     page.goto("/Modhub/1")
@@ -54,7 +54,7 @@ def test_a_shared_link_says_at_once_what_the_mod_does(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("density", [1.75, 4])
-def test_a_card_loads_640_pixels_on_every_screen(visit: Visit, density: float) -> None:
+def test_a_card_loads_640_pixels_on_every_screen(visit, density):
     # Twenty of the next size would weigh more than a megabyte.
     page = visit(viewport={"width": 390, "height": 740}, device_scale_factor=density)
     for _ in range(100):
@@ -79,10 +79,10 @@ def test_a_card_loads_640_pixels_on_every_screen(visit: Visit, density: float) -
     assert chosen.endswith("/640")
 
 
-def test_nothing_comes_from_elsewhere(visit: Visit) -> None:
+def test_nothing_comes_from_elsewhere(visit):
     # T-H5
     page = visit(account=MIRA)
-    origins: set[str] = set()
+    origins = set()
     page.on(
         "request", lambda request: origins.add(request.url.split("/Modhub")[0].split("/static")[0].split("/api")[0])
     )

@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, expect
 
 MIRA = 900_000_001
 HOSTILE = '"><script>document.title="ran"</script><img src=x onerror="document.title=\'ran\'">'
@@ -15,9 +13,7 @@ scripts = pytest.mark.parametrize("java_script_enabled", [True, False], ids=["sc
 
 
 @scripts
-def test_a_visitor_searches_filters_opens_and_downloads(
-    visit: Visit, java_script_enabled: bool, tmp_path: Path
-) -> None:
+def test_a_visitor_searches_filters_opens_and_downloads(visit, java_script_enabled, tmp_path):
     # C-PAGE-5
     page = visit(java_script_enabled=java_script_enabled)
     page.goto("/")
@@ -42,7 +38,7 @@ def test_a_visitor_searches_filters_opens_and_downloads(
     assert saved.stat().st_size > 200_000
 
 
-def test_the_keyboard_alone_installs(visit: Visit) -> None:
+def test_the_keyboard_alone_installs(visit):
     # C-PAGE-22
     page = visit()
     page.goto("/Modhub/3")
@@ -61,7 +57,7 @@ def test_the_keyboard_alone_installs(visit: Visit) -> None:
     assert started.value.suggested_filename.startswith("telemetry")
 
 
-def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
+def test_the_keyboard_alone_is_enough(visit):
     page = visit()
     page.goto("/Modhub?page=1")
     page.keyboard.press("Tab")
@@ -100,10 +96,10 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
     expect(page.locator("[data-viewer] a").nth(2)).to_be_focused()
 
 
-def test_a_file_that_is_too_large_is_not_even_sent(visit: Visit) -> None:
+def test_a_file_that_is_too_large_is_not_even_sent(visit):
     page = visit(account=MIRA)
     page.goto("/Modhub/mine/1?part=images")
-    sent: list[str] = []
+    sent = []
     page.on("request", lambda request: sent.append(request.method))
     large = {"name": "large.png", "mimeType": "image/png", "buffer": b"x" * (2 * 1024 * 1024 + 1)}
     page.locator("#image-file").set_input_files(large)
@@ -112,14 +108,14 @@ def test_a_file_that_is_too_large_is_not_even_sent(visit: Visit) -> None:
     assert "POST" not in sent
 
 
-def test_scripts_that_get_into_the_page_do_not_run(browser: Browser, gallery: Any) -> None:
+def test_scripts_that_get_into_the_page_do_not_run(browser, gallery):
     """The policy alone stops them, should the cleaning ever fail."""
     context = browser.new_context(base_url=gallery.address)
     page = context.new_page()
-    refused: list[str] = []
+    refused = []
     page.on("console", lambda line: refused.append(line.text))
 
-    def worsen(route: Route) -> None:
+    def worsen(route):
         answer = route.fetch()
         route.fulfill(response=answer, body=answer.text().replace("</main>", f'<p title="{HOSTILE}</p></main>'))
 

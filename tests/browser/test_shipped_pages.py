@@ -8,13 +8,12 @@ difference as somebody who hears the page.
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from modhub_testing.caller import Caller
 from modhub_testing.service import features_of
@@ -68,40 +67,39 @@ CHANGING = (
 )
 
 
-def steady(tree: str) -> str:
+def steady(tree):
     for pattern, constant in CHANGING:
         tree = re.sub(pattern, constant, tree)
     return tree + "\n"
 
 
 @pytest.fixture(scope="module")
-def shipped(serve_with: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def shipped(serve_with, tmp_path_factory):
     with serve_with(tmp_path_factory.mktemp("shipped"), features_of(INI), "demo") as service:
         yield service
 
 
-def register(shipped: Any, name: str) -> int:
+def register(shipped, name):
     """Register an account; returns the id of its draft."""
     reader = Caller([urlsplit(shipped.address).port or 0])
     registration = {"email": f"{name}@example.org", "password": PASSWORD, "displayName": "Robin Reader"}
     reader.token = reader.need(201, "POST", "/api/auth/register", registration)["accessToken"]
-    number: int = reader.need(201, "POST", "/api/modhub", {"title": "A draft"})["id"]
-    return number
+    return reader.need(201, "POST", "/api/modhub", {"title": "A draft"})["id"]
 
 
 @pytest.fixture(scope="module")
-def draft(shipped: Any) -> int:
+def draft(shipped):
     """A draft of the reader."""
     return register(shipped, READER)
 
 
-def opened(browser: Browser, shipped: Any, **options: Any) -> Page:
+def opened(browser, shipped, **options):
     context = browser.new_context(base_url=shipped.address, locale="en-GB", **{"viewport": PHONE, **options})
     context.set_default_timeout(100_000)
     return context.new_page()
 
 
-def signed_in(browser: Browser, shipped: Any, name: str = READER, **options: Any) -> Page:
+def signed_in(browser, shipped, name=READER, **options):
     page = opened(browser, shipped, **options)
     page.goto("/Modhub/account/login")
     page.locator('input[name="email"]').fill(f"{name}@example.org")
@@ -112,9 +110,7 @@ def signed_in(browser: Browser, shipped: Any, name: str = READER, **options: Any
 
 
 @pytest.mark.parametrize("looks", LOOKS)
-def test_every_page_is_accessible_with_all_features(
-    browser: Browser, shipped: Any, draft: int, look: Look, looks: Any
-) -> None:
+def test_every_page_is_accessible_with_all_features(browser, shipped, draft, look, looks):
     visitor, owner = opened(browser, shipped, **looks), signed_in(browser, shipped, **looks)
     for page, addresses in ((visitor, {**PUBLIC, **LARGE}), (owner, {**LARGE, "mod": PUBLIC["mod"], **OWN, **FORMS})):
         for name, address in addresses.items():
@@ -123,7 +119,7 @@ def test_every_page_is_accessible_with_all_features(
         page.context.close()
 
 
-def test_what_assistive_technology_hears_is_as_it_was(browser: Browser, shipped: Any) -> None:
+def test_what_assistive_technology_hears_is_as_it_was(browser, shipped):
     draft = register(shipped, "listener")  # of its own: the account's page lists all sessions
     # Without scripts: what they add is heard when it comes.
     visitor = opened(browser, shipped, java_script_enabled=False)
@@ -145,7 +141,7 @@ def test_what_assistive_technology_hears_is_as_it_was(browser: Browser, shipped:
     assert differing == [], "\n".join(differing)
 
 
-def test_a_phone_that_is_signed_in_shows_a_mod_first(browser: Browser, shipped: Any, draft: int) -> None:
+def test_a_phone_that_is_signed_in_shows_a_mod_first(browser, shipped, draft):
     # C-PAGE-19, C-PAGE-80: with all entries of the navigation
     page = signed_in(browser, shipped, java_script_enabled=False)
     page.set_extra_http_headers({"Accept-Language": "de"})
@@ -168,7 +164,7 @@ def test_a_phone_that_is_signed_in_shows_a_mod_first(browser: Browser, shipped: 
     assert draft
 
 
-def test_the_keyboard_reaches_the_first_result_in_eight_stops(browser: Browser, shipped: Any) -> None:
+def test_the_keyboard_reaches_the_first_result_in_eight_stops(browser, shipped):
     # C-PAGE-81
     page = opened(browser, shipped, viewport={"width": 1280, "height": 800}, java_script_enabled=False)
     page.goto("/Modhub?game=Starfall+Rally")

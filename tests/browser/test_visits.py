@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -24,12 +23,12 @@ LOOKS = [
 ]
 
 
-def changes(page: Page) -> list[str]:
+def changes(page):
     return page.locator(".browse > .cards .card").evaluate_all("(cards) => cards.map((card) => card.dataset.changed)")
 
 
 @pytest.mark.parametrize("looks", LOOKS)
-def test_browse_says_what_is_new_since_the_last_visit(visit: Visit, look: Look, looks: Any) -> None:
+def test_browse_says_what_is_new_since_the_last_visit(visit, look, looks):
     # C-PAGE-41
     width = looks["viewport"]["width"]
     page = visit(**looks)
@@ -41,7 +40,7 @@ def test_browse_says_what_is_new_since_the_last_visit(visit: Visit, look: Look, 
     # The last look was after the fourth was changed, and it is an hour later.
     page.evaluate(LOOKED, moments[3])
     page.clock.set_fixed_time(datetime.now(UTC) + timedelta(hours=1))
-    resource_types: list[str] = []
+    resource_types = []
     page.on("request", lambda request: resource_types.append(request.resource_type))
     page.reload()
     expect(badges).to_have_count(3)
@@ -67,7 +66,7 @@ def test_browse_says_what_is_new_since_the_last_visit(visit: Visit, look: Look, 
     expect(badges).to_have_count(0)
 
 
-def test_a_browser_without_storage_shows_the_list(visit: Visit) -> None:
+def test_a_browser_without_storage_shows_the_list(visit):
     page = visit()
     page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('no'); } })")
     page.goto("/Modhub")

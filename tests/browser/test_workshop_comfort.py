@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 Visit = Callable[..., Page]
 Look = Callable[[Page, str], None]
@@ -14,7 +13,7 @@ PNG = {"name": "one.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n
 scripts = pytest.mark.parametrize("java_script_enabled", [True, False], ids=["scripts", "forms"])
 
 
-def sign_in(page: Page, account: int | None) -> None:
+def sign_in(page, account):
     """As in another tab: the session and the forms' token are others."""
     url = page.url
     page.context.clear_cookies()
@@ -23,7 +22,7 @@ def sign_in(page: Page, account: int | None) -> None:
         page.context.request.get("/Modhub/mine/new")
 
 
-def draft(page: Page, title: str) -> str:
+def draft(page, title):
     page.goto("/Modhub/mine/new")
     page.get_by_label("Title", exact=True).fill(title)
     page.get_by_role("button", name="Create draft").click()
@@ -33,7 +32,7 @@ def draft(page: Page, title: str) -> str:
 
 
 @scripts
-def test_a_session_that_ends_during_an_edit(visit: Visit, look: Look, java_script_enabled: bool) -> None:
+def test_a_session_that_ends_during_an_edit(visit, look, java_script_enabled):
     page = visit(account=AUTHOR, java_script_enabled=java_script_enabled)
     address = draft(page, "Ended")
     page.get_by_label("Description", exact=True).fill("<p>An hour of work</p>")
@@ -54,11 +53,11 @@ def test_a_session_that_ends_during_an_edit(visit: Visit, look: Look, java_scrip
     expect(page.get_by_label("Description", exact=True)).to_have_value("<p>An hour of work</p>")
 
 
-def open_part(page: Page, name: str) -> None:
+def open_part(page, name):
     page.locator("nav:is(.steps, .tabs)").get_by_role("link", name=name, exact=True).click()
 
 
-def test_an_upload_outlives_a_session(visit: Visit) -> None:
+def test_an_upload_outlives_a_session(visit):
     page = visit(account=AUTHOR)
     address = draft(page, "Typing")
     expect(page, "a reload would say again what was done").to_have_url(address)
@@ -89,7 +88,7 @@ def test_an_upload_outlives_a_session(visit: Visit) -> None:
     page.get_by_role("button", name="Upload code").click()
     expect(page.locator("#version-error")).to_contain_text("already exists; choose another.")
     expect(page.get_by_label("Version")).to_be_focused()
-    dialogs: list[Any] = []
+    dialogs = []
     page.once("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
     page.get_by_role("link", name="Preview as visitors see it").click()
     expect(page.get_by_text("This is a preview")).to_be_visible()
@@ -107,7 +106,7 @@ GIVE = """(kind) => {
 }"""
 
 
-def test_images_are_dropped_and_pasted(visit: Visit) -> None:
+def test_images_are_dropped_and_pasted(visit):
     # C-PAGE-25
     page = visit(account=AUTHOR)
     draft(page, "Dropped")
@@ -121,19 +120,19 @@ def test_images_are_dropped_and_pasted(visit: Visit) -> None:
 
 
 @scripts
-def test_from_a_new_mod_to_a_published_one(visit: Visit, java_script_enabled: bool) -> None:
+def test_from_a_new_mod_to_a_published_one(visit, java_script_enabled):
     """Clicks and choices of files; opening "My mods" and registering add three, so all is below twelve."""
     # C-PAGE-25
     page = visit(account=AUTHOR, java_script_enabled=java_script_enabled, viewport={"width": 360, "height": 740})
     page.goto("/Modhub/mine")
     interactions = 0
 
-    def press(role: Any, name: str) -> None:
+    def press(role, name):
         nonlocal interactions
         interactions += 1
         page.get_by_role(role, name=name, exact=True).click()
 
-    def choose(field: str, file: dict[str, Any]) -> None:
+    def choose(field, file):
         nonlocal interactions
         interactions += 1
         page.locator(field).set_input_files([file])
@@ -156,7 +155,7 @@ def test_from_a_new_mod_to_a_published_one(visit: Visit, java_script_enabled: bo
 
 
 @scripts
-def test_a_weekly_release_is_three_interactions(visit: Visit, look: Look, java_script_enabled: bool) -> None:
+def test_a_weekly_release_is_three_interactions(visit, look, java_script_enabled):
     # C-PAGE-70, C-PAGE-72: choose the file, type what changed, press the button.
     page = visit(account=AUTHOR, java_script_enabled=java_script_enabled)
     page.goto(draft(page, f"Weekly {java_script_enabled}") + "?part=files")
@@ -190,7 +189,7 @@ def test_a_weekly_release_is_three_interactions(visit: Visit, look: Look, java_s
     expect(newest.locator(".prose li")).to_have_text(["ghosts", "laps"])
 
 
-def test_a_preview_keeps_the_chosen_file(visit: Visit, look: Look) -> None:
+def test_a_preview_keeps_the_chosen_file(visit, look):
     # C-PAGE-70
     page = visit(account=AUTHOR)
     page.goto(draft(page, "Previewed") + "?part=files")
@@ -210,13 +209,13 @@ def test_a_preview_keeps_the_chosen_file(visit: Visit, look: Look) -> None:
     expect(page.locator(".notes > li em")).to_have_text("other")
 
 
-def test_a_cancelled_upload_says_so(visit: Visit) -> None:
+def test_a_cancelled_upload_says_so(visit):
     page = visit(account=AUTHOR)
     draft(page, "Cancelled")
     open_part(page, "Images")
     page.evaluate(GIVE, "drop")
     expect(page.locator(".workshop .gallery > li")).to_have_count(1)
-    held: list[Any] = []
+    held = []
     page.route("**/images", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
     page.locator("#image-file").set_input_files(PNG)
     button = page.get_by_role("button", name="Upload images")
@@ -228,10 +227,10 @@ def test_a_cancelled_upload_says_so(visit: Visit) -> None:
     expect(button).to_be_enabled()
 
 
-def test_what_is_typed_during_an_upload_stays(visit: Visit) -> None:
+def test_what_is_typed_during_an_upload_stays(visit):
     page = visit(account=AUTHOR)
     page.goto(draft(page, "Meanwhile") + "?part=files")
-    held: list[Any] = []
+    held = []
     page.route("**/code", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
     page.get_by_label("Version").fill("1.0")
     page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
@@ -250,7 +249,7 @@ TYPED_AS = {
 }
 
 
-def type_everywhere(page: Page, again: str = "") -> dict[str, str]:
+def type_everywhere(page, again=""):
     """Type into each field of the page; returns what was typed, by the id of the field."""
     closed = page.locator("main form details:not([open]) > summary")
     while closed.count():
@@ -263,13 +262,13 @@ def type_everywhere(page: Page, again: str = "") -> dict[str, str]:
     return typed
 
 
-def expect_typed(page: Page, typed: dict[str, str]) -> None:
+def expect_typed(page, typed):
     for name, text in typed.items():
         value = page.locator(f"#{name}").input_value()
         assert value.strip() == text, name
 
 
-def test_saving_one_thing_loses_nothing_that_was_typed(browser: Browser, serve_with: Any, tmp_path: Path) -> None:
+def test_saving_one_thing_loses_nothing_that_was_typed(browser, serve_with, tmp_path):
     # C-PAGE-25, C-PAGE-5
     picture = {**PNG, "buffer": (Path(__file__).parents[2] / "modhub_profiles/demo/mira.png").read_bytes()}
     with serve_with(tmp_path, "modhub_testing.accounts modhub_tags modhub_profiles", "demo") as service:
@@ -279,7 +278,7 @@ def test_saving_one_thing_loses_nothing_that_was_typed(browser: Browser, serve_w
             page = context.new_page()
             address = draft(page, f"Whole {has_scripts}")
 
-            def press(name: str, page: Page = page) -> None:
+            def press(name, page=page):
                 page.get_by_role("button", name=name, exact=True).first.click()
                 expect(page.locator(".note:is(.good, .warn)").first).to_be_visible()
 
@@ -333,7 +332,7 @@ def test_saving_one_thing_loses_nothing_that_was_typed(browser: Browser, serve_w
             context.close()
 
 
-def test_going_back_closes_the_images(visit: Visit) -> None:
+def test_going_back_closes_the_images(visit):
     page = visit()
     page.goto("/Modhub")
     page.get_by_label("Search mods").fill("foundry")

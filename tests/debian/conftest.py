@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ BOOT_SECONDS = 300
 ENVIRON = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
 
 
-def bootstrap(root: Path, *packages: str) -> None:
+def bootstrap(root, *packages):
     """Make a bare Debian 12 with these packages, which trusts what this machine trusts."""
     assert os.geteuid() == 0, "a bare Debian needs root: debootstrap and systemd-nspawn make and start it"
     command = [find_program("debootstrap"), "--variant=minbase", f"--include={','.join(packages)}", "bookworm"]
@@ -37,21 +36,21 @@ def bootstrap(root: Path, *packages: str) -> None:
 class Debian:
     """Debian 12. It uses the network of this machine until it is booted, then only its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.root = folder / "debian"
         self.log = folder / "boot.log"
-        self._booted: subprocess.Popen[bytes] | None = None
+        self._booted = None
         self._leader = 0
         # `minbase` lacks what every installed Debian has: an init system.
         bootstrap(self.root, "systemd-sysv")
 
-    def _nspawn(self, *words: str) -> list[str]:
+    def _nspawn(self, *words):
         command = [find_program("systemd-nspawn"), "--quiet", "--register=no", "--keep-unit", "--console=pipe"]
         # A machine has no filter of its own; that of nspawn lacks them.
         command.append("--system-call-filter=landlock_create_ruleset landlock_restrict_self")
         return [*command, f"--directory={self.root}", f"--machine=modhub-{os.getpid()}", *words]
 
-    def run(self, script: str, *, check: bool = True) -> "subprocess.CompletedProcess[str]":
+    def run(self, script, *, check=True):
         """Run a script of bash in it, as root."""
         command = ["/bin/bash", "-euo", "pipefail", "-c", script]
         if self._booted is None:
@@ -68,7 +67,7 @@ class Debian:
             pytest.fail(f"{script}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}\n{journal}", pytrace=False)
         return done
 
-    def boot(self) -> None:
+    def boot(self):
         """Start its systemd, and wait until everything that it starts is up."""
         with self.log.open("ab") as log:
             self._booted = subprocess.Popen(
@@ -87,7 +86,7 @@ class Debian:
                     return
             time.sleep(0.5)
 
-    def shut_down(self) -> None:
+    def shut_down(self):
         """End it as a power button does."""
         if self._booted is not None:
             self._booted.terminate()
@@ -100,12 +99,12 @@ class Debian:
 
 
 @pytest.fixture(scope="module", name="bootstrap")
-def _bootstrap() -> Callable[..., None]:
+def _bootstrap():
     return bootstrap
 
 
 @pytest.fixture(scope="module")
-def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Debian]:
+def debian(tmp_path_factory):
     machine = Debian(tmp_path_factory.mktemp("machine"))
     yield machine
     machine.shut_down()
@@ -113,7 +112,7 @@ def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Debian]:
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source(tmp_path_factory):
     """A repository of one commit: this checkout, committed or not."""
     repository = tmp_path_factory.mktemp("source") / "modhub.git"
     ignored = shutil.ignore_patterns(".git", ".venv", "var", "__pycache__", ".*_cache")

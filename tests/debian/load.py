@@ -9,7 +9,7 @@ from walk import ask, sign_in
 MOD = int(sys.argv[2])
 
 
-def main() -> None:
+def main():
     token, failures, answered = sign_in(), [], 0
     calls = [
         ("GET", "/api/modhub", None, ""),

@@ -4,9 +4,7 @@ import json
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +23,7 @@ HEALTHY_SECONDS = 120
 class Image:
     """The built image: what it says of itself, and its files, writable."""
 
-    def __init__(self, folder: Path, base: Path) -> None:
+    def __init__(self, folder, base):
         self._storage = [f"--root={folder}/storage", f"--runroot={folder}/run", "--storage-driver=vfs"]
         scratch = self._buildah("from", "scratch")
         self._buildah("copy", scratch, str(base), "/")
@@ -33,16 +31,16 @@ class Image:
         file = str(ROOT / "deploy" / "Dockerfile")
         build = ["build", "--format=docker", "--isolation=chroot", "--build-arg=BASE=localhost/base", f"--file={file}"]
         self._buildah(*build, "--tag=modhub", str(ROOT))
-        self.config: Any = json.loads(self._buildah("inspect", "--type=image", "modhub"))["Docker"]["config"]
+        self.config = json.loads(self._buildah("inspect", "--type=image", "modhub"))["Docker"]["config"]
         self.files = Path(self._buildah("mount", self._buildah("from", "modhub")))
 
-    def _buildah(self, *words: str) -> str:
+    def _buildah(self, *words):
         command = [find_program("buildah"), *self._storage, *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
         assert done.returncode == 0, f"{words}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
         return done.stdout.strip()
 
-    def run(self, script: str) -> "subprocess.CompletedProcess[str]":
+    def run(self, script):
         """Run a script as the image's user, on a network of its own, with read-only files and no rights."""
         limits = ["--private-network", "--read-only", "--no-new-privileges=yes", "--drop-capability=all"]
         limits += ["--tmpfs=/tmp:mode=1777", f"--tmpfs={self.config['WorkingDir']}:mode=0777"]
@@ -57,7 +55,7 @@ class Image:
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory, bootstrap: Callable[..., None]) -> Iterator[Image]:
+def image(tmp_path_factory, bootstrap):
     folder = tmp_path_factory.mktemp("image")
     base = folder / "base"
     # "Any Debian with Python 3.11 or newer as python3, and venv, will do as BASE."
@@ -67,13 +65,13 @@ def image(tmp_path_factory: pytest.TempPathFactory, bootstrap: Callable[..., Non
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_the_image_is_built_with_what_it_needs_alone(image: Image) -> None:
+def test_the_image_is_built_with_what_it_needs_alone(image):
     assert image.run("id -u").stdout == "10001\n"
     assert image.run("command -v pip || ls /src").returncode != 0
     assert image.run("touch /opt/modhub/x").returncode != 0
 
 
-def test_its_command_serves_is_healthy_and_ends_when_it_is_told(image: Image) -> None:
+def test_its_command_serves_is_healthy_and_ends_when_it_is_told(image):
     kind, *check = image.config["Healthcheck"]["Test"]
     assert (kind, image.config["StopSignal"]) == ("CMD", "SIGTERM")
     done = image.run(f"""

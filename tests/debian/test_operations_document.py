@@ -5,9 +5,7 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,7 +24,7 @@ LAST_STEP = "11. Try it"
 GUEST_PROGRAMS = ("walk.py", "load.py")
 
 
-def steps(text: str) -> list[tuple[str, str]]:
+def steps(text):
     """The commands of the document in order, with the headings above them; ``sh internet`` is left out."""
     commands, heading = [], ""
     for line in re.finditer(r"^(#+ (?P<heading>.+)|```sh\n(?P<commands>(?:.*\n)*?)```)$", text, re.MULTILINE):
@@ -40,26 +38,25 @@ def steps(text: str) -> list[tuple[str, str]]:
 class Operator:
     """Runs the steps of the document on a machine; what the first one exports holds for all."""
 
-    def __init__(self, machine: Any, exports: str) -> None:
+    def __init__(self, machine, exports):
         self.machine = machine
         self.exports = exports
 
-    def follow(self, commands: str) -> str:
-        output: str = self.machine.run(f"{self.exports}\n{commands}").stdout
-        return output
+    def follow(self, commands):
+        return self.machine.run(f"{self.exports}\n{commands}").stdout
 
-    def section(self, heading: str) -> str:
+    def section(self, heading):
         """Follow the commands of one section."""
         return self.follow(dict(steps((ROOT / "docs" / "operations.md").read_text("utf-8")))[heading])
 
-    def walk(self) -> Any:
+    def walk(self):
         """What people do, through nginx: its mod and the formats of its pictures."""
         command = f"/opt/modhub/.venv/bin/python -W error /root/walk.py https://{HOST}"
         return json.loads(self.machine.run(command).stdout)
 
 
 @pytest.fixture(scope="module")
-def operator(debian: Any, source: Path) -> Operator:
+def operator(debian, source):
     """The operator of a machine on which the document was followed up to its last step."""
     (_, first), *rest = steps((ROOT / "docs" / "operations.md").read_text("utf-8"))
     headings = [heading for heading, _ in rest]
@@ -82,7 +79,7 @@ def operator(debian: Any, source: Path) -> Operator:
     return operator
 
 
-def test_the_document_leads_to_a_service(operator: Operator) -> None:
+def test_the_document_leads_to_a_service(operator):
     run = operator.machine.run
     ready = "curl -sf http://127.0.0.1:6543/readyz http://127.0.0.1:6544/readyz"
     assert run(ready).stdout.count('{"status":"ok","database":"ok","storage":"ok","passwords":"ok","freeBytes":{') == 2
@@ -97,7 +94,7 @@ def test_the_document_leads_to_a_service(operator: Operator) -> None:
     wait(lambda: "operator@example.org" in run("journalctl --quiet --unit=mail-sink").stdout, "an email has arrived")
 
 
-def test_every_shipped_file_is_installed_as_it_is_and_works(operator: Operator) -> None:
+def test_every_shipped_file_is_installed_as_it_is_and_works(operator):
     run = operator.machine.run
     journal = run("journalctl --quiet --output=cat --unit='modhub*'").stdout
     for path in (*DEPLOY.glob("*.service"), *DEPLOY.glob("*.timer")):
@@ -113,7 +110,7 @@ def test_every_shipped_file_is_installed_as_it_is_and_works(operator: Operator) 
     run(f"sed 's/mods\\.example\\.org/{HOST}/' /opt/modhub/deploy/nginx.conf | cmp - /etc/nginx/conf.d/modhub.conf")
 
 
-def test_everything_belongs_to_whom_it_should(operator: Operator) -> None:
+def test_everything_belongs_to_whom_it_should(operator):
     run = operator.machine.run
     assert run("stat --format='%U %a' /var/lib/modhub/files /var/backups/modhub").stdout == "modhub 700\n" * 2
     assert run("find /var/lib/modhub /var/backups/modhub ! -user modhub").stdout == ""
@@ -123,7 +120,7 @@ def test_everything_belongs_to_whom_it_should(operator: Operator) -> None:
     assert run("runuser -u modhub -- ls /opt/modhub/.git", check=False).returncode != 0
 
 
-def test_modhub_admin_gets_every_word_as_it_is(operator: Operator) -> None:
+def test_modhub_admin_gets_every_word_as_it_is(operator):
     run = operator.machine.run
     name = """Cost $HOME $$ 100% "two"  words"""
     run(f"modhub-admin game add '{name}'")
@@ -132,11 +129,11 @@ def test_modhub_admin_gets_every_word_as_it_is(operator: Operator) -> None:
     assert run("modhub-admin nonsense", check=False).returncode == 2
 
 
-def test_people_can_do_everything_under_the_restrictions(operator: Operator) -> None:
+def test_people_can_do_everything_under_the_restrictions(operator):
     assert operator.walk()["pictures"] == ["JPEG", "WEBP"]
 
 
-def test_a_backup_is_whole_and_can_be_restored(operator: Operator) -> None:
+def test_a_backup_is_whole_and_can_be_restored(operator):
     run = operator.machine.run
     run("systemctl start modhub-backup.service")
     newest = run("ls -d /var/backups/modhub/20*Z | tail -1").stdout.strip()
@@ -160,21 +157,21 @@ def test_a_backup_is_whole_and_can_be_restored(operator: Operator) -> None:
     assert counts != {"0\n"}
 
 
-def test_nginx_sends_files_by_itself_when_it_may(operator: Operator) -> None:
+def test_nginx_sends_files_by_itself_when_it_may(operator):
     operator.section("Downloads sent by nginx")
     operator.machine.run("runuser -u www-data -- ls /var/lib/modhub/files > /dev/null")
     assert operator.machine.run("runuser -u nobody -- ls /var/lib/modhub/files", check=False).returncode != 0
     operator.walk()
 
 
-def test_an_upgrade_starts_both_processes_anew(operator: Operator) -> None:
+def test_an_upgrade_starts_both_processes_anew(operator):
     before = running_processes(operator)
     operator.section("Upgrading")
     assert not before & running_processes(operator)
     operator.walk()
 
 
-def test_a_restart_loses_no_request(operator: Operator) -> None:
+def test_a_restart_loses_no_request(operator):
     run = operator.machine.run
     mod = operator.walk()["mod"]
     run(f"systemd-run --quiet --unit=load /opt/modhub/.venv/bin/python -u /root/load.py https://{HOST} {mod}")
@@ -189,14 +186,14 @@ def test_a_restart_loses_no_request(operator: Operator) -> None:
     assert problems(operator) == []
 
 
-def problems(operator: Operator) -> list[str]:
+def problems(operator):
     """What ``doctor`` finds."""
     lines = operator.machine.run("modhub-admin doctor", check=False).stdout.splitlines()
     assert lines
     return [line for line in lines if not line.endswith(": ok")]
 
 
-def running_processes(operator: Operator) -> set[str]:
+def running_processes(operator):
     """The process ids of the two servers."""
     pids = operator.machine.run("systemctl show --property=MainPID --value modhub@6543 modhub@6544").stdout.split()
     assert len(pids) == 2
@@ -204,7 +201,7 @@ def running_processes(operator: Operator) -> set[str]:
     return set(pids)
 
 
-def test_a_late_database_and_a_crash_need_no_hand(operator: Operator) -> None:
+def test_a_late_database_and_a_crash_need_no_hand(operator):
     run = operator.machine.run
     database = "postgresql.service postgresql@15-main.service"
     run(f"systemctl stop modhub@6543 {database} && systemctl mask --quiet --runtime {database}")
@@ -216,7 +213,7 @@ def test_a_late_database_and_a_crash_need_no_hand(operator: Operator) -> None:
     wait(lambda: run("curl -sf http://127.0.0.1:6544/readyz", check=False).returncode == 0, "it came back")
 
 
-def test_everything_comes_back_after_a_reboot(operator: Operator) -> None:
+def test_everything_comes_back_after_a_reboot(operator):
     operator.machine.shut_down()
     operator.machine.boot()
     command = f"curl -sf https://{HOST}/api/modhub/1"
@@ -224,7 +221,7 @@ def test_everything_comes_back_after_a_reboot(operator: Operator) -> None:
     assert operator.machine.run("systemctl list-units --failed --plain --no-legend").stdout == ""
 
 
-def test_the_restrictions_refused_nothing_and_nothing_went_wrong(operator: Operator) -> None:
+def test_the_restrictions_refused_nothing_and_nothing_went_wrong(operator):
     """The last of all: the journal of the whole time."""
     journal = operator.machine.run("journalctl --quiet --output=cat --unit='modhub*'").stdout
     assert '"path": "/api/auth/login"' in journal
@@ -232,7 +229,7 @@ def test_the_restrictions_refused_nothing_and_nothing_went_wrong(operator: Opera
         assert [line for line in journal.splitlines() if sign in line] == []
 
 
-def wait(holds: Callable[[], bool], what: str, seconds: float = 120) -> None:
+def wait(holds, what, seconds=120):
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"never: {what}"

@@ -11,7 +11,6 @@ import re
 import ssl
 import sys
 import time
-from typing import Any
 from urllib.parse import urlsplit
 
 from PIL import Image
@@ -21,9 +20,9 @@ PASSWORD = "ten characters or more"  # as docs/operations.md registers its opera
 PICTURE_SECONDS = 60
 
 
-def ask(status: int, method: str, path: str, body: Any = None, *, token: str = "", base: Any = BASE) -> bytes:
+def ask(status, method, path, body=None, *, token="", base=BASE):
     if base.scheme == "https":
-        connection: Any = http.client.HTTPSConnection(
+        connection = http.client.HTTPSConnection(
             base.netloc, timeout=100, context=ssl.create_default_context(cafile="/etc/ssl/certs/ca-certificates.crt")
         )
     else:
@@ -34,19 +33,19 @@ def ask(status: int, method: str, path: str, body: Any = None, *, token: str = "
         headers["Content-Type"] = "application/json"
     connection.request(method, path, body, headers)
     response = connection.getresponse()
-    content: bytes = response.read()
+    content = response.read()
     connection.close()
     assert response.status == status, (method, path, response.status, content[:1000])
     return content
 
 
-def sign_in(base: Any = BASE) -> str:
+def sign_in(base=BASE):
     """Through nginx, or by one of the processes: each has threads of its own that hash."""
     credentials = {"email": "operator@example.org", "password": PASSWORD}
     return str(json.loads(ask(200, "POST", "/api/auth/login", credentials, base=base))["accessToken"])
 
 
-def wait_for_pictures(mod: int) -> list[str]:
+def wait_for_pictures(mod):
     deadline = time.monotonic() + PICTURE_SECONDS
     while True:
         page = ask(200, "GET", f"/Modhub/{mod}").decode()
@@ -56,7 +55,7 @@ def wait_for_pictures(mod: int) -> list[str]:
         time.sleep(0.5)
 
 
-def main() -> None:
+def main():
     ask(201, "POST", "/api/auth/register", {"email": f"{os.getpid()}@example.org", "password": PASSWORD})
     for port in (6543, 6544):
         sign_in(urlsplit(f"http://127.0.0.1:{port}"))

@@ -1,6 +1,5 @@
 """The shipped ``deploy/nginx.conf`` in a real nginx, with TLS, in front of two real ``pserve`` processes."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def service(tmp_path_factory):
     """Two processes, as behind ``deploy/nginx.conf``."""
     folder = tmp_path_factory.mktemp("deployed")
     settings = {"modhub.base_url": f"https://{HOST}", "modhub_auth.register_limit": "1000"}
@@ -37,11 +36,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 
 
 @pytest.fixture(scope="module")
-def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[list[int]], Proxy]]:
+def nginx(tmp_path_factory):
     """``nginx(ports)``: the site in front of processes at these ports, running."""
-    made: list[Proxy] = []
+    made = []
 
-    def start(upstreams: list[int]) -> Proxy:
+    def start(upstreams):
         made.append(Proxy(tmp_path_factory.mktemp("proxy") / "nginx", ROOT / "deploy" / "nginx.conf", upstreams))
         made[-1].start()
         return made[-1]
@@ -52,6 +51,6 @@ def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[list[i
 
 
 @pytest.fixture(scope="module")
-def proxy(service: Installation, nginx: Callable[[list[int]], Proxy]) -> Proxy:
+def proxy(service, nginx):
     """The site in front of the service's processes."""
     return nginx([process.port for process in service.processes if process.popen.poll() is None])

@@ -22,7 +22,7 @@ class Comparison(ctypes.Structure):
     _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("mask", ctypes.c_uint64), ("value", ctypes.c_uint64)]
 
 
-def load_filter(rules: list[tuple[str, Comparison | None]]) -> None:
+def load_filter(rules):
     """Filter the calls of this process from now on; names that this machine does not know are left out."""
     library = ctypes.CDLL("libseccomp.so.2")
     library.seccomp_init.restype = ctypes.c_void_p
@@ -38,7 +38,7 @@ def load_filter(rules: list[tuple[str, Comparison | None]]) -> None:
     assert library.seccomp_load(context) == 0
 
 
-def refusal(rule: str) -> tuple[str, Comparison | None]:
+def refusal(rule):
     """A rule of the command line."""
     match = re.fullmatch(r"(\w+)(?::(\d)(?:&(\w+))?=(\w+))?", rule)
     assert match, rule
@@ -48,7 +48,7 @@ def refusal(rule: str) -> tuple[str, Comparison | None]:
     return name, Comparison(int(argument), EQUAL_UNDER_MASK, int(mask, 0) if mask else WHOLE, int(value, 0))
 
 
-def main() -> None:
+def main():
     """Filter, and become the program."""
     end = sys.argv.index("--")
     rules, command = sys.argv[1:end], sys.argv[end + 1 :]

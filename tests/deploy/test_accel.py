@@ -4,13 +4,10 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from modhub_testing.caller import Caller, CallerResponse
 from modhub_testing.nginx import BEHIND_PROXY, HOST, Proxy
 from modhub_testing.service import Installation
 
@@ -19,7 +16,7 @@ OF_ONE_ANSWER = {"date", "server", "connection", "x-request-id", "keep-alive", "
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sent by nginx")
     settings = {"modhub.accel_redirect": "/_files/", "modhub.base_url": f"https://{HOST}"}
     url = f"sqlite:///{folder}/modhub.sqlite"
@@ -32,11 +29,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 
 
 @pytest.fixture
-def sending(service: Installation, tmp_path: Path) -> Iterator[Any]:
+def sending(service, tmp_path):
     """`sending("root")`: nginx in front of the service, its workers run by this user if the test is root's."""
-    made: list[Proxy] = []
+    made = []
 
-    def start(user: str) -> Proxy:
+    def start(user):
         ports = [process.port for process in service.processes]
         made.append(Proxy(tmp_path / "nginx", SITE, ports, files=service.files, user=user))
         made[0].start()
@@ -47,12 +44,12 @@ def sending(service: Installation, tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.fixture
-def owner(service: Installation) -> Caller:
+def owner(service):
     return service.caller("account-7")
 
 
 @pytest.fixture
-def path(owner: Caller) -> str:
+def path(owner):
     """Where the file of a published mod is downloaded."""
     mod = owner.published("Large", CONTENT)
     return f"/api/modhub/{mod['id']}/download"
@@ -61,12 +58,12 @@ def path(owner: Caller) -> str:
 CONTENT = os.urandom(3_000_000)
 
 
-def shown(answer: CallerResponse) -> tuple[int, list[tuple[str, str]], bytes]:
+def shown(answer):
     headers = sorted((name.lower(), value) for name, value in answer.headers.items())
     return answer.status, [field for field in headers if field[0] not in OF_ONE_ANSWER], answer.body
 
 
-def stored(service: Installation, owner: Caller, path: str) -> Path:
+def stored(service, owner, path):
     """Where the service tells nginx that the file is."""
     answer = owner.ask("GET", path)
     assert (answer.status, answer.body, answer.headers["Content-Length"]) == (200, b"", "0")
@@ -75,9 +72,7 @@ def stored(service: Installation, owner: Caller, path: str) -> Path:
     return service.files / redirect.removeprefix("/_files/")
 
 
-def test_a_whole_file_has_the_same_headers_from_nginx(
-    service: Installation, owner: Caller, sending: Any, path: str
-) -> None:
+def test_a_whole_file_has_the_same_headers_from_nginx(service, owner, sending, path):
     # C-FILE-1
     assert stored(service, owner, path).read_bytes() == CONTENT
     nginx = sending("root")
@@ -93,9 +88,7 @@ def test_a_whole_file_has_the_same_headers_from_nginx(
         assert nginx.ask("GET", absent).status == 404
 
 
-def test_a_file_that_is_replaced_meanwhile_is_the_new_one_and_a_lost_one_is_503(
-    service: Installation, owner: Caller, sending: Any, path: str
-) -> None:
+def test_a_file_that_is_replaced_meanwhile_is_the_new_one_and_a_lost_one_is_503(service, owner, sending, path):
     # C-FILE-8
     nginx, first = sending("root"), stored(service, owner, path)
     assert stat.S_IMODE(first.stat().st_mode) == 0o640
@@ -107,7 +100,7 @@ def test_a_file_that_is_replaced_meanwhile_is_the_new_one_and_a_lost_one_is_503(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's nginx can have a user whom modes keep out")
-def test_a_file_that_nginx_cannot_read_has_no_tag(sending: Any, path: str) -> None:
+def test_a_file_that_nginx_cannot_read_has_no_tag(sending, path):
     answer = sending("nobody nogroup").ask("GET", path)
     assert answer.status == 403
     assert not {"etag", "repr-digest", "last-modified"} & {name.lower() for name in answer.headers}

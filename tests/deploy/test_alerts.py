@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from modhub.admin.metrics import ProcessMetrics
-from modhub_testing import Start
 
 ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "deploy" / "alerts.yml"
@@ -18,17 +17,17 @@ FEATURES = (
 )
 
 
-def promtool() -> str:
+def promtool():
     unpacked = ROOT / "var" / "prometheus" / "usr" / "bin" / "promtool"
     return shutil.which("promtool") or str(unpacked)
 
 
-def metrics_in(rules: str) -> set[str]:
+def metrics_in(rules):
     expressions = re.findall(r"(?m)^ {8}expr: (?:>-\n((?: {10}.*\n)+)|(.*)$)", rules)
     return set(re.findall(r"\bmodhub_\w+", "\n".join("".join(pair) for pair in expressions)))
 
 
-def test_prometheus_reads_the_rules() -> None:
+def test_prometheus_reads_the_rules():
     # C-RUN-49
     checked = subprocess.run([promtool(), "check", "rules", str(ALERTS)], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked
@@ -94,7 +93,7 @@ tests:
 """
 
 
-def check_alerts(folder: Path, series: str) -> None:
+def check_alerts(folder, series):
     """Run the rules on series."""
     tests = folder / "series.yml"
     tests.write_text(series.format(rules=ALERTS), "utf-8")
@@ -102,18 +101,18 @@ def check_alerts(folder: Path, series: str) -> None:
     assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
-def test_a_worker_that_fails_or_hangs_is_told_however_seldom_it_works(tmp_path: Path) -> None:
+def test_a_worker_that_fails_or_hangs_is_told_however_seldom_it_works(tmp_path):
     # C-RUN-49
     check_alerts(tmp_path, WORKERS)
 
 
-def test_a_scanner_that_stays_down_is_told(tmp_path: Path) -> None:
+def test_a_scanner_that_stays_down_is_told(tmp_path):
     # C-RUN-49, C-SCN-3
     check_alerts(tmp_path, SCANNER)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_every_rule_is_about_a_metric_that_exists(start: Start) -> None:
+def test_every_rule_is_about_a_metric_that_exists(start):
     # C-RUN-49
     settings = {"modhub__base_url": "https://mods.example.org", "modhub__mail_dir": "{folder}/mail"}
     site = start(FEATURES, modhub_moderation__scanner="clamd:///run/clamd.sock", **settings)

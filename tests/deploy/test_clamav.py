@@ -5,7 +5,6 @@ import os
 import random
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,14 +32,14 @@ DEBIAN = {"StreamMaxLength": "25M", "MaxFileSize": "25M", "MaxScanSize": "100M"}
 START_SECONDS = 60
 
 
-def clamd_program() -> str:
+def clamd_program():
     """Installed, or unpacked by ``make clamav``."""
     unpacked = Path(__file__).parents[2] / "var" / "clamav" / "usr" / "sbin" / "clamd"
     return str(unpacked) if unpacked.exists() else find_program("clamd")
 
 
 @contextmanager
-def clamd(folder: Path, limits: dict[str, str], *, port: int = 0, signature: bytes = EICAR) -> Iterator[str]:
+def clamd(folder, limits, *, port=0, signature=EICAR):
     """Debian's clamd with these limits; yields the setting that names it."""
     (folder / "signatures").mkdir(parents=True, exist_ok=True)
     (folder / "signatures" / "own.ndb").write_text(f"{RULE}:0:0:{signature.hex()}\n", "ascii")
@@ -58,7 +57,7 @@ def clamd(folder: Path, limits: dict[str, str], *, port: int = 0, signature: byt
             process.wait(30)
 
 
-def wait_for(url: str, process: "subprocess.Popen[bytes]", folder: Path) -> None:
+def wait_for(url, process, folder):
     deadline = time.monotonic() + START_SECONDS
     while True:
         assert process.poll() is None, (folder / "output").read_text("utf-8", "replace")
@@ -72,7 +71,7 @@ def wait_for(url: str, process: "subprocess.Popen[bytes]", folder: Path) -> None
 
 
 @pytest.fixture
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """Short: the path of a socket has at most 107 bytes."""
     made = tmp_path_factory.mktemp("clam")
     assert len(os.fsencode(made)) < 90
@@ -89,7 +88,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_doctor_says_which_limit_of_clamd_to_raise(folder: Path, limits: dict[str, str], advice: str | None) -> None:
+def test_doctor_says_which_limit_of_clamd_to_raise(folder, limits, advice):
     # C-SCN-7
     with clamd(folder, limits) as url:
         problems = open_clamd(url, 60).find_problems()
@@ -100,14 +99,14 @@ def test_doctor_says_which_limit_of_clamd_to_raise(folder: Path, limits: dict[st
         assert f"raise {advice} in clamd.conf" in problem
 
 
-def test_doctor_misses_signatures(folder: Path) -> None:
+def test_doctor_misses_signatures(folder):
     # C-SCN-7
     with clamd(folder, ENOUGH, signature=b"something else that is long enough") as url:
         (problem,) = open_clamd(url, 60).find_problems()
     assert "no signatures" in problem
 
 
-def test_the_service_with_clamd(folder: Path, tmp_path: Path) -> None:
+def test_the_service_with_clamd(folder, tmp_path):
     # C-SCN-1, C-SCN-2, C-SCN-3, C-SCN-7
     port = free_port()
     with clamd(folder, ENOUGH, port=port) as url:
@@ -137,7 +136,7 @@ def test_the_service_with_clamd(folder: Path, tmp_path: Path) -> None:
     assert "Traceback" not in service.log()
 
 
-def check(service: Installation) -> None:
+def check(service):
     """The largest upload with malware at its end, beside the largest without."""
     own = service.register("sender")
     mod = own.new_mod("Large")["id"]
@@ -156,7 +155,6 @@ def check(service: Installation) -> None:
     assert all(line["rule"].startswith(RULE) for line in listed)
 
 
-def scanner_problems(service: Installation) -> list[str]:
+def scanner_problems(service):
     lines = [json.loads(line) for line in service.admin("doctor", "--json").stdout.splitlines()]
-    problems: list[str] = next(line["problems"] for line in lines if line["label"] == "scanner")
-    return problems
+    return next(line["problems"] for line in lines if line["label"] == "scanner")

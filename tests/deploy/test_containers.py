@@ -7,7 +7,6 @@ import sys
 from fnmatch import fnmatch
 from pathlib import Path
 from string import Template
-from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -34,16 +33,16 @@ GIVEN = {
 VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::[-?]([^}]*))?\}")
 
 
-def program(name: str) -> Path:
+def program(name):
     return Path(sys.executable).with_name(name)
 
 
-def lint(*command: Any) -> None:
+def lint(*command):
     ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=100)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def filled(value: Any) -> Any:
+def filled(value):
     """The value with an operator's values in place of its variables."""
     if isinstance(value, dict):
         return {name: filled(inner) for name, inner in value.items()}
@@ -55,17 +54,17 @@ def filled(value: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def compose() -> Any:
+def compose():
     """compose.yaml as Compose reads it."""
     return filled(YAML(typ="safe").load((DEPLOY / "compose.yaml").read_text()))
 
 
-def test_the_files_are_what_docker_and_compose_expect() -> None:
+def test_the_files_are_what_docker_and_compose_expect():
     lint(program("hadolint"), "--no-color", DEPLOY / "Dockerfile")
     lint(program("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", DEPLOY / "compose.yaml")
 
 
-def test_the_image_gets_only_what_it_needs_and_runs_as_nobody_of_importance() -> None:
+def test_the_image_gets_only_what_it_needs_and_runs_as_nobody_of_importance():
     ignored = (ROOT / ".dockerignore").read_text().split("\n")
     assert ignored[1] == "*"
     for line in ignored:
@@ -83,13 +82,13 @@ def test_the_image_gets_only_what_it_needs_and_runs_as_nobody_of_importance() ->
         assert re.search(pattern, ini, re.MULTILINE), pattern
 
 
-def test_every_variable_is_in_the_example(compose: Any) -> None:
+def test_every_variable_is_in_the_example(compose):
     named = {variable[1] for variable in VARIABLE.finditer((DEPLOY / "compose.yaml").read_text())}
     example = re.findall(r"^(\w+)=", (DEPLOY / "example.env").read_text(), re.MULTILINE)
     assert sorted(named) == sorted(example)
 
 
-def test_the_service_understands_its_settings(compose: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_service_understands_its_settings(compose, monkeypatch):
     for name, value in compose["services"]["modhub-1"]["environment"].items():
         monkeypatch.setenv(name, value)
     registry = modhub.configure(application_settings(str(ROOT / "production.ini"))).registry
@@ -104,7 +103,7 @@ def test_the_service_understands_its_settings(compose: Any, monkeypatch: pytest.
     assert compose["services"]["modhub-1"]["environment"].keys() - known == set()
 
 
-def test_every_service_is_watched_restarted_and_started_in_order(compose: Any) -> None:
+def test_every_service_is_watched_restarted_and_started_in_order(compose):
     services = compose["services"]
     lasting = {"database", "store", "modhub-1", "modhub-2", "jobs", "nginx"}
     assert lasting | {"migrate", "bucket"} == services.keys()
@@ -126,7 +125,7 @@ def test_every_service_is_watched_restarted_and_started_in_order(compose: Any) -
     assert f"trusted_proxy = {address}/" in (DEPLOY / "Dockerfile").read_text()
 
 
-def test_the_jobs_run_every_night_and_what_fails_is_told(compose: Any, tmp_path: Path) -> None:
+def test_the_jobs_run_every_night_and_what_fails_is_told(compose, tmp_path):
     # C-RUN-50
     programs = {
         # The first night begins at once, the second never.
@@ -152,7 +151,7 @@ def test_the_jobs_run_every_night_and_what_fails_is_told(compose: Any, tmp_path:
 
 
 @pytest.fixture
-def rewritten(compose: Any, tmp_path: Path) -> Path:
+def rewritten(compose, tmp_path):
     """The site as the container's command makes it from the shipped one."""
     command = compose["services"]["nginx"]["command"][0].partition(" > ")[0]
     words = [Template(word).safe_substitute(GIVEN) for word in shlex.split(command)]
@@ -163,7 +162,7 @@ def rewritten(compose: Any, tmp_path: Path) -> Path:
     return site
 
 
-def test_nginx_in_a_container_gets_the_same_site(rewritten: Path, tmp_path: Path) -> None:
+def test_nginx_in_a_container_gets_the_same_site(rewritten, tmp_path):
     site = rewritten.read_text()
     for gone in ("mods.example.org", "127.0.0.1:65", "/etc/ssl", "/var/log"):
         assert gone not in site

@@ -8,14 +8,12 @@ import http.client
 import os
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from modhub_testing.databases import TemplateDatabases, locked_database
-from modhub_testing.postgres import PostgresServer, postgres_server
+from modhub_testing.postgres import postgres_server
 from modhub_testing.service import PASSWORD, Installation, free_port
 
 FEATURES = "modhub_auth modhub_builds modhub_wiki"
@@ -25,7 +23,7 @@ USUAL = {"list": {200}, "page": {200}, "download": {200}, "edit": {200}, "sign-i
 NO_FILES = {"download": {503}, "upload": {502}}
 NO_WRITES = {"edit": {503}, "sign-in": {503}, "upload": {503}}
 # What is unusual in the answers, the part that /readyz names, and words of the log.
-FAULTS: dict[str, tuple[dict[str, set[int]], str, str]] = {
+FAULTS = {
     "postgresql restarted": ({}, "", ""),
     "postgresql stopped": ({kind: {503} for kind in READING} | NO_WRITES, "database", "not ready: database"),
     "tables locked": (NO_WRITES, "database", "not ready: database"),
@@ -41,19 +39,19 @@ FAULTS: dict[str, tuple[dict[str, set[int]], str, str]] = {
 class Clients:
     """While entered, a thread for each kind of call asks the processes in turn."""
 
-    def __init__(self, service: Installation) -> None:
-        self.seen: set[int] = set()
+    def __init__(self, service):
+        self.seen = set()
         """Every status of every call."""
         self._service = service
         self._owner = service.register("owner")
         mod = self._owner.published("Steady", b"content")
         self._path, self._page = f"/api/modhub/{mod['id']}", f"/Modhub/{mod['id']}"
         self._versions = iter(range(2, 1_000_000))
-        self._answers: list[tuple[float, str, int]] = []
+        self._answers = []
         self._ended = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._threads = []
 
-    def ask(self, kind: str, port: int) -> int:
+    def ask(self, kind, port):
         """Make a call and return its status."""
         began = time.monotonic()
         answer = self._owner.ask(*self._call(kind), port=port)
@@ -62,7 +60,7 @@ class Clients:
         self._answers.append((began, kind, answer.status))
         return answer.status
 
-    def _call(self, kind: str) -> tuple[Any, ...]:
+    def _call(self, kind):
         zipped = {"Content-Type": "application/zip"}
         return {
             "list": ("GET", "/api/modhub"),
@@ -73,26 +71,26 @@ class Clients:
             "upload": ("POST", f"{self._path}/code?name=mod.zip&version={next(self._versions)}", b"content", zipped),
         }[kind]
 
-    def _run(self, kind: str) -> None:
+    def _run(self, kind):
         while not self._ended.wait(0.1):
             for process in list(self._service.processes):
                 # A killed process refuses connections.
                 with contextlib.suppress(OSError, http.client.HTTPException):
                     self.ask(kind, process.port)
 
-    def __enter__(self) -> "Clients":
+    def __enter__(self):
         self._ended.clear()
         self._threads = [threading.Thread(target=self._run, args=(kind,)) for kind in USUAL]
         for thread in self._threads:
             thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self._ended.set()
         for thread in self._threads:
             thread.join()
 
-    def statuses(self) -> dict[str, set[int]]:
+    def statuses(self):
         """The statuses of each kind of call: only of calls that begin now or later, two of each at least."""
         since = deadline = time.monotonic()
         deadline += PATIENCE
@@ -108,14 +106,14 @@ class Clients:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
+def server():
     """A server of its own, because it is stopped."""
     with postgres_server() as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def service(server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def service(server, tmp_path_factory):
     folder = tmp_path_factory.mktemp("faults")
     url = TemplateDatabases(folder, lambda: server).new("postgresql", FEATURES, folder / "unused")
     settings = {"modhub_auth.register_limit": "1000000", "mail.host": "127.0.0.1", "mail.port": str(free_port())}
@@ -128,12 +126,12 @@ def service(server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture(scope="module")
-def clients(service: Installation) -> Clients:
+def clients(service):
     return Clients(service)
 
 
 @contextlib.contextmanager
-def store_away(service: Installation) -> Iterator[None]:
+def store_away(service):
     """The mount of the files is lost."""
     away = Path(f"{service.files}.away")
     service.files.rename(away)
@@ -144,7 +142,7 @@ def store_away(service: Installation) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def locked_mods(service: Installation) -> Iterator[None]:
+def locked_mods(service):
     """As by ``ALTER TABLE``. The processes are ready all the same: only what needs the table waits."""
     with contextlib.closing(service.connect()) as connection:
         connection.execute("BEGIN")
@@ -154,13 +152,13 @@ def locked_mods(service: Installation) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def restarted(server: PostgresServer) -> Iterator[None]:
+def restarted(server):
     with server.stopped():
         pass
     yield
 
 
-def begin(name: str, service: Installation, server: PostgresServer) -> contextlib.AbstractContextManager[None]:
+def begin(name, service, server):
     if name == "folder of files away":
         return store_away(service)
     if name == "tables locked":
@@ -170,7 +168,7 @@ def begin(name: str, service: Installation, server: PostgresServer) -> contextli
     return restarted(server) if name == "postgresql restarted" else server.stopped()
 
 
-def wait_until_told(service: Installation, part: str, word: str, before: int) -> None:
+def wait_until_told(service, part, word, before):
     """``/readyz`` of each process and the log name it."""
     deadline = time.monotonic() + PATIENCE
     for process in service.processes:
@@ -183,9 +181,7 @@ def wait_until_told(service: Installation, part: str, word: str, before: int) ->
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_named_and_everything_recovers_at_once(
-    service: Installation, server: PostgresServer, clients: Clients, name: str
-) -> None:
+def test_a_fault_is_named_and_everything_recovers_at_once(service, server, clients, name):
     # C-RUN-21, C-RUN-28
     expected, part, word = FAULTS[name]
     before = len(service.log())
@@ -207,7 +203,7 @@ def test_a_fault_is_named_and_everything_recovers_at_once(
     assert "Traceback" not in service.log()[before:]
 
 
-def test_a_mail_server_that_is_away_delays_only_emails(service: Installation) -> None:
+def test_a_mail_server_that_is_away_delays_only_emails(service):
     # T-F6
     credentials = {"email": "late@example.org", "password": PASSWORD}
     assert service.caller().need(201, "POST", "/api/auth/register", credentials)["accountId"]
@@ -218,7 +214,7 @@ def test_a_mail_server_that_is_away_delays_only_emails(service: Installation) ->
     assert [line for line in output.splitlines() if line.startswith("mail: ") and "127.0.0.1" in line]
 
 
-def test_a_killed_process_leaves_the_other_and_nothing_to_repair(service: Installation, clients: Clients) -> None:
+def test_a_killed_process_leaves_the_other_and_nothing_to_repair(service, clients):
     # T-F1
     with clients:
         assert clients.statuses() == USUAL

@@ -9,12 +9,11 @@ import ssl
 import subprocess
 import time
 from ipaddress import ip_address
-from typing import Any
 
 import pytest
 
 from modhub_testing.commands import find_program
-from modhub_testing.service import Installation, free_port
+from modhub_testing.service import free_port
 
 MEGABYTE = 1024 * 1024
 HOST = "mods.example.org"
@@ -23,7 +22,7 @@ TOO_LARGE = 64 * MEGABYTE + 1
 
 
 @pytest.fixture(scope="module")
-def owner(proxy: Any) -> dict[str, str]:
+def owner(proxy):
     """The header of an account that has just registered."""
     registration = json.dumps({"email": "owner@example.org", "password": "correct horse battery"})
     answer = proxy.ask("POST", "/api/auth/register", registration, {"Content-Type": "application/json"})
@@ -32,7 +31,7 @@ def owner(proxy: Any) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def mod(proxy: Any, owner: dict[str, str]) -> Any:
+def mod(proxy, owner):
     """A published mod with 60 MB of code, and what was sent."""
     content = os.urandom(MEGABYTE) * 60
     made = proxy.ask("POST", "/api/modhub", json.dumps({"title": "Large", "description": "x" * 7000}), owner).json
@@ -42,7 +41,7 @@ def mod(proxy: Any, owner: dict[str, str]) -> Any:
     return made["id"], content
 
 
-def test_nginx_takes_the_file_without_a_word(proxy: Any) -> None:
+def test_nginx_takes_the_file_without_a_word(proxy):
     ended = subprocess.run(proxy.command("-t"), capture_output=True, text=True, check=False, timeout=100)
     assert ended.returncode == 0, ended.stderr
     lines = [line for line in ended.stderr.splitlines() if "deprecated" not in line]
@@ -59,7 +58,7 @@ def test_nginx_takes_the_file_without_a_word(proxy: Any) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
-def test_only_tls_that_is_safe_is_spoken(proxy: Any, version: ssl.TLSVersion, taken: bool) -> None:
+def test_only_tls_that_is_safe_is_spoken(proxy, version, taken):
     context = proxy.context()
     # What this machine's own OpenSSL would refuse to say must not be what makes the test pass.
     context.set_ciphers("ALL:@SECLEVEL=0")
@@ -76,7 +75,7 @@ def test_only_tls_that_is_safe_is_spoken(proxy: Any, version: ssl.TLSVersion, ta
     assert "    ssl_protocols TLSv1.2 TLSv1.3;\n" in (proxy.folder / "site.conf").read_text("utf-8")
 
 
-def test_http_2_and_http_1_answer_alike(proxy: Any) -> None:
+def test_http_2_and_http_1_answer_alike(proxy):
     context = proxy.context()
     context.set_alpn_protocols(["h2", "http/1.1"])
     with socket.create_connection(("127.0.0.1", proxy.port), 60) as plain:
@@ -92,7 +91,7 @@ def test_http_2_and_http_1_answer_alike(proxy: Any) -> None:
     assert answers[0] == answers[1]
 
 
-def test_60_megabytes_go_up_and_come_down_unchanged_without_a_copy_on_disk(proxy: Any, mod: Any, tmp_path: Any) -> None:
+def test_60_megabytes_go_up_and_come_down_unchanged_without_a_copy_on_disk(proxy, mod, tmp_path):
     number, content = mod
     assert proxy.ask("GET", f"/api/modhub/{number}/download").body == content
     connection = socket.create_connection(("127.0.0.1", proxy.port), 60)
@@ -110,9 +109,7 @@ def test_60_megabytes_go_up_and_come_down_unchanged_without_a_copy_on_disk(proxy
 
 
 @pytest.mark.parametrize(("size", "protocol"), [(TOO_LARGE, "--http2"), (200 * MEGABYTE, "--http1.1")])
-def test_too_large_is_said_in_json_with_the_limit(
-    proxy: Any, owner: dict[str, str], tmp_path: Any, size: int, protocol: str
-) -> None:
+def test_too_large_is_said_in_json_with_the_limit(proxy, owner, tmp_path, size, protocol):
     mod = proxy.ask("POST", "/api/modhub", json.dumps({"title": "Small"}), owner).json
     sparse = tmp_path / "large"
     with sparse.open("wb") as file:
@@ -126,13 +123,13 @@ def test_too_large_is_said_in_json_with_the_limit(
     assert json.loads(body)["limitBytes"] == 64 * MEGABYTE
 
 
-def test_a_growing_body_beyond_the_limit_is_413_too(proxy: Any, owner: dict[str, str], mod: Any) -> None:
+def test_a_growing_body_beyond_the_limit_is_413_too(proxy, owner, mod):
     pieces = (b"x" * MEGABYTE for _ in range(65))
     answer = proxy.ask("POST", f"/api/modhub/{mod[0]}/images?name=a.png", pieces, owner)
     assert (answer.status, answer.json["limitBytes"]) == (413, 2 * MEGABYTE)
 
 
-def test_what_everybody_reads_is_compressed_and_nothing_else(proxy: Any, owner: dict[str, str], mod: Any) -> None:
+def test_what_everybody_reads_is_compressed_and_nothing_else(proxy, owner, mod):
     # T-D18
     asks = {"Accept-Encoding": "gzip"}
     number = mod[0]
@@ -151,7 +148,7 @@ def test_what_everybody_reads_is_compressed_and_nothing_else(proxy: Any, owner: 
     assert proxy.ask("GET", "/api/modhub", headers=asks | {"If-None-Match": known}).status == 304
 
 
-def test_callers_and_ids_arrive(proxy: Any, service: Installation) -> None:
+def test_callers_and_ids_arrive(proxy, service):
     forged = {"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.2", "X-Forwarded-Proto": "http"}
     answer = proxy.ask("GET", "/api/modhub/games", headers=forged)
     request_id = answer.headers["X-Request-Id"]
@@ -167,7 +164,7 @@ def test_callers_and_ids_arrive(proxy: Any, service: Installation) -> None:
     assert answer.headers["Server"] == "nginx"
 
 
-def test_whether_the_service_is_ready_is_for_this_machine(proxy: Any) -> None:
+def test_whether_the_service_is_ready_is_for_this_machine(proxy):
     assert proxy.ask("GET", "/readyz").json["status"] == "ok"
     fetched = proxy.curl(
         "--interface", "127.0.0.2", "--write-out", "%{http_code}", "-o", "/dev/null", proxy.url("/readyz")
@@ -179,7 +176,7 @@ def test_whether_the_service_is_ready_is_for_this_machine(proxy: Any) -> None:
     assert fetched.stdout == b"200"
 
 
-def test_a_client_with_all_its_connections_still_gets_the_health_check(proxy: Any) -> None:
+def test_a_client_with_all_its_connections_still_gets_the_health_check(proxy):
     # T-D13
     head = f"POST /api/auth/login HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 60000\r\n\r\n".encode()
     context = proxy.context()
@@ -196,7 +193,7 @@ def test_a_client_with_all_its_connections_still_gets_the_health_check(proxy: An
         assert proxy.curl(*others, proxy.url("/api/modhub")).stdout == b"200"
 
 
-def test_plain_http_leads_to_tls(proxy: Any) -> None:
+def test_plain_http_leads_to_tls(proxy):
     # C-SEC-2
     fetched = proxy.curl("-i", "-H", f"Host: {HOST}", f"http://127.0.0.1:{proxy.plain}/api/modhub?q=x")
     assert b" 301 " in fetched.stdout.splitlines()[0]
@@ -211,7 +208,7 @@ def test_plain_http_leads_to_tls(proxy: Any) -> None:
         ("-d", '{"email":"a@example.org","password":"correct horse battery"}', "/api/auth/login"),
     ],
 )
-def test_a_secret_sent_over_plain_http_is_refused_and_not_led_on(proxy: Any, sent: tuple[str, ...]) -> None:
+def test_a_secret_sent_over_plain_http_is_refused_and_not_led_on(proxy, sent):
     # C-SEC-2
     *options, path = sent
     fetched = proxy.curl("-i", *options, "-H", f"Host: {HOST}", f"http://127.0.0.1:{proxy.plain}{path}")
@@ -222,7 +219,7 @@ def test_a_secret_sent_over_plain_http_is_refused_and_not_led_on(proxy: Any, sen
     assert not [line for line in lines if line.startswith(b"location:")]
 
 
-def test_without_any_process_programs_read_json_and_people_a_page(nginx: Any) -> None:
+def test_without_any_process_programs_read_json_and_people_a_page(nginx):
     # C-RUN-21
     away = nginx([free_port()])
     for path in ("/api/modhub", "/Modhub/api/wiki", "/api?x=1"):
@@ -272,7 +269,7 @@ NETWORKS = [
 ]
 
 
-def test_a_network_of_64_bits_is_one_client_however_its_addresses_are_written(proxy: Any, tmp_path: Any) -> None:
+def test_a_network_of_64_bits_is_one_client_however_its_addresses_are_written(proxy, tmp_path):
     # T-D13
     shipped = (proxy.folder / "site.conf").read_text("utf-8")
     block = re.search(r"^map [^\n]+ \$modhub_peer \{\n.*?^\}\n", shipped, re.MULTILINE | re.DOTALL)
@@ -280,7 +277,7 @@ def test_a_network_of_64_bits_is_one_client_however_its_addresses_are_written(pr
     (tmp_path / "nginx.conf").write_text(PEERS.format(folder=tmp_path, block=block[0]))
     command = [find_program("nginx"), "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "error.log")]
     running = subprocess.Popen(command)
-    peers: dict[str, str] = {}
+    peers = {}
     try:
         while not (tmp_path / "socket").exists():
             assert running.poll() is None, (tmp_path / "error.log").read_text()

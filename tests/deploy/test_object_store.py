@@ -3,42 +3,39 @@
 import hashlib
 import io
 import time
-from typing import Any
 
 import pytest
 
 from modhub.base.errors import ApiError
-from modhub.blobs import Blob
-from modhub.blobs.s3 import S3Store, breaker
+from modhub.blobs.s3 import breaker
 from modhub.blobs.s3.connection import WINDOW_BYTES
 from modhub.blobs.s3.pieces import PIECE_BYTES
-from modhub.blobs.store import BlobStore, RemoteFile
+from modhub.blobs.store import RemoteFile
 from modhub_testing.blob_store_rules import CONTENT, BlobStoreSuite, Dribble
-from modhub_testing.lines import Line
-from modhub_testing.object_store import KEY, SECRET_KEY, ObjectStore
+from modhub_testing.object_store import KEY, SECRET_KEY
 
 LONG = b"".join(b"%015d\n" % number for number in range((2 * PIECE_BYTES + 48_000) // 16))
 """Three pieces of an upload, three windows of a download."""
 
 
 @pytest.fixture(autouse=True)
-def a_short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def a_short_rest(monkeypatch):
     monkeypatch.setattr(breaker, "REST_SECONDS", 0.3)
 
 
 @pytest.fixture
-def store(object_store: ObjectStore, line: Line, prefix: str) -> S3Store:
+def store(object_store, line, prefix):
     """A store behind the line."""
     return object_store.store(prefix, line.endpoint)
 
 
-def published(store: BlobStore, content: bytes) -> Blob:
+def published(store, content):
     blob = store.stage(io.BytesIO(content), len(content))
     store.publish(blob.key)
     return blob
 
 
-def part(store: BlobStore, blob: Blob, start: int, stop: int) -> bytes:
+def part(store, blob, start, stop):
     with store.open(blob.key, blob.size, blob.sha256) as opened:
         assert isinstance(opened, RemoteFile)
         with opened.fetch(start, stop) as file:
@@ -50,19 +47,19 @@ class TestS3StoreSuite(BlobStoreSuite):
     """What every store does."""
 
     @pytest.fixture(autouse=True)
-    def server(self, object_store: ObjectStore, prefix: str) -> None:
+    def server(self, object_store, prefix):
         self.object_store = object_store
         self.prefix = prefix
 
-    def make_store(self) -> BlobStore:
+    def make_store(self):
         return self.object_store.store(self.prefix)
 
-    def overwrite(self, store: BlobStore, key: str, content: bytes) -> None:
+    def overwrite(self, store, key, content):
         self.object_store.object(f"{self.prefix}/{key}", content)
 
 
 @pytest.mark.parametrize("size", [PIECE_BYTES, PIECE_BYTES + 1, len(LONG)])
-def test_uploads_of_several_pieces_are_whole(object_store: ObjectStore, store: S3Store, prefix: str, size: int) -> None:
+def test_uploads_of_several_pieces_are_whole(object_store, store, prefix, size):
     content = LONG[:size]
     blob = store.stage(Dribble(content, step=100_003), size)
     assert (blob.size, blob.sha256) == (size, hashlib.sha256(content).hexdigest())
@@ -72,9 +69,7 @@ def test_uploads_of_several_pieces_are_whole(object_store: ObjectStore, store: S
 
 
 @pytest.mark.parametrize("kind", [ConnectionResetError, FileNotFoundError])
-def test_nothing_of_an_upload_is_left_when_its_sender_is_lost(
-    object_store: ObjectStore, store: S3Store, kind: type[OSError]
-) -> None:
+def test_nothing_of_an_upload_is_left_when_its_sender_is_lost(object_store, store, kind):
     before = object_store.unfinished_uploads()  # those of other tests, whose line was cut
     lost = kind("the client went away")
     with pytest.raises(kind) as caught:
@@ -87,9 +82,7 @@ def test_nothing_of_an_upload_is_left_when_its_sender_is_lost(
     assert object_store.unfinished_uploads() == before
 
 
-def test_a_fresh_process_checks_the_whole_once_and_then_reads_parts_alone(
-    object_store: ObjectStore, line: Line, prefix: str
-) -> None:
+def test_a_fresh_process_checks_the_whole_once_and_then_reads_parts_alone(object_store, line, prefix):
     blob = published(object_store.store(prefix), LONG)
     fresh = object_store.store(prefix, line.endpoint)
     assert part(fresh, blob, 5, 25) == LONG[5:25]
@@ -104,9 +97,7 @@ def test_a_fresh_process_checks_the_whole_once_and_then_reads_parts_alone(
 
 @pytest.mark.parametrize("fault", ["refuse", 500, 403, "lose", ("flip", b"00077777")])
 @pytest.mark.parametrize("content", [CONTENT + b"00077777", LONG], ids=["short", "long"])
-def test_a_disturbed_upload_is_refused_and_nothing_kept(
-    object_store: ObjectStore, line: Line, prefix: str, fault: Any, content: bytes
-) -> None:
+def test_a_disturbed_upload_is_refused_and_nothing_kept(object_store, line, prefix, fault, content):
     # T-F5, C-ERR-18
     store = object_store.store(prefix, line.endpoint)
     store.probe()
@@ -125,9 +116,7 @@ def test_a_disturbed_upload_is_refused_and_nothing_kept(
     assert part(store, blob, 0, blob.size) == content
 
 
-def test_publishing_makes_sure_that_the_object_is_still_there(
-    object_store: ObjectStore, store: S3Store, prefix: str
-) -> None:
+def test_publishing_makes_sure_that_the_object_is_still_there(object_store, store, prefix):
     # C-ERR-18: a sweep may have taken it.
     for change in (None, CONTENT[:-1] + b"?"):
         blob = store.stage(io.BytesIO(CONTENT), 1000)
@@ -140,9 +129,7 @@ def test_publishing_makes_sure_that_the_object_is_still_there(
         assert refusal.value.code == "storage_refused"
 
 
-def test_an_object_that_is_changed_while_it_is_read_is_not_given_out(
-    object_store: ObjectStore, store: S3Store, prefix: str
-) -> None:
+def test_an_object_that_is_changed_while_it_is_read_is_not_given_out(object_store, store, prefix):
     # T-F10, T-F5
     blob = published(store, LONG)
     with store.open(blob.key, blob.size, blob.sha256) as opened:
@@ -154,9 +141,7 @@ def test_an_object_that_is_changed_while_it_is_read_is_not_given_out(
 
 
 @pytest.mark.parametrize("fault", ["refuse", 503, ("cut", 20_000), ("flip", b"00077777")])
-def test_a_disturbed_download_is_503_and_never_wrong(
-    object_store: ObjectStore, line: Line, prefix: str, fault: Any
-) -> None:
+def test_a_disturbed_download_is_503_and_never_wrong(object_store, line, prefix, fault):
     # T-F5, C-ERR-17
     blob = published(object_store.store(prefix), LONG)
     fresh = object_store.store(prefix, line.endpoint)
@@ -167,9 +152,7 @@ def test_a_disturbed_download_is_503_and_never_wrong(
     assert fresh.verify(blob.key, blob.size, blob.sha256) is not None
 
 
-def test_a_silent_store_is_given_up_in_time_and_then_refused_at_once(
-    line: Line, store: S3Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_store_is_given_up_in_time_and_then_refused_at_once(line, store, monkeypatch):
     # T-F5, C-ERR-18
     monkeypatch.setattr(breaker, "REST_SECONDS", 1.0)
     line.fault = "silent"
@@ -188,9 +171,7 @@ def test_a_silent_store_is_given_up_in_time_and_then_refused_at_once(
     store.probe()
 
 
-def test_neither_log_nor_answer_names_the_store_or_its_keys(
-    object_store: ObjectStore, line: Line, prefix: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_neither_log_nor_answer_names_the_store_or_its_keys(object_store, line, prefix, caplog):
     for line.fault in ("refuse", 503, 403):
         store = object_store.store(prefix, line.endpoint)
         with pytest.raises(ApiError):

@@ -3,9 +3,6 @@
 import io
 import ssl
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -15,24 +12,21 @@ from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.local import LocalStore
 from modhub.blobs.moving import copy_store
 from modhub.blobs.s3 import S3Store
-from modhub_testing import Site, Start
 from modhub_testing.commands import issue_certificate
-from modhub_testing.databases import TemplateDatabases
 from modhub_testing.lines import Line
 from modhub_testing.mods import mod_address, new_mod, publish_test_mod, upload_asset
-from modhub_testing.object_store import ObjectStore
 
 LONG = b"".join(b"%015d\n" % number for number in range(700_000))
 ADDRESS_KEY = "the address key"
 
 
-def stored_there(store: ObjectStore, prefix: str, endpoint: str = "") -> dict[str, str]:
+def stored_there(store, prefix, endpoint=""):
     """The settings of a service whose files are in the object store, as `start` takes them."""
     settings = {**store.service_settings(prefix, endpoint), "modhub.storage_address_key": ADDRESS_KEY}
     return {name.replace(".", "__"): value for name, value in settings.items()}
 
 
-def eventually(holds: Callable[[], Any], seconds: float) -> None:
+def eventually(holds, seconds):
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline
@@ -40,7 +34,7 @@ def eventually(holds: Callable[[], Any], seconds: float) -> None:
 
 
 @pytest.mark.postgres
-def test_files_go_there_and_come_back(object_store: ObjectStore, prefix: str, start: Start) -> None:
+def test_files_go_there_and_come_back(object_store, prefix, start):
     # C-FILE-1, C-RUN-6
     site = start(**stored_there(object_store, prefix))
     assert site.get("/readyz").json["storage"] == "ok"
@@ -49,9 +43,9 @@ def test_files_go_there_and_come_back(object_store: ObjectStore, prefix: str, st
     publish_test_mod(site, mod)
     address = mod_address(mod, "download")
     assert site.get(address).body == LONG
-    handed: list[type] = []
+    handed = []
 
-    def wrapper(file: Any, _size: int) -> list[bytes]:
+    def wrapper(file, _size):
         handed.append(type(file))
         with file:
             return [file.read(16)]
@@ -72,15 +66,13 @@ def test_files_go_there_and_come_back(object_store: ObjectStore, prefix: str, st
 
 
 @pytest.mark.postgres
-def test_the_reported_address_is_the_endpoint_in_every_process(
-    object_store: ObjectStore, line: Line, prefix: str, start: Start, new_database: Callable[[str], str]
-) -> None:
+def test_the_reported_address_is_the_endpoint_in_every_process(object_store, line, prefix, start, new_database):
     # C-ADDR-7, C-ADDR-5
     url = new_database("")
     nowhere = stored_there(object_store, prefix, "http://127.0.0.1:1")
     first, second = start("", url=url, **nowhere), start("", url=url, **nowhere)
 
-    def endpoint(site: Site) -> str:
+    def endpoint(site):
         store = site.find_service(BlobStore)
         assert isinstance(store, S3Store)
         return store.connection.endpoint()
@@ -100,8 +92,8 @@ def test_the_reported_address_is_the_endpoint_in_every_process(
 
 
 def test_an_endpoint_with_tls_is_used_only_if_its_certificate_is_trusted(
-    object_store: ObjectStore, prefix: str, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    object_store, prefix, start, tmp_path, monkeypatch
+):
     # T-F5
     issued = issue_certificate(tmp_path, "store")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -124,9 +116,7 @@ def test_an_endpoint_with_tls_is_used_only_if_its_certificate_is_trusted(
         line.close()
 
 
-def test_files_move_from_disk_to_the_object_store_and_back(
-    object_store: ObjectStore, prefix: str, start: Start, tmp_path: Path
-) -> None:
+def test_files_move_from_disk_to_the_object_store_and_back(object_store, prefix, start, tmp_path):
     # C-RUN-20
     site = start()
     mod = new_mod(site)
@@ -145,8 +135,8 @@ def test_files_move_from_disk_to_the_object_store_and_back(
 
 
 def test_a_backup_of_an_object_store_is_restored_into_another(
-    object_store: ObjectStore, prefix: str, start: Start, template_databases: TemplateDatabases, tmp_path: Path
-) -> None:
+    object_store, prefix, start, template_databases, tmp_path
+):
     # C-RUN-16, C-RUN-17
     site = start(fresh=True, **stored_there(object_store, prefix))
     mod = new_mod(site)

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,19 +20,19 @@ pytestmark = pytest.mark.timeout(1000)
 VERSION = tomllib.loads((ROOT / "modhub" / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 
 
-def build(*words: str | Path) -> "subprocess.CompletedProcess[str]":
+def build(*words):
     return subprocess.run([sys.executable, BUILD, *words], capture_output=True, text=True, check=False, timeout=900)
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clone(tmp_path_factory):
     folder = tmp_path_factory.mktemp("release") / "clone"
     subprocess.run([find_program("git"), "clone", "--quiet", ROOT, folder], check=True, timeout=100)
     return folder
 
 
 @pytest.fixture(scope="module")
-def release(clone: Path) -> Path:
+def release(clone):
     """The folder that ``make release`` fills."""
     target = clone.parent / "dist"
     made = build("--repository", clone, "--into", target)
@@ -41,7 +40,7 @@ def release(clone: Path) -> Path:
     return target
 
 
-def test_a_release_has_every_wheel_with_its_digest(release: Path) -> None:
+def test_a_release_has_every_wheel_with_its_digest(release):
     # C-SEC-3
     parts = [*(path.parent.name for path in ROOT.glob("modhub*/pyproject.toml")), "modhub_client"]
     wheels = {f"{part}-{VERSION}-py3-none-any.whl" for part in parts} | {f"modhub-{VERSION}+suite-py3-none-any.whl"}
@@ -56,14 +55,14 @@ def test_a_release_has_every_wheel_with_its_digest(release: Path) -> None:
     assert (checked.returncode, checked.stdout.count(b": OK\n")) == (0, len(wheels) + 2), checked
 
 
-def locked() -> Iterator[tuple[str, str]]:
+def locked():
     text = (ROOT / "requirements" / "run.txt").read_text("utf-8")
     for name, version, marker in re.findall(r"(?m)^([\w.-]+)==(\S+)(?: ; (.*?))? \\$", text):
         if not marker or Marker(marker).evaluate():
             yield canonicalize_name(name), version
 
 
-def test_the_sbom_lists_what_is_installed_with_licences_and_who_needs_it(release: Path) -> None:
+def test_the_sbom_lists_what_is_installed_with_licences_and_who_needs_it(release):
     # C-SEC-3
     sbom = json.loads((release / f"modhub-{VERSION}.cdx.json").read_text("utf-8"))
     assert (sbom["bomFormat"], sbom["specVersion"]) == ("CycloneDX", "1.6")
@@ -78,7 +77,7 @@ def test_the_sbom_lists_what_is_installed_with_licences_and_who_needs_it(release
     assert "webencodings" in needs["bleach"]
 
 
-def test_a_release_is_never_made_of_uncommitted_files_or_mixed_with_another(clone: Path, release: Path) -> None:
+def test_a_release_is_never_made_of_uncommitted_files_or_mixed_with_another(clone, release):
     # C-SEC-3
     mixed = build("--repository", clone, "--into", release)
     assert (mixed.returncode, "is not empty" in mixed.stderr) == (1, True)

@@ -3,20 +3,15 @@
 import itertools
 import os
 import signal
-from collections.abc import Callable
-from pathlib import Path
 
-from modhub_testing.databases import TemplateDatabases
-from modhub_testing.nginx import BEHIND_PROXY, HOST, Proxy
+from modhub_testing.nginx import BEHIND_PROXY, HOST
 from modhub_testing.service import Installation
 from modhub_testing.traffic import Traffic, restart
 
 ROLLS = 50 if os.environ.get("MODHUB_LONG_RACES") else 4
 
 
-def test_a_rolling_restart_loses_no_request(
-    template_databases: TemplateDatabases, nginx: Callable[[list[int]], Proxy], tmp_path: Path
-) -> None:
+def test_a_rolling_restart_loses_no_request(template_databases, nginx, tmp_path):
     url = template_databases.new("postgresql", "modhub_auth", tmp_path / "unused")
     settings = {"modhub.base_url": f"https://{HOST}"}
     folder = tmp_path / "service"

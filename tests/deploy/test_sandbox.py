@@ -36,7 +36,7 @@ UNUSED = [
 ]
 
 
-def test_everything_works_and_the_log_says_once_what_is_missed(tmp_path: Path) -> None:
+def test_everything_works_and_the_log_says_once_what_is_missed(tmp_path):
     service = Installation(tmp_path, f"sqlite:///{tmp_path}/modhub.sqlite", "modhub_auth")
     assert service.admin("migrate").returncode == 0
     process = service.start([sys.executable, "-I", str(SANDBOX), *OPTIONAL, *UNUSED, "--"])
@@ -51,7 +51,7 @@ def test_everything_works_and_the_log_says_once_what_is_missed(tmp_path: Path) -
     assert sorted(MISSED.findall(log)) == sorted(set().union(*OPTIONAL.values()))
 
 
-def walk(service: Installation, name: str) -> None:
+def walk(service, name):
     """Register, sign in, upload a file and an image, publish, download, and wait for the pictures."""
     service.register(name)
     credentials = {"email": f"{name}@example.org", "password": PASSWORD}
@@ -68,7 +68,7 @@ def walk(service: Installation, name: str) -> None:
         time.sleep(0.1)
 
 
-def photograph(name: str) -> bytes:
+def photograph(name):
     file = io.BytesIO()
     Image.new("RGB", (1280, 720), f"#{name.encode().hex()[:6]}").save(file, "PNG")
     return file.getvalue()

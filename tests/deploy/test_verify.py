@@ -4,16 +4,13 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from modhub_testing.caller import Caller
-from modhub_testing.databases import TemplateDatabases
-from modhub_testing.nginx import BEHIND_PROXY, HOST, Proxy
+from modhub_testing.nginx import BEHIND_PROXY, HOST
 from modhub_testing.service import PASSWORD, Installation, Process, features_of, free_port, script
 
 ROOT = Path(__file__).parents[2]
@@ -23,13 +20,13 @@ PARTS = ("read", "follow", "own", "publish")
 FEATURES = features_of(ROOT / "development.ini")
 
 
-def write_secret(file: Path, text: str) -> str:
+def write_secret(file, text):
     file.write_text(text, "utf-8")
     file.chmod(0o600)
     return str(file)
 
 
-def verify(folder: Path, url: str, **environ: str) -> Mapping[str, Any]:
+def verify(folder, url, **environ):
     """Register an account there, run the program, and return its report. Nothing may be broken or left."""
     account = write_secret(folder / "account", f"owner@example.org\n{PASSWORD}\n")
     key = write_secret(folder / "key", KEY)
@@ -39,7 +36,7 @@ def verify(folder: Path, url: str, **environ: str) -> Mapping[str, Any]:
         command, capture_output=True, text=True, check=False, timeout=200, env={**os.environ, **environ}
     )
     assert ended.stdout, ended.stderr
-    report: Mapping[str, Any] = json.loads(ended.stdout)
+    report = json.loads(ended.stdout)
     broken = [(check["name"], check["detail"]) for check in report["checks"] if check["state"] == "broken"]
     assert (broken, report["leftBehind"], ended.returncode) == ([], [], 0), ended.stderr
     assert "Traceback" not in ended.stderr
@@ -52,14 +49,14 @@ def verify(folder: Path, url: str, **environ: str) -> Mapping[str, Any]:
     return report
 
 
-def register(ask: Callable[..., Any]) -> None:
+def register(ask):
     credentials = json.dumps({"email": "owner@example.org", "password": PASSWORD})
     answer = ask("POST", "/api/auth/register", credentials, {"Content-Type": "application/json"})
     assert answer.status == 201, answer
 
 
 @pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def samples(tmp_path_factory):
     """A folder with the database and the files of a site with the samples."""
     folder = tmp_path_factory.mktemp("samples")
     site = Installation(folder, f"sqlite:///{folder}/modhub.sqlite", FEATURES)
@@ -67,20 +64,20 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def fill(site: Installation) -> None:
+def fill(site):
     for words in (["migrate"], ["demo"]):
         done = site.admin(*words)
         assert done.returncode == 0, done
 
 
-def copy_samples(samples: Path, folder: Path) -> None:
+def copy_samples(samples, folder):
     folder.mkdir(exist_ok=True)
     shutil.copy(samples / "modhub.sqlite", folder)
     shutil.copytree(samples / "files", folder / "files")
 
 
 @contextmanager
-def served(process: Process) -> Iterator[str]:
+def served(process):
     """The address of a service with an account, while the process runs."""
     try:
         process.wait()
@@ -92,7 +89,7 @@ def served(process: Process) -> Iterator[str]:
     assert "Traceback" not in log, log[-8000:]
 
 
-def test_the_ini_of_make_run(samples: Path, tmp_path: Path) -> None:
+def test_the_ini_of_make_run(samples, tmp_path):
     """A copy of it, which has its own folder and port."""
     copy_samples(samples, tmp_path / "var")
     port = free_port()
@@ -104,9 +101,7 @@ def test_the_ini_of_make_run(samples: Path, tmp_path: Path) -> None:
     assert {check["feature"] for check in report["checks"]} - {"core"} <= set(report["features"])
 
 
-def test_nginx_with_two_processes_and_postgresql(
-    template_databases: TemplateDatabases, nginx: Callable[[list[int]], Proxy], tmp_path: Path
-) -> None:
+def test_nginx_with_two_processes_and_postgresql(template_databases, nginx, tmp_path):
     url = template_databases.new("postgresql", FEATURES, tmp_path / "unused")
     settings = {"modhub.base_url": f"https://{HOST}", "ApiPrivateKeys": KEYS}
     service = Installation(tmp_path, url, FEATURES, settings=settings, server=BEHIND_PROXY)

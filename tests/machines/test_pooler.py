@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,8 +12,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from modhub_testing.databases import TemplateDatabases
-from modhub_testing.postgres import PORT, PostgresServer, server_account, server_environment
+from modhub_testing.postgres import PORT, server_account, server_environment
 from modhub_testing.service import Installation
 
 INI = """\
@@ -32,7 +30,7 @@ DROPPED = "ignore_startup_parameters = options,extra_float_digits"
 
 
 @contextmanager
-def pooled(server: Path, direct: str, mode: str, more: str) -> Iterator[str]:
+def pooled(server, direct, mode, more):
     """The address through pgbouncer of a database of the server."""
     program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
     assert program, "pgbouncer is not installed"
@@ -69,9 +67,7 @@ def pooled(server: Path, direct: str, mode: str, more: str) -> Iterator[str]:
     ],
     ids=["refuses options", "drops options", "by session"],
 )
-def test_a_pooler_is_refused(
-    postgres: PostgresServer, template_databases: TemplateDatabases, tmp_path: Path, case: tuple[str, str, str]
-) -> None:
+def test_a_pooler_is_refused(postgres, template_databases, tmp_path, case):
     # C-RUN-52, T-F13
     direct = template_databases.new("postgresql", "", tmp_path / "unused")
     mode, more, sentence = case

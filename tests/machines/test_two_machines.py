@@ -8,19 +8,15 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from email.parser import BytesParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from modhub_testing.caller import Caller
-from modhub_testing.databases import TemplateDatabases
 from modhub_testing.object_store import SeaweedFS
-from modhub_testing.postgres import PostgresServer
 from modhub_testing.service import PASSWORD, Installation
 from tests.people import MAKE_DIGESTS
 
@@ -35,9 +31,7 @@ PATIENCE_SECONDS = 90.0
 
 
 @pytest.fixture
-def machines(
-    postgres: PostgresServer, template_databases: TemplateDatabases, tmp_path: Path
-) -> Iterator[list[Installation]]:
+def machines(postgres, template_databases, tmp_path):
     """The first has one process; the second two, whose clock is ahead."""
     faketime = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
     assert faketime, "faketime is not installed"
@@ -45,7 +39,7 @@ def machines(
     objects = tmp_path / "objects"
     objects.mkdir()
     store = SeaweedFS(objects)
-    made: list[Installation] = []
+    made = []
     try:
         store.wait()
         settings = {
@@ -75,7 +69,7 @@ def machines(
         store.end()
 
 
-def wait_until(condition: Any) -> None:
+def wait_until(condition):
     """Fails after a minute and a half."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
@@ -83,7 +77,7 @@ def wait_until(condition: Any) -> None:
         time.sleep(0.2)
 
 
-def letters(machines: list[Installation]) -> Counter[tuple[str, str]]:
+def letters(machines):
     """How often each email was sent, by its recipient and subject."""
     parsed = (
         BytesParser().parsebytes(path.read_bytes()) for each in machines for path in each.folder.glob("mail/*.eml")
@@ -91,13 +85,13 @@ def letters(machines: list[Installation]) -> Counter[tuple[str, str]]:
     return Counter((str(message["To"]), str(message["Subject"])) for message in parsed)
 
 
-def register(caller: Caller, number: int) -> Any:
+def register(caller, number):
     """A session of a new account."""
     credentials = {"email": f"person{number}@example.org", "password": PASSWORD}
     return caller.need(201, "POST", "/api/auth/register", credentials)
 
 
-def test_what_one_machine_wrote_the_other_reads_and_nothing_is_done_twice(machines: list[Installation]) -> None:
+def test_what_one_machine_wrote_the_other_reads_and_nothing_is_done_twice(machines):
     first, second = machines
     (writing,), (reading, sleeper) = first.processes, second.processes
     writer, reader = Caller([writing.port]), Caller([reading.port])
@@ -131,7 +125,7 @@ def test_what_one_machine_wrote_the_other_reads_and_nothing_is_done_twice(machin
     assert all("Traceback" not in machine.log() for machine in machines)
 
 
-def test_limits_and_what_is_done_on_schedule_are_of_all_machines(machines: list[Installation]) -> None:
+def test_limits_and_what_is_done_on_schedule_are_of_all_machines(machines):
     first, second = machines
     author = first.register("author")
     for number in range(FOLLOWERS):
@@ -166,17 +160,16 @@ def test_limits_and_what_is_done_on_schedule_are_of_all_machines(machines: list[
     assert all("Traceback" not in machine.log() for machine in machines)
 
 
-def digests(machines: list[Installation]) -> Counter[str]:
+def digests(machines):
     """How many digests each reader got."""
     return Counter(to for to, subject in letters(machines).elements() if "new version" in subject)
 
 
-def total_downloads(caller: Caller, mod: Any) -> int:
-    total: int = caller.need(200, "GET", f"/api/modhub/{mod['id']}/downloads")["total"]
-    return total
+def total_downloads(caller, mod):
+    return caller.need(200, "GET", f"/api/modhub/{mod['id']}/downloads")["total"]
 
 
-def guids_of_feed(caller: Caller) -> Iterator[str]:
+def guids_of_feed(caller):
     """The GUIDs of all changes, page by page; a mod that changed twice is there once."""
     since, more = 0, True
     while more:
