@@ -20,7 +20,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick lint messages lock library-types test-all test-api test-browser test-deploy test-debian test-machines \
+.PHONY: help install run test test-quick lint messages lock test-all test-api test-browser test-deploy test-debian test-machines \
 	mutants bench judge-pages pictures audit release venv test-tools browser-tools api-tools release-tools chromium nginx promtool \
 	pgbouncer clamav debian swift judges
 
@@ -182,13 +182,6 @@ api-tools: venv
 		echo 'modhub: the generated client in TypeScript needs Node.js 20 or newer with npm: install them first.' >&2; exit 1; }
 	$(call install-apart,api)
 	$(call install-modules,tests/api/typescript,var/typescript)
-
-# One file that a module for Node.js makes of the description: TYPES is for the test that looks whether it is stale.
-TYPES ?= clients/modhub_js/answers.d.ts
-
-library-types: install api-tools ## make the types of the JavaScript library (clients/modhub_js) from the API's description
-	@$(BIN)/modhub-admin -c $(INI) openapi | $(BIN)/python tools/library_types.py > var/typescript/schemas.json
-	@var/typescript/node_modules/.bin/openapi-typescript var/typescript/schemas.json --output $(TYPES) >/dev/null
 
 test-api: test-tools api-tools ## drive the API by its description (schemathesis), by clients made of it, and by the JavaScript library (needs Node.js 20)
 	@$(BIN)/pytest -n 2 --dist loadgroup --databases all --timeout=900 $(SECOND_TRY) tests/api $(PYTEST_ARGS)
