@@ -1,6 +1,5 @@
 """Concurrent calls over two applications and one database."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +22,6 @@ from modhub_testing.mods import (
     hide_mod,
     mod_address,
     new_mod,
-    notes_of_mod,
     publish_test_mod,
     published_mod,
     upload_asset,
@@ -76,23 +74,6 @@ def delete(mod: Any) -> Callable[[Site], Any]:
 
 def statuses(answers: list[Any]) -> Counter[int]:
     return Counter(answer.status_int for answer in answers)
-
-
-def test_one_version_from_eight(sites: tuple[Site, Site]) -> None:
-    # C-UP-4, C-UP-13, T-E1
-    mod = published_mod(sites[0])
-    bodies = [bytes([at]) * (1000 + at) for at in range(AT_ONCE)]
-    answers = together(sites, [post(mod, "code?version=2", body) for body in bodies])
-    assert statuses(answers) == {201: 1, 409: 7}
-    winner = bodies[[answer.status_int for answer in answers].index(201)]
-    for answer in answers:
-        if answer.status_int == 409:
-            answered = (answer.json["version"], answer.json["bytes"], answer.json["sha256"])
-            assert answered == ("2", len(winner), hashlib.sha256(winner).hexdigest())
-    for site in sites:
-        assert site.get(mod_address(mod, "download")).body == winner
-        assert [note["title"] for note in notes_of_mod(site, mod)] == ["2", "1"]
-    all_is_well(sites[0])
 
 
 def test_of_eight_edits_of_one_state_one_is_made(sites: tuple[Site, Site]) -> None:
