@@ -4,7 +4,7 @@
 
     @check("C-LIST-1", part="read")
     def a_list_counts_its_mods(run: Run) -> None:
-        listed = run.service.get("/api/modhub").expect(200).document()
+        listed = run.service.read("/api/modhub")
         require_equal("count", len(listed["mods"]), listed["count"])
 
 A check returns, or raises `Broken`, `Skipped` or `Absent`. It asks, and changes nothing, in the parts ``read`` and

@@ -112,7 +112,7 @@ def a_deleted_mod_is_gone_everywhere(run: Run) -> None:
     for change in changes[-3:]:
         run.service.get(f"/api/modhub/guid/{change['guid']}").expect_error(404)
     guids = [change["guid"] for change in changes[-100:]]
-    missing = run.service.post_json("/api/modhub/lookup", {"guids": guids}).expect(200).document()["missing"]
+    missing = run.service.ask("/api/modhub/lookup", {"guids": guids}).expect_document()["missing"]
     require_equal("the deleted mods that are missing", guids, missing)
 
 
@@ -139,11 +139,9 @@ def parameters_of_changes_are_numbers(run: Run) -> None:
     """400 for anything else; a large ``limit`` is lowered."""
     for query in ("since=x", "since=-1", "limit=x", "since=1.0"):
         run.service.get(f"/api/modhub/changes?{query}").expect_error(400)
-    page = run.service.get("/api/modhub/changes?limit=999999").expect(200).document()
+    page = run.service.read("/api/modhub/changes?limit=999999")
     require(len(page["changes"]) <= 1000, "limit=999999: more than a thousand changes.")
-    require(
-        len(run.service.get("/api/modhub/changes?limit=0").expect(200).document()["changes"]) <= 1, "limit=0: too many."
-    )
+    require(len(run.service.read("/api/modhub/changes?limit=0")["changes"]) <= 1, "limit=0: too many.")
 
 
 def _snapshot(run: Run) -> dict[str, Any]:

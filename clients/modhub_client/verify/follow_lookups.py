@@ -4,19 +4,18 @@ import re
 from typing import Any, Final
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.replies import JSON_TYPE, Reply, require, require_equal
 from modhub_client.verify.run import UNKNOWN_GUID, Run, find_asset
 from modhub_client.verify.shapes import MOD_SHAPE, described_answer, require_shape
 
 _LETTERS: Final = "abcdefab-cdef-4abc-8def-abcdefabcdef"
 _OTHER_LETTERS: Final = "fedcbafe-dcba-4fed-8cba-fedcbafedcba"
 """GUIDs that no mod has, with letters."""
-_KIND: Final = {"Content-Type": "application/json"}
 
 
 def put_question(run: Run, call: str, **question: Any) -> Reply:
     """Ask by ``POST /api/modhub/{call}``."""
-    return run.service.post_json(f"/api/modhub/{call}", question)
+    return run.service.ask(f"/api/modhub/{call}", question)
 
 
 def ask_for_updates(run: Run, *have: dict[str, Any]) -> dict[str, Any]:
@@ -49,7 +48,7 @@ def a_lookup_has_mods_in_the_order_asked(run: Run) -> None:
     guids = [mod["guid"].upper() for mod in reversed(mods)]
     unknown = [_LETTERS, _OTHER_LETTERS.upper()]
     asked = [*unknown, *guids, *guids, *unknown]
-    document = put_question(run, "lookup", guids=asked).expect(200).document()
+    document = put_question(run, "lookup", guids=asked).expect_document()
     require_shape("the look-up", {"mods": [MOD_SHAPE], "missing": [str]}, document)
     require_equal("missing", unknown, document["missing"])
     require_equal("the mods of the look-up", list(reversed(mods)), [_listed(mod) for mod in document["mods"]])
@@ -67,7 +66,7 @@ def a_lookup_refuses_what_is_no_list_of_guids(run: Run) -> None:
         put_question(run, "lookup", guids=guids).expect_error(400)
     put_question(run, "lookup").expect_error(400)
     require_equal(
-        "an empty look-up", {"mods": [], "missing": []}, put_question(run, "lookup", guids=[]).expect(200).document()
+        "an empty look-up", {"mods": [], "missing": []}, put_question(run, "lookup", guids=[]).expect_document()
     )
 
 
@@ -105,7 +104,7 @@ def an_update_check_has_the_newest_entries(run: Run) -> None:
     for changed in document["changed"]:
         require(len(changed["changelog"]) <= 5, f"{changed['guid']} has {len(changed['changelog'])} entries.")
     first = document["changed"][0]
-    notes = run.service.get(f"/api/modhub/{first['id']}/changelog").expect(200).document()["notes"]
+    notes = run.service.read(f"/api/modhub/{first['id']}/changelog")["notes"]
     require(all(note in notes for note in first["changelog"]), "an entry of the update check is not in the changelog.")
 
 
@@ -114,7 +113,7 @@ def an_update_check_says_whose_relations_changed(run: Run) -> None:
     """For those who sent ``relations``."""
     guid = run.code_mod["guid"]
     (step,) = [
-        step for step in put_question(run, "plan", want=[guid]).expect(200).document()["steps"] if step["guid"] == guid
+        step for step in put_question(run, "plan", want=[guid]).expect_document()["steps"] if step["guid"] == guid
     ]
     require("relationsChanged" not in ask_for_updates(run, {"guid": guid}), "relationsChanged: none was sent.")
     same = ask_for_updates(run, {"guid": guid, "relations": step["relations"]})
@@ -144,8 +143,8 @@ def answers_to_questions_are_compressed_and_not_kept(run: Run) -> None:
         ("plan", {"want": guids}),
     ):
         path = f"/api/modhub/{call}"
-        plain = run.service.post_json(path, question).expect(200).expect_named("Vary", "Accept-Encoding")
-        packed = run.service.post_json(path, question, {"Accept-Encoding": "gzip"}).expect(200)
+        plain = run.service.ask(path, question).expect(200).expect_named("Vary", "Accept-Encoding")
+        packed = run.service.ask(path, question, {"Accept-Encoding": "gzip"}).expect(200)
         require_equal(f"ETag of {path}", "", plain.header("ETag"))
         require("no-store" in plain.names("Cache-Control"), f"{path}: may be kept: {plain.header('Cache-Control')!r}.")
         if len(plain.body) > 1000:
@@ -166,7 +165,7 @@ def a_body_that_is_no_json_object_is_400(run: Run) -> None:
         b'{"guids": ["\xff"]}',
         b'{"guids": ' + b"[" * 5000 + b"]" * 5000 + b"}",
     ):
-        reply = run.service.call("POST", "/api/modhub/lookup", body, _KIND, repeatable=True)
+        reply = run.service.call("POST", "/api/modhub/lookup", body=body, headers=JSON_TYPE, repeatable=True)
         require(reply.status == 400, f"{reply.call} with {body[:40]!r}: expected 400, came {reply.status}.")
         reply.document()
 
@@ -190,10 +189,12 @@ def unknown_and_doubled_fields_are_no_error(run: Run) -> None:
         ("lookup", b'{"guids": ["no-guid"], "guids": []}'),
         ("plan", b'{"want": [], "have": null, "because": null}'),
     ):
-        run.service.call("POST", f"/api/modhub/{call}", body, _KIND, repeatable=True).expect(200)
+        run.service.call("POST", f"/api/modhub/{call}", body=body, headers=JSON_TYPE, repeatable=True).expect(200)
 
 
 @check("C-ERR-14", part="follow", feature="modhub_sync", added=True)
 def the_type_of_a_json_body_does_not_matter(run: Run) -> None:
     for headers in ({"Content-Type": "text/plain"}, {"Content-Type": "nonsense"}, {}):
-        run.service.call("POST", "/api/modhub/lookup", b'{"guids": []}', headers, repeatable=True).expect(200)
+        run.service.call("POST", "/api/modhub/lookup", body=b'{"guids": []}', headers=headers, repeatable=True).expect(
+            200
+        )

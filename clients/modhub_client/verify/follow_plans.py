@@ -23,7 +23,7 @@ def plan_for(run: Run, *want: str, **more: Any) -> dict[str, Any]:
 def a_plan_has_the_steps_of_install(run: Run) -> None:
     """In its order, from nothing: each is ``install``, and ``bytes`` is what they have."""
     for mod in [run.code_mod, *run.mods[:2]]:
-        single = run.service.get(f"/api/modhub/{mod['id']}").expect(200).document()
+        single = run.service.read(f"/api/modhub/{mod['id']}")
         plan = plan_for(run, mod["guid"].upper())
         steps = [step["guid"].lower() for step in plan["steps"]]
         require_equal("the steps", [entry["guid"].lower() for entry in single["install"]], steps)
@@ -153,7 +153,7 @@ def a_lock_can_be_checked(run: Run) -> None:
         ({"guid": UNKNOWN_GUID, "sha256": digest}, "gone"),
     ):
         lock = {"entries": [{**entry, "version": run.code_mod["version"]}]}
-        document = put_question(run, "plan/check", lock=lock).expect(200).document()
+        document = put_question(run, "plan/check", lock=lock).expect_document()
         require_equal("the state", [state], [checked["state"] for checked in document["entries"]])
 
 

@@ -2,8 +2,8 @@
 
 from modhub_client.verify.outcomes import Skipped
 from modhub_client.verify.own_mod import mod_of
-from modhub_client.verify.owner import declare_body, own_check, owner_of, same_answer, send
-from modhub_client.verify.replies import require, require_equal, require_keys
+from modhub_client.verify.owner import declare_body, own_check, owner_of
+from modhub_client.verify.replies import require, require_equal, require_keys, require_same
 from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run
 
 OWNER_CALLS = (
@@ -31,11 +31,11 @@ def _without_a_token_every_owner_call_is_one_401(run: Run) -> None:
     """The same for the run's mod and for none, with a challenge."""
     mod = mod_of(run)
     for method, rest, value in OWNER_CALLS:
-        first = send(run.service, method, mod.path(rest), value, body=b"")
-        other = send(run.service, method, f"/api/modhub/{UNKNOWN_ID}{rest}", value, body=b"")
+        first = run.service.call(method, mod.path(rest), value, body=b"")
+        other = run.service.call(method, f"/api/modhub/{UNKNOWN_ID}{rest}", value, body=b"")
         challenge = first.expect(401).header("WWW-Authenticate")
         require(challenge.startswith("Bearer") and "error" not in challenge, f"{first.call}: came {challenge!r}.")
-        same_answer(f"{method} …{rest} without a token", first, other)
+        require_same(f"{method} …{rest} without a token", first, other)
     require(mod.now(), "A call without a token deleted the mod.")
 
 
@@ -65,17 +65,17 @@ def _somebody_elses_mod_is_as_one_that_does_not_exist(run: Run) -> None:
     for method, rest, value in (("PUT", "", {}), ("GET", "/files", None), ("GET", "/notes", None)):
         first = owner.call(method, f"/api/modhub/{number}{rest}", value).expect(401)
         other = owner.call(method, f"/api/modhub/{UNKNOWN_ID}{rest}", value)
-        same_answer(f"{method} …{rest} of somebody else", first, other)
+        require_same(f"{method} …{rest} of somebody else", first, other)
 
 
 @own_check("C-OWN-13")
 def _credentials_come_before_input_and_input_before_state(run: Run) -> None:
     """Each call has two faults."""
     mod = mod_of(run)
-    send(run.service, "PUT", mod.path(), body=b"{").expect(401)
-    send(run.service, "POST", "/api/modhub", body=b"{").expect(401)
+    run.service.call("PUT", mod.path(), body=b"{").expect(401)
+    run.service.call("POST", "/api/modhub", body=b"{").expect(401)
     mod.owner.call("PUT", f"/api/modhub/{UNKNOWN_ID}", body=b"{").expect(401)
-    mod.owner.call("PUT", mod.path(), body=b"{", headers={"If-Match": '"2001"'}).expect(400)
+    mod.call("PUT", body=b"{", headers={"If-Match": '"2001"'}).expect(400)
 
 
 @own_check("C-OWN-33", "C-OWN-18", added=True)
@@ -84,7 +84,7 @@ def _a_successor_is_set_and_cleared(run: Run) -> None:
     mod = mod_of(run)
     path = f"/api/modhub/{mod.other['id']}/superseded"
     before = mod.other["updatedAt"]
-    answer = mod.owner.call("PUT", path, {"by": mod.guid}).expect(200).document()
+    answer = mod.owner.call("PUT", path, {"by": mod.guid}).expect_document()
     # Nobody sees a draft as a successor.
     require_equal("supersededBy of a draft", None, answer["supersededBy"])
     moved = next(entry for entry in mod.owner.mine() if entry["id"] == mod.other["id"])
@@ -98,14 +98,14 @@ def _a_successor_is_set_and_cleared(run: Run) -> None:
 def _tags_replace_each_other(run: Run) -> None:
     """Doubles count once; unknown ones and six are refused."""
     mod = mod_of(run)
-    names = [tag["name"] for tag in run.service.get("/api/modhub/tags").expect(200).document()["tags"]]
+    names = [tag["name"] for tag in run.service.read("/api/modhub/tags")["tags"]]
     if not names:
         raise Skipped("the operator has no tags")
-    answer = mod.owner.call("PUT", mod.path("/tags"), {"tags": [names[-1], names[-1]]}).expect(200).document()
+    answer = mod.call("PUT", "/tags", {"tags": [names[-1], names[-1]]}).expect_document()
     require_equal("tags that were sent twice", [names[-1]], answer["tags"])
     for bad in (["No-Tag-Has-Capitals"], names[:6] if len(names) > 5 else ["?"]):
-        mod.owner.call("PUT", mod.path("/tags"), {"tags": bad}).expect_error(400)
-    require_equal("tags", [names[0]], mod.owner.call("PUT", mod.path("/tags"), {"tags": names[:1]}).document()["tags"])
+        mod.call("PUT", "/tags", {"tags": bad}).expect_error(400)
+    require_equal("tags", [names[0]], mod.call("PUT", "/tags", {"tags": names[:1]}).document()["tags"])
 
 
 @own_check("C-PRF-1", "C-PRF-2", "C-PRF-3", feature="modhub_profiles", added=True)
@@ -114,13 +114,13 @@ def _links_are_checked(run: Run) -> None:
     mod = mod_of(run)
     path = mod.path("/links")
     sent = {"source": "https://bücher.example.org/ä", "license": "mit"}
-    answer = mod.owner.call("PUT", path, sent).expect(200).document()
+    answer = mod.owner.call("PUT", path, sent).expect_document()
     require_equal("a link", "https://xn--bcher-kva.example.org/%C3%A4", answer["source"])
     require_equal("a licence", "MIT", answer["license"])
     for bad in ("http://example.org/", "https://1.2.3.4/", "https://a:b@example.org/", "https://localhost/", "x" * 201):
         mod.owner.call("PUT", path, {"report": bad}).expect_error(400)
     mod.owner.call("PUT", path, {"license": "no licence"}).expect_error(400)
-    answer = mod.owner.call("PUT", path, {"source": None}).expect(200).document()
+    answer = mod.owner.call("PUT", path, {"source": None}).expect_document()
     require_equal("links after one was cleared", (None, "MIT"), (answer["source"], answer["license"]))
 
 
@@ -130,7 +130,7 @@ def _a_rehearsal_says_what_visitors_would_get(run: Run) -> None:
     mod = mod_of(run)
     mod.edited({"requires": [mod.other["guid"], UNKNOWN_GUID], "conflictsWith": []})
     before = mod.now()
-    answer = mod.owner.call("POST", mod.path("/rehearsal")).expect(200).document()
+    answer = mod.call("POST", "/rehearsal").expect_document()
     lists = ("install", "missing", "unpublished", "conflicts", "trimmed", "archive", "games", "texts", "images")
     require_keys("a rehearsal", answer, ("ready", *lists))
     require_equal("unpublished", [mod.other["guid"]], answer["unpublished"])

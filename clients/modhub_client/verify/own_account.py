@@ -11,8 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 from modhub_client.verify.outcomes import Broken, Skipped
-from modhub_client.verify.owner import MARK, Owner, own_check, owner_of, same_answer, send
-from modhub_client.verify.replies import Reply, require, require_equal, require_keys
+from modhub_client.verify.owner import MARK, Owner, own_check, owner_of
+from modhub_client.verify.replies import Reply, require, require_equal, require_keys, require_same
 from modhub_client.verify.run import UNKNOWN_ID, Run
 from modhub_client.verify.shapes import require_shape
 
@@ -29,7 +29,7 @@ def password_owner(run: Run) -> Owner:
 
 def ask(run: Run, call: str, value: Any) -> Reply:
     """``POST /api/auth/{call}``; `Skipped` while the service takes no more attempts."""
-    reply = send(run.service, "POST", f"/api/auth/{call}", value, patient=False)
+    reply = run.service.call("POST", f"/api/auth/{call}", value, patient=False)
     if reply.status == 429:
         raise Skipped(f"{reply.call}: too many attempts")
     return reply
@@ -65,7 +65,7 @@ def _the_account_reads_itself(run: Run) -> None:
     """By its access token."""
     owner = owner_of(run)
     owner.require_whole()
-    account = owner.call("GET", "/api/auth/me").expect(200).document()
+    account = owner.call("GET", "/api/auth/me").expect_document()
     require_keys("an account", account, ("accountId", "kind", "subject", "displayName", "verified"))
     require(account["kind"] in {"Password", "Platform"}, f"kind: came {account['kind']!r}.")
     if owner.session:
@@ -77,7 +77,7 @@ def _an_address_is_compared_without_capitals_and_spaces(run: Run) -> None:
     """The second session is signed out again."""
     owner = password_owner(run)
     sent = {"email": f" {run.credentials.email.swapcase()} ", "password": run.credentials.password}
-    session = ask(run, "login", sent).expect(200).document()
+    session = ask(run, "login", sent).expect_document()
     require_equal("accountId", owner.session["accountId"], session["accountId"])
     ask(run, "logout", {"refreshToken": session["refreshToken"]}).expect(204)
 
@@ -90,7 +90,7 @@ def _a_wrong_address_and_a_wrong_password_are_one_answer(run: Run) -> None:
     first = ask(run, "login", {"email": run.credentials.email, "password": password})
     other = ask(run, "login", {"email": f"nobody-{owner.nonce}@example.org", "password": password})
     first.expect_error(401)
-    same_answer("a wrong password and a wrong address", first, other)
+    require_same("a wrong password and a wrong address", first, other)
     require("twoFactorRequired" not in first.document(), "A wrong password carries twoFactorRequired.")
 
 
@@ -99,13 +99,13 @@ def _a_refresh_token_works_once(run: Run) -> None:
     """And its second use ends no other session."""
     owner = password_owner(run)
     used = owner.session["refreshToken"]
-    session = ask(run, "refresh", {"refreshToken": used}).expect(200).document()
+    session = ask(run, "refresh", {"refreshToken": used}).expect_document()
     owner.adopt(session)
     require_keys("a session", session, SESSION)
     require(session["refreshToken"] != used, "A refresh answers the token that was sent.")
     ask(run, "refresh", {"refreshToken": used}).expect_error(401)
     # The second use changes nothing else: the replacement still works.
-    owner.adopt(ask(run, "refresh", {"refreshToken": session["refreshToken"]}).expect(200).document())
+    owner.adopt(ask(run, "refresh", {"refreshToken": session["refreshToken"]}).expect_document())
     owner.call("GET", "/api/auth/me").expect(200)
 
 
@@ -171,7 +171,7 @@ def _a_publisher_key_only_edits(run: Run) -> None:
     owner.call("GET", "/api/modhub/mine").expect(200)
     owner.call("GET", "/api/auth/me").expect(401)
     path = f"/api/modhub/{run.a_mod['id']}/vote"
-    require("value" not in owner.call("GET", path).expect(200).document(), "A key reads its own vote.")
+    require("value" not in owner.call("GET", path).expect_document(), "A key reads its own vote.")
     # No vote at all, so that nothing changes if the key may vote.
     owner.call("PUT", path, {"value": 7}).expect(401)
     owner.call("DELETE", f"/api/modhub/{UNKNOWN_ID}").expect(401)
@@ -180,7 +180,7 @@ def _a_publisher_key_only_edits(run: Run) -> None:
 @own_check("C-ACC-27", "C-ACC-28", feature="modhub_auth", added=True)
 def _a_program_asks_to_be_allowed_elsewhere(run: Run) -> None:
     """Nobody allows it, and it is forgotten after ten minutes."""
-    codes = ask(run, "device", {"client": MARK}).expect(200).document()
+    codes = ask(run, "device", {"client": MARK}).expect_document()
     require_keys("a sign-in by another device", codes, ("deviceCode", "userCode", "verificationUrl"))
     require_equal("its life and interval", (600, 5), (codes["expiresInSeconds"], codes["intervalSeconds"]))
     require_shape("userCode", _USER_CODE, codes["userCode"])
@@ -188,7 +188,7 @@ def _a_program_asks_to_be_allowed_elsewhere(run: Run) -> None:
     require(codes["verificationUrl"].endswith("/Modhub/account/device"), "verificationUrl is another page.")
     polled = {"deviceCode": codes["deviceCode"]}
     ask(run, "device/token", polled).expect_error(400, "authorization_pending")
-    early = send(run.service, "POST", "/api/auth/device/token", polled, patient=False)
+    early = run.service.call("POST", "/api/auth/device/token", polled, patient=False)
     wait = early.expect_error(429, "slow_down").get("retryAfterSeconds")
     require_equal("Retry-After of an early poll", str(wait), early.header("Retry-After"))
     ask(run, "device/token", {"deviceCode": "unknown"}).expect_error(400, "expired_token")
@@ -208,16 +208,16 @@ def _a_vote_is_answered_with_all_votes(run: Run) -> None:
     owner = owner_of(run)
     owner.require_whole()
     path = vote_path(run)
-    before = owner.call("GET", path).expect(200).document()
+    before = owner.call("GET", path).expect_document()
     require_keys("votes read by an account", before, ("ups", "downs", "value"))
     # The vote that the account has, so that nothing changes.
-    after = owner.call("PUT", path, {"value": before["value"]}).expect(200).document()
+    after = owner.call("PUT", path, {"value": before["value"]}).expect_document()
     require_equal("votes after the same vote", before, after)
     for bad in (2, "1", None, 0.5):
         owner.call("PUT", path, {"value": bad}).expect_error(400)
-    visitor = run.service.call("GET", path).expect(200).document()
+    visitor = run.service.read(path)
     require("value" not in visitor, "A visitor reads a vote of his own.")
-    bad_token = run.service.call("GET", path, headers={"Authorization": "Bearer x"}).expect(200).document()
+    bad_token = run.service.call("GET", path, headers={"Authorization": "Bearer x"}).expect_document()
     require("value" not in bad_token, "A bad token reads a vote of its own.")
 
 
@@ -236,11 +236,11 @@ def _a_vote_that_is_changed_counts_once(run: Run) -> None:
 
 
 def _vote_in_turn(owner: Owner, path: str) -> None:
-    before = owner.call("GET", path).expect(200).document()
+    before = owner.call("GET", path).expect_document()
     own = owner.votes.setdefault(path, before["value"])
     # What the others have voted.
     ups, downs = before["ups"] - (before["value"] == 1), before["downs"] - (before["value"] == -1)
     for value in (1, -1, 1, 0, own):
         expected = {"ups": ups + (value == 1), "downs": downs + (value == -1), "value": value}
-        require_equal(f"votes after {value}", expected, owner.vote(path, value).expect(200).document())
-        require_equal(f"votes read after {value}", expected, owner.call("GET", path).expect(200).document())
+        require_equal(f"votes after {value}", expected, owner.vote(path, value).expect_document())
+        require_equal(f"votes read after {value}", expected, owner.call("GET", path).expect_document())

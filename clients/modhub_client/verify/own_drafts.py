@@ -4,7 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 from modhub_client.verify.own_mod import mod_of
-from modhub_client.verify.owner import error_of, own_check, owner_of
+from modhub_client.verify.owner import own_check, owner_of
 from modhub_client.verify.replies import Reply, require, require_equal, require_keys
 from modhub_client.verify.run import Run
 
@@ -125,7 +125,7 @@ def _the_list_of_own_mods_has_the_last_changed_first(run: Run) -> None:
     mod = mod_of(run)
     _ = mod.draft, mod.other
     mod.edited({"description": f"<p>{uuid4()}</p>"})
-    body = mod.owner.call("GET", "/api/modhub/mine").expect(200).document()
+    body = mod.owner.call("GET", "/api/modhub/mine").expect_document()
     require_equal("count of the list of own mods", len(body["mods"]), body["count"])
     times = [entry["updatedAt"] for entry in body["mods"]]
     require_equal("times of change in the list of own mods", sorted(times, reverse=True), times)
@@ -150,8 +150,8 @@ def _a_creation_that_is_repeated_creates_one_mod(run: Run) -> None:
     """And 401 once that mod is deleted."""
     owner = owner_of(run)
     key, title = uuid4().hex, f"{owner.mark} once"
-    first = owner.create({"title": title}, key).expect(201).document()
-    again = owner.create({"title": title}, key).expect(201).document()
+    first = owner.create({"title": title}, key).expect_document(201)
+    again = owner.create({"title": title}, key).expect_document(201)
     require_equal("the mod of a repeated creation", first["id"], again["id"])
     owner.create({"title": f"{title} more"}, key).expect_error(409, "idempotency_key_used")
     owner.create({"title": title}, "x" * 256).expect_error(400)
@@ -167,7 +167,7 @@ def _a_refusal_keeps_no_idempotency_key(run: Run) -> None:
     owner = owner_of(run)
     key = uuid4().hex
     owner.create({"requires": ["no guid"]}, key).expect_error(400)
-    made = owner.create({}, key).expect(201).document()
+    made = owner.create({}, key).expect_document(201)
     owner.remove(made["id"]).expect(204)
 
 
@@ -255,7 +255,7 @@ def _unknown_fields_and_media_types_are_tolerated(run: Run) -> None:
     """And of a doubled key the last value counts."""
     mod = mod_of(run)
     mod.edited({"colour": "red"})
-    doubled = _put(run, b'{"description": "<p>first</p>", "description": "<p>last</p>"}').expect(200).document()
+    doubled = _put(run, b'{"description": "<p>first</p>", "description": "<p>last</p>"}').expect_document()
     require_equal("the description of a doubled key", "<p>last</p>", doubled["description"])
     _put(run, b'{"description": "<p>typed</p>"}', "text/plain").expect(200)
 
@@ -276,10 +276,10 @@ def _no_field_makes_the_service_fail(run: Run) -> None:
         require(reply.status in {200, 400}, f"PUT of {body[:60]!r}: expected 200 or 400, came {reply.status}.")
     for number in (2**63, 2**200, "-1", "01", "%00", "1%2F2"):
         reply = mod.owner.call("PUT", f"/api/modhub/{number}", {})
-        require(reply.status in {400, 401, 404}, f"{reply.call}: came {reply.status} {error_of(reply)}.")
+        require(reply.status in {400, 401, 404}, f"{reply.call}: came {reply.status} {reply.error}.")
 
 
 def _put(run: Run, body: bytes, media_type: str = "application/json") -> Reply:
     mod = mod_of(run)
     _ = mod.draft
-    return mod.owner.call("PUT", mod.path(), body=body, headers={"Content-Type": media_type})
+    return mod.call("PUT", body=body, headers={"Content-Type": media_type})

@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 from modhub_client.verify.outcomes import Skipped
 from modhub_client.verify.own_mod import PNG, OwnMod, mod_of
-from modhub_client.verify.owner import own_check, same_answer
-from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.owner import own_check
+from modhub_client.verify.replies import Reply, require, require_equal, require_same
 from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run, find_asset
 
 MOST_PAGES = 50
@@ -49,7 +49,7 @@ def require_absent(run: Run, rest: str) -> None:
     for reply in visitors(run, mod, mod.path(rest)):
         require_hidden(mod, reply).expect_error(404)
         unknown = run.service.get(f"/api/modhub/{UNKNOWN_ID}{rest}")
-        same_answer(f"…{rest} of a draft and of nothing", reply, unknown)
+        require_same(f"…{rest} of a draft and of nothing", reply, unknown)
 
 
 @own_check("C-READ-1", "C-HTTP-7")
@@ -107,7 +107,7 @@ def _no_file_of_a_draft_is_served(run: Run) -> None:
         unknown = run.service.get(f"/Modhub/file/{UNKNOWN_ID}").expect(404)
         for reply in visitors(run, mod, path):
             require_hidden(mod, reply).expect(404)
-            same_answer(f"the {kind} file of a draft and of nothing", reply, unknown)
+            require_same(f"the {kind} file of a draft and of nothing", reply, unknown)
 
 
 @own_check("C-LIST-1")
@@ -182,14 +182,14 @@ def _the_guid_of_a_draft_is_unknown(run: Run) -> None:
     for guid in (mod.guid, mod.guid.upper()):
         for reply in visitors(run, mod, f"/api/modhub/guid/{guid}"):
             require_equal("the status of a draft by its GUID", 404, reply.status)
-            same_answer("a draft by its GUID and nothing", reply, unknown)
+            require_same("a draft by its GUID and nothing", reply, unknown)
 
 
 @own_check("C-SYNC-16", feature="modhub_sync", added=True)
 def _a_draft_is_missing_to_who_looks_it_up(run: Run) -> None:
     """Its GUID is answered as sent."""
     mod = full_draft(run)
-    answer = run.service.post_json("/api/modhub/lookup", {"guids": [mod.guid]}).expect(200).document()
+    answer = run.service.ask("/api/modhub/lookup", {"guids": [mod.guid]}).expect_document()
     require_equal("a look-up of a draft", ([], [mod.guid]), (answer["mods"], answer["missing"]))
 
 
@@ -197,7 +197,7 @@ def _a_draft_is_missing_to_who_looks_it_up(run: Run) -> None:
 def _a_draft_is_missing_from_plans(run: Run) -> None:
     """No step leads to it."""
     mod = full_draft(run)
-    answer = run.service.post_json("/api/modhub/plan", {"want": [mod.guid]}).expect(200).document()
+    answer = run.service.ask("/api/modhub/plan", {"want": [mod.guid]}).expect_document()
     require_equal("steps of a plan for a draft", [], answer["steps"])
     require_equal("missing from a plan for a draft", [mod.guid], [entry["guid"] for entry in answer["missing"]])
 
@@ -207,7 +207,7 @@ def _a_draft_is_gone_to_who_asks_for_updates(run: Run) -> None:
     """As a GUID of nobody."""
     mod = full_draft(run)
     have = {"have": [{"guid": mod.guid, "version": "1"}]}
-    answer = run.service.post_json("/api/modhub/updates", have).expect(200).document()
+    answer = run.service.ask("/api/modhub/updates", have).expect_document()
     require_equal("an update check of a draft", ([], [mod.guid]), (answer["changed"], answer["gone"]))
 
 
@@ -224,7 +224,7 @@ def last_serial(run: Run) -> int:
     """The serial of the newest change; `Skipped` if the list is very long."""
     serial: int = 0
     for _ in range(MOST_PAGES):
-        answer = run.service.get(f"/api/modhub/changes?since={serial}&limit=1000").expect(200).document()
+        answer = run.service.read(f"/api/modhub/changes?since={serial}&limit=1000")
         serial = int(answer["serial"])
         if not answer["more"]:
             return serial
@@ -241,5 +241,5 @@ def changes_of(run: Run, guid: str) -> list[dict[str, Any]]:
     """The changes of a mod since ``run.notes["serial"]``."""
     if "serial" not in run.notes:
         raise Skipped("the list of changes was not read before")
-    answer = run.service.get(f"/api/modhub/changes?since={run.notes['serial']}&limit=1000").expect(200).document()
+    answer = run.service.read(f"/api/modhub/changes?since={run.notes['serial']}&limit=1000")
     return [change for change in answer["changes"] if change.get("guid") == guid]

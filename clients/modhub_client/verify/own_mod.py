@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from modhub_client.verify.outcomes import Skipped
-from modhub_client.verify.owner import Owner, error_of, owner_of
+from modhub_client.verify.owner import Owner, owner_of
 from modhub_client.verify.replies import Reply
 from modhub_client.verify.run import Run
 
@@ -47,7 +47,7 @@ class OwnMod:
             if self.created is None:
                 self.created = reply
             if reply.status != 201:
-                raise Skipped(f"the service makes no mod ({reply.status} {error_of(reply)})")
+                raise Skipped(f"the service makes no mod ({reply.status} {reply.error})")
             self._drafts[name] = reply.document()
         return self._drafts[name]
 
@@ -78,14 +78,18 @@ class OwnMod:
         """The address of the mod in the API."""
         return f"/api/modhub/{self.id}{rest}"
 
+    def call(self, method: str, rest: str = "", value: Any = None, **options: Any) -> Reply:
+        """A call of its owner at the mod or below it."""
+        return self.owner.call(method, self.path(rest), value, **options)
+
     def edit(self, fields: Mapping[str, Any], **headers: str) -> Reply:
         """``PUT`` of the draft."""
         _ = self.draft
-        return self.owner.call("PUT", self.path(), fields, headers=headers)
+        return self.call("PUT", "", fields, headers=headers)
 
     def edited(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The draft after an edit that is expected to work."""
-        return self.edit(fields).expect(200).document()
+        return self.edit(fields).expect_document()
 
     def now(self) -> dict[str, Any]:
         """The mod as its owner's list has it."""
@@ -94,11 +98,11 @@ class OwnMod:
     def upload(self, kind: str, content: bytes, query: str = "", **headers: str) -> Reply:
         """Upload a file."""
         sent = {"Content-Type": "application/octet-stream", **headers}
-        return self.owner.call("POST", self.path(f"/{kind}?{query}"), body=content, headers=sent)
+        return self.call("POST", f"/{kind}?{query}", body=content, headers=sent)
 
     def read_files(self) -> list[dict[str, Any]]:
         """The files as their owner sees them."""
-        files: list[dict[str, Any]] = self.owner.call("GET", self.path("/files")).expect(200).document()["files"]
+        files: list[dict[str, Any]] = self.call("GET", "/files").expect_document()["files"]
         return files
 
     def publish(self) -> Reply:
@@ -106,7 +110,7 @@ class OwnMod:
         if self.published is None:
             self._fill()
             self._public_since = time.monotonic()
-            self.published = self.owner.call("POST", self.path("/publish"))
+            self.published = self.call("POST", "/publish")
         return self.published
 
     @property
@@ -136,18 +140,18 @@ class OwnMod:
         return self.publish().document()
 
     def _fill(self) -> None:
-        owner = self.owner
+        nonce = self.owner.nonce
         fields = {
             "title": self.title,
-            "description": f"<p>About <strong>{owner.nonce}</strong></p>",
-            "games": [f"Game {owner.nonce}", f"Game {owner.nonce} 2"],
+            "description": f"<p>About <strong>{nonce}</strong></p>",
+            "games": [f"Game {nonce}", f"Game {nonce} 2"],
             "requires": [self.other["guid"]],
             "conflictsWith": [],
         }
-        owner.call("PUT", self.path(), fields)
+        self.call("PUT", "", fields)
         for file in self.read_files():
             if file["kind"] == "image":
-                owner.call("DELETE", self.path(f"/images/{file['assetId']}"))
+                self.call("DELETE", f"/images/{file['assetId']}")
         self.upload("code", self.content, CODE_QUERY, **{"Content-Type": "application/zip"})
         self.upload("css", b"body { color: red }", "name=style.css", **{"Content-Type": "text/css"})
         for name in ("first.png", "second.png"):
@@ -156,7 +160,7 @@ class OwnMod:
         image = self.files.get("first.png")
         if image is not None:
             captions = [{"assetId": image["assetId"], "caption": self.caption}]
-            owner.call("PUT", self.path("/captions"), {"captions": captions})
+            self.call("PUT", "/captions", {"captions": captions})
 
 
 def mod_of(run: Run) -> OwnMod:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from modhub_client.verify.outcomes import Broken
 from modhub_client.verify.own_hidden import changes_of, note_serial, require_hidden
 from modhub_client.verify.own_mod import CODE_NAME, PNG, OwnMod, mod_of
-from modhub_client.verify.owner import error_of, own_check
+from modhub_client.verify.owner import own_check
 from modhub_client.verify.replies import Reply, require, require_equal
 from modhub_client.verify.run import Run, find_asset
 
@@ -18,13 +18,13 @@ def _a_draft_is_published_once_it_has_a_code_file(run: Run) -> None:
     """Without one it is 409; a second time changes nothing, and nothing takes it back."""
     mod = mod_of(run)
     mod.owner.call("POST", f"/api/modhub/{mod.other['id']}/publish").expect_error(409)
-    published = mod.publish().expect(200).document()
+    published = mod.publish().expect_document()
     require_equal("published after publishing", True, published["published"])
-    again = mod.owner.call("POST", mod.path("/publish")).expect(200).document()
+    again = mod.call("POST", "/publish").expect_document()
     require_equal("the mod after it was published twice", published, again)
-    mod.owner.call("PUT", mod.path(), {"published": False}).expect(200)
+    mod.call("PUT", "", {"published": False}).expect(200)
     for method in ("DELETE", "PUT"):
-        mod.owner.call(method, mod.path("/publish")).expect(405)
+        mod.call(method, "/publish").expect(405)
     run.service.get(mod.path()).expect(200)
 
 
@@ -58,7 +58,7 @@ def _a_required_draft_is_missing(run: Run) -> None:
 def _everybody_reads_the_changelog_of_a_published_mod(run: Run) -> None:
     """The newest entry first."""
     mod, _ = single(run)
-    body = run.service.get(mod.path("/changelog")).expect(200).document()
+    body = run.service.read(mod.path("/changelog"))
     require_equal("count of the entries", len(body["notes"]), body["count"])
     require_equal("the newest entry", "final", body["notes"][0]["title"])
 
@@ -109,7 +109,7 @@ def _the_files_of_a_published_mod_are_harmless(run: Run) -> None:
     page = next(file for file in mod.read_files() if file["name"] == "page.html")
     url = with_page.document()["assets"][-1]["url"]
     disposition = run.service.get(url).expect(200).header("Content-Disposition")
-    mod.owner.call("DELETE", mod.path(f"/images/{page['assetId']}")).expect(204)
+    mod.call("DELETE", f"/images/{page['assetId']}").expect(204)
     require_equal("disposition of an image that is a page", "attachment", disposition.partition(";")[0])
 
 
@@ -126,10 +126,10 @@ def _a_published_mod_is_found_by_its_words_and_games(run: Run) -> None:
         f"game=+game+{nonce.upper()}+",
         f"game=Game+{nonce}+2",
     ):
-        body = run.service.get(f"/api/modhub?{query}").expect(200).document()
+        body = run.service.read(f"/api/modhub?{query}")
         require_equal(f"mods of {query}", ([mod.id], 1), ([entry["id"] for entry in body["mods"]], body["total"]))
     for query in (f"q={nonce}+nowhere-{nonce}", f"game={nonce}", f"q=%25{nonce[1:]}"):
-        body = run.service.get(f"/api/modhub?{query}").expect(200).document()
+        body = run.service.read(f"/api/modhub?{query}")
         require_equal(f"mods of {query}", [], body["mods"])
     newest = [entry["id"] for entry in run.service.get("/api/modhub?size=20").document()["mods"]]
     require(mod.id in newest, "The mod that was just published is not among the last changed.")
@@ -139,8 +139,8 @@ def _a_published_mod_is_found_by_its_words_and_games(run: Run) -> None:
 def _an_owner_cannot_vote(run: Run) -> None:
     """And there is no vote."""
     mod, _ = single(run)
-    mod.owner.call("PUT", mod.path("/vote"), {"value": 1}).expect_error(403)
-    votes = run.service.get(mod.path("/vote")).expect(200).document()
+    mod.call("PUT", "/vote", {"value": 1}).expect_error(403)
+    votes = run.service.read(mod.path("/vote"))
     require_equal("votes of a new mod", (0, 0), (votes["ups"], votes["downs"]))
 
 
@@ -148,7 +148,7 @@ def _an_owner_cannot_vote(run: Run) -> None:
 def _the_captions_of_a_published_mod_are_read(run: Run) -> None:
     """In the order of its images."""
     mod, _ = single(run)
-    body = run.service.get(mod.path("/captions")).expect(200).document()
+    body = run.service.read(mod.path("/captions"))
     require_equal("captions", [mod.caption, ""], [entry["caption"] for entry in body["captions"]])
 
 
@@ -169,17 +169,17 @@ def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
 def _a_draft_supersedes_nothing(run: Run) -> None:
     """Its owner may name it."""
     mod, _ = single(run)
-    mod.owner.call("PUT", mod.path("/superseded"), {"by": mod.other["guid"]}).expect(200)
+    mod.call("PUT", "/superseded", {"by": mod.other["guid"]}).expect(200)
     body = run.service.get(mod.path("/superseded")).expect(200)
     require_equal("supersededBy of a draft", {"supersededBy": None}, body.document())
-    mod.owner.call("PUT", mod.path("/superseded"), {"by": None}).expect(200)
+    mod.call("PUT", "/superseded", {"by": None}).expect(200)
 
 
 @own_check("C-DL-4", feature="modhub_downloads", added=True)
 def _the_downloads_of_a_published_mod_are_read(run: Run) -> None:
     """Their number is not known."""
     mod, _ = single(run)
-    body = run.service.get(mod.path("/downloads")).expect(200).document()
+    body = run.service.read(mod.path("/downloads"))
     require(isinstance(body["total"], int) and isinstance(body["versions"], list), "total or versions is missing.")
 
 
@@ -188,7 +188,7 @@ def _the_feeds_of_a_mod_have_its_versions(run: Run) -> None:
     """As many in both."""
     mod, _ = single(run)
     atom = run.service.get(f"/Modhub/{mod.id}/feed").expect(200)
-    items = run.service.get(f"/Modhub/{mod.id}/feed.json").expect(200).document()["items"]
+    items = run.service.read(f"/Modhub/{mod.id}/feed.json")["items"]
     require(items, "The feed of a mod is empty.")
     require_equal("entries of both feeds", len(items), atom.text.count("<entry>"))
 
@@ -208,7 +208,7 @@ def _a_published_mod_is_known_by_its_guid(run: Run) -> None:
         known = run.service.get(f"/api/modhub/guid/{guid}").expect(200)
         require_equal("a mod by its GUID", reply.body, known.body)
         known.expect_header("ETag", reply.header("ETag"))
-    answer = run.service.post_json("/api/modhub/lookup", {"guids": [mod.guid, mod.other["guid"]]}).document()
+    answer = run.service.ask("/api/modhub/lookup", {"guids": [mod.guid, mod.other["guid"]]}).document()
     mods = [entry["id"] for entry in answer["mods"]]
     require_equal("a look-up", ([mod.id], [mod.other["guid"]]), (mods, answer["missing"]))
 
@@ -219,9 +219,9 @@ def _plans_and_updates_know_a_published_mod(run: Run) -> None:
     mod, _ = single(run)
     for digest, changed in ((mod.digest, []), ("0" * 64, [mod.guid])):
         have = {"have": [{"guid": mod.guid, "sha256": digest}]}
-        answer = run.service.post_json("/api/modhub/updates", have).expect(200).document()
+        answer = run.service.ask("/api/modhub/updates", have).expect_document()
         require_equal("an update check", changed, [entry["guid"] for entry in answer["changed"]])
-    plan = run.service.post_json("/api/modhub/plan", {"want": [mod.guid]}).expect(200).document()
+    plan = run.service.ask("/api/modhub/plan", {"want": [mod.guid]}).expect_document()
     require_equal("the steps of a plan", [(mod.guid, "install")], [(s["guid"], s["action"]) for s in plan["steps"]])
     require_equal("missing", [mod.other["guid"]], [entry["guid"] for entry in plan["missing"]])
     require_equal("the digest in a lock", mod.digest, plan["lock"]["entries"][0]["sha256"])
@@ -245,7 +245,7 @@ def _the_archive_of_a_published_mod_has_its_file(run: Run) -> None:
     reply = run.service.get(f"/Modhub/{mod.id}/everything.zip")
     # A required mod that is missing.
     reply.expect(409)
-    mod.owner.call("PUT", mod.path(), {"requires": []}).expect(200)
+    mod.call("PUT", "", {"requires": []}).expect(200)
     reply = run.service.get(f"/Modhub/{mod.id}/everything.zip").expect(200)
     try:
         opened = zipfile.ZipFile(io.BytesIO(reply.body))
@@ -270,7 +270,7 @@ def _a_deleted_mod_is_gone(run: Run) -> None:
         run.service.get(mod.path(rest)).expect(404)
     require_equal("the deleted mod in the list of own mods", {}, mod.now())
     for method, value in (("PUT", {}), ("DELETE", None)):
-        mod.owner.call(method, mod.path(), value).expect(401)
+        mod.call(method, "", value).expect(401)
 
 
 @own_check("C-FILE-7")
@@ -305,7 +305,7 @@ def _the_feed_of_the_list_says_that_a_mod_is_deleted(run: Run) -> None:
     """And has no entry of it."""
     mod = mod_of(run)
     _ = mod.gone
-    feed = run.service.get("/Modhub/feed.json").expect(200).document()
+    feed = run.service.read("/Modhub/feed.json")
     entries = [item for item in feed["items"] if mod.owner.nonce in str(item)]
     require_equal("entries of a deleted mod", [], entries)
     deleted = str(feed.get("_modhub", {}).get("deleted", []))
@@ -327,7 +327,7 @@ def _the_guid_of_a_deleted_mod_is_unknown(run: Run) -> None:
     mod = mod_of(run)
     _ = mod.gone
     run.service.get(f"/api/modhub/guid/{mod.guid}").expect(404)
-    answer = run.service.post_json("/api/modhub/lookup", {"guids": [mod.guid]}).expect(200).document()
+    answer = run.service.ask("/api/modhub/lookup", {"guids": [mod.guid]}).expect_document()
     require_equal("missing", [mod.guid], answer["missing"])
 
 
@@ -345,7 +345,7 @@ def _no_number_or_guid_is_given_out_again(run: Run) -> None:
     gone = mod.gone
     for _ in range(2):
         reply = mod.owner.create({})
-        require(reply.status == 201, f"POST /api/modhub: came {reply.status} {error_of(reply)}.")
+        require(reply.status == 201, f"POST /api/modhub: came {reply.status} {reply.error}.")
         new = reply.document()
         require(new["id"] > gone["id"], f"The number of a deleted mod is given out again: {new['id']}.")
         require(new["guid"].lower() != gone["guid"].lower(), "The GUID of a deleted mod is given out again.")

@@ -49,10 +49,10 @@ class Owner:
         """Begin a session, which the next calls use."""
         key = self.credentials.publisher_key
         if key:
-            reply = send(self.service, "POST", "/api/auth/exchange", {"key": key}, patient=False)
+            reply = self.service.call("POST", "/api/auth/exchange", {"key": key}, patient=False)
         else:
             sent = {"email": self.credentials.email, "password": self.credentials.password, "client": MARK}
-            reply = send(self.service, "POST", "/api/auth/login", sent, patient=False)
+            reply = self.service.call("POST", "/api/auth/login", sent, patient=False)
         if reply.status == 200:
             self.adopt(reply.document())
         return reply
@@ -67,7 +67,7 @@ class Owner:
         """An access token; signs in first. `Skipped` if the service refuses."""
         if not self._token and not self._refusal:
             reply = self.sign_in()
-            self._refusal = f"the service refuses the account ({reply.status} {error_of(reply)})"
+            self._refusal = f"the service refuses the account ({reply.status} {reply.error})"
         if not self._token:
             raise Skipped(self._refusal)
         return self._token
@@ -76,7 +76,7 @@ class Owner:
     def account_id(self) -> int:
         """The number of the account."""
         if "accountId" not in self.session:
-            self.session = {**self.session, **self.call("GET", "/api/auth/me").expect(200).document()}
+            self.session = {**self.session, **self.call("GET", "/api/auth/me").expect_document()}
         number: int = self.session["accountId"]
         return number
 
@@ -95,7 +95,7 @@ class Owner:
     def call(self, method: str, path: str, value: Any = None, **options: Any) -> Reply:
         """A call with the account's token; ``value`` is sent as JSON."""
         headers = {"Authorization": f"Bearer {self.token}", **options.pop("headers", {})}
-        return send(self.service, method, path, value, headers=headers, **options)
+        return self.service.call(method, path, value, headers=headers, **options)
 
     def create(self, fields: Mapping[str, Any], key: str = "", title: str = "draft") -> Reply:
         """``POST /api/modhub``. What it makes, wanted or not, is deleted at the end."""
@@ -115,7 +115,7 @@ class Owner:
 
     def mine(self) -> list[dict[str, Any]]:
         """The account's mods."""
-        mods: list[dict[str, Any]] = self.call("GET", "/api/modhub/mine").expect(200).document()["mods"]
+        mods: list[dict[str, Any]] = self.call("GET", "/api/modhub/mine").expect_document()["mods"]
         return mods
 
     def remove(self, number: int) -> Reply:
@@ -159,7 +159,7 @@ class Owner:
                 self.vote(path, value)
             if not (self.made or self.votes) and self.session.get("refreshToken"):
                 sent = {"refreshToken": self.session["refreshToken"]}
-                send(self.service, "POST", "/api/auth/logout", sent, repeatable=True)
+                self.service.call("POST", "/api/auth/logout", sent, repeatable=True)
         except (Unreachable, Interrupted, Broken, Skipped) as problem:
             reason = f" ({problem})"
         else:
@@ -200,47 +200,7 @@ def require_account(run: Run) -> None:
     owner = owner_of(run)
     refused = owner.sign_in() if not run.credentials.token else owner.call("GET", "/api/modhub/mine")
     if refused.status != 200:
-        raise WrongUse(f"The service refuses the account ({refused.status} {error_of(refused)}).")
-
-
-def send(
-    service: VerifiedService,
-    method: str,
-    path: str,
-    value: Any = None,
-    *,
-    body: bytes | None = None,
-    headers: Mapping[str, str] | None = None,
-    **options: Any,
-) -> Reply:
-    """A call that changes something; ``value`` is sent as JSON, else ``body`` as it is."""
-    sent = {"Content-Type": "application/json"} if value is not None else {}
-    content = body if value is None else json.dumps(value).encode()
-    return service.call(method, path, content, {**sent, **(headers or {})}, **options)
-
-
-def error_of(reply: Reply) -> str:
-    """The code of a JSON error; empty if it is none."""
-    try:
-        return str(reply.document().get("error", ""))
-    except Broken:
-        return ""
-
-
-def same_answer(subject: str, first: Reply, other: Reply) -> None:
-    """`Broken` unless two answers are the same byte for byte, but for their time and request id."""
-    for what, expected, came in (
-        ("status", first.status, other.status),
-        ("body", first.body, other.body),
-        ("headers", _lasting(first), _lasting(other)),
-    ):
-        if expected != came:
-            raise Broken(f"{subject}: expected one answer for both, came the {what} {expected!r} and {came!r}.")
-
-
-def _lasting(reply: Reply) -> list[tuple[str, str]]:
-    passing = {"date", "x-request-id", "connection", "keep-alive"}
-    return sorted((name.lower(), value) for name, value in reply.headers.items() if name.lower() not in passing)
+        raise WrongUse(f"The service refuses the account ({refused.status} {refused.error}).")
 
 
 def declare_body(run: Run, path: str, size: int, headers: Mapping[str, str]) -> Reply:
@@ -249,6 +209,6 @@ def declare_body(run: Run, path: str, size: int, headers: Mapping[str, str]) -> 
     run.service.close()
     with VerifiedService(run.service.url, DECLARED_SECONDS) as service:
         try:
-            return service.call("POST", path, None, sent, repeatable=False)
+            return service.call("POST", path, headers=sent, repeatable=False)
         except Broken:
             raise Skipped("the server takes a body before it says that it is too large") from None

@@ -6,7 +6,7 @@ The page is removed again; its revisions stay stored, unseen. Builds are kept, s
 from typing import Any
 
 from modhub_client.verify.outcomes import Skipped
-from modhub_client.verify.owner import declare_body, send
+from modhub_client.verify.owner import declare_body
 from modhub_client.verify.publisher import PLATFORM, RunPublisher, publish_check, publisher_of
 from modhub_client.verify.replies import Reply, require, require_equal, require_keys
 from modhub_client.verify.run import Run
@@ -44,10 +44,10 @@ def _other_keys_are_refused(run: Run) -> None:
         if feature not in run.features:
             continue
         # Empty bodies, so that nothing is published if the service lets them through.
-        reply = send(run.service, method, path, body=b"").expect(401)
+        reply = run.service.call(method, path, body=b"").expect(401)
         require_equal(f"{reply.call} without a key", {"error": "no_api_key"}, reply.json())
         for key in wrong_keys(publisher.key):
-            reply = send(run.service, method, path, body=b"", headers={"X-Api-Key": key}).expect(401)
+            reply = run.service.call(method, path, body=b"", headers={"X-Api-Key": key}).expect(401)
             require_equal(f"{reply.call} with a wrong key", {"error": "unknown_api_key"}, reply.json())
 
 
@@ -57,11 +57,11 @@ def _the_key_is_no_address_key_and_no_token(run: Run) -> None:
     publisher = publisher_of(run)
     reply = publisher.call("POST", "/api/modhub/storage/address", {}).expect(401)
     require_equal("the storage address with a machine key", {"error": "unknown_api_key"}, reply.json())
-    reply = send(run.service, "POST", "/api/modhub/storage/address", {}).expect(401)
+    reply = run.service.call("POST", "/api/modhub/storage/address", {}).expect(401)
     require_equal("the storage address without a key", {"error": "no_api_key"}, reply.json())
     publisher.call("GET", "/api/modhub/mine").expect(401)
     bearer = {"Authorization": f"Bearer {publisher.key}"}
-    send(run.service, "GET", "/api/modhub/key", headers=bearer).expect(401)
+    run.service.call("GET", "/api/modhub/key", headers=bearer).expect(401)
 
 
 def app_call(run: Run, method: str, path: str, **options: Any) -> Reply:
@@ -90,7 +90,7 @@ def _bad_builds_are_refused(run: Run) -> None:
     form = {"Content-Type": "multipart/form-data; boundary=x"}
     app_call(run, "POST", path, body=b"--x--\r\n", headers=form).expect_error(400)
     app_call(run, "POST", path, body=b"x", headers={"Content-Encoding": "gzip"}).expect_error(400)
-    listed = run.service.call("GET", "/api/modhub/app").expect(200).text
+    listed = run.service.get("/api/modhub/app").expect(200).text
     require('"refused"' not in listed, "A refused build is in the list of builds.")
 
 
@@ -108,13 +108,13 @@ def _a_build_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
 @publish_check("C-APP-8", feature="modhub_builds")
 def _bad_sections_are_refused(run: Run) -> None:
     """Empty, not UTF-8, too large; the changelog stays."""
-    before = run.service.call("GET", "/api/modhub/app").expect(200).document()["changelog"]
+    before = run.service.read("/api/modhub/app")["changelog"]
     path, text = "/api/modhub/app/changelog", {"Content-Type": "text/plain"}
     for body in (b"", b" \r\n\t\n", b"modhub-verify \xff\xfe"):
         app_call(run, "POST", path, body=body, headers=text).expect_error(400)
     large = app_call(run, "POST", path, body=b" " * (SECTION_LIMIT + 1), headers=text).expect_error(413)
     require_equal("limitBytes of a section", SECTION_LIMIT, large.get("limitBytes"))
-    after = run.service.call("GET", "/api/modhub/app").expect(200).document()["changelog"]
+    after = run.service.read("/api/modhub/app")["changelog"]
     require_equal("the app changelog after refusals", before, after)
 
 
@@ -153,7 +153,7 @@ def _bad_pages_are_refused(run: Run) -> None:
         publisher.publish_page(publisher.page, text).expect_error(400)
     body = publisher.publish_page(publisher.page, b"x" * (LIMIT + 1)).expect_error(413)
     require_equal("limitBytes of a page", LIMIT, body.get("limitBytes"))
-    run.service.call("GET", f"/Modhub/api/wiki/{publisher.page}").expect(404)
+    run.service.get(f"/Modhub/api/wiki/{publisher.page}").expect(404)
 
 
 @publish_check("C-WIKI-2", "C-WIKI-3", feature="modhub_wiki")
@@ -161,12 +161,12 @@ def _a_page_is_published_and_changed(run: Run) -> None:
     """Its title is the query's, that of its heading, or its last segment."""
     publisher = wiki(run)
     page = publisher.page
-    made = publisher.publish_page(page, b"text without a heading").expect(201).document()
+    made = publisher.publish_page(page, b"text without a heading").expect_document(201)
     require_keys("a page", made, PAGE)
     require_equal("path, title and revision", (page, page, 1), (made["path"], made["title"], made["revision"]))
-    changed = publisher.publish_page(page, f"# About {page}\n\ntext".encode()).expect(200).document()
+    changed = publisher.publish_page(page, f"# About {page}\n\ntext".encode()).expect_document()
     require_equal("title and revision", (f"About {page}", 2), (changed["title"], changed["revision"]))
-    named = publisher.publish_page(page, b"# Heading", "?title=modhub-verify+title", "POST").expect(200).document()
+    named = publisher.publish_page(page, b"# Heading", "?title=modhub-verify+title", "POST").expect_document()
     require_equal("title and revision", ("modhub-verify title", 3), (named["title"], named["revision"]))
     publisher.remove_page(page).expect(204)
 
@@ -177,12 +177,12 @@ def _a_page_is_read_as_it_was_sent(run: Run) -> None:
     publisher = wiki(run)
     path, text = f"{publisher.page}/read", "# modhub-verify\n\nÄ *text*.\n"
     publisher.publish_page(path, text.encode()).expect(201)
-    reply = run.service.call("GET", f"/Modhub/api/wiki/{path}").expect(200)
+    reply = run.service.get(f"/Modhub/api/wiki/{path}").expect(200)
     require_equal("the text of a page", text, reply.text)
     require_equal("the type of a page", "text/markdown", reply.media_type)
     require(reply.header("ETag"), "A page has no ETag.")
     run.service.call("GET", f"/Modhub/api/wiki/{path}", headers={"If-None-Match": reply.header("ETag")}).expect(304)
-    listed = run.service.call("GET", "/Modhub/api/wiki").expect(200).document()
+    listed = run.service.read("/Modhub/api/wiki")
     paths = [page["path"] for page in listed["pages"]]
     require_equal("count of the pages", len(paths), listed["count"])
     require(path in paths, "The list of pages misses one.")
@@ -195,8 +195,8 @@ def _the_older_address_answers_the_same(run: Run) -> None:
     publisher = wiki(run)
     path, old = f"{publisher.page}/older", "/api/modhub/wiki"
     publisher.publish_page(path, b"# modhub-verify", prefix=old).expect(201)
-    first = run.service.call("GET", f"{old}/{path}").expect(200)
-    other = run.service.call("GET", f"/Modhub/api/wiki/{path}").expect(200)
+    first = run.service.get(f"{old}/{path}").expect(200)
+    other = run.service.get(f"/Modhub/api/wiki/{path}").expect(200)
     require_equal("a page at both addresses", other.body, first.body)
     publisher.call("DELETE", f"{old}/{path}").expect(204)
     publisher.remove_page(path).expect(404)
@@ -210,8 +210,8 @@ def _a_removed_page_is_gone(run: Run) -> None:
     publisher.publish_page(path, b"# modhub-verify").expect(201)
     publisher.remove_page(path).expect(204)
     publisher.remove_page(path).expect(404)
-    run.service.call("GET", f"/Modhub/api/wiki/{path}").expect(404)
-    require(publisher.page not in run.service.call("GET", "/Modhub/api/wiki").text, "A removed page is listed.")
+    run.service.get(f"/Modhub/api/wiki/{path}").expect(404)
+    require(publisher.page not in run.service.get("/Modhub/api/wiki").text, "A removed page is listed.")
 
 
 def traces(run: Run) -> RunPublisher:
@@ -240,7 +240,7 @@ def _builds_are_published_and_kept(run: Run) -> None:
     require_equal("the newest build", files[1], newest.body)
     require(f"modhub-{PLATFORM}.zip" in newest.header("Content-Disposition"), "A build without a name has no default.")
     require("no-cache" in newest.header("Cache-Control"), "The newest build may be cached without revalidation.")
-    listed = run.service.get("/api/modhub/app").expect(200).document()["builds"]
+    listed = run.service.read("/api/modhub/app")["builds"]
     versions = [version["url"] for build in listed if build["os"] == PLATFORM for version in build["versions"]]
     require_equal("the newest builds of a list", [build["url"] for build in made[::-1]], versions[:2])
 
@@ -249,15 +249,15 @@ def _builds_are_published_and_kept(run: Run) -> None:
 def _a_section_is_put_on_top_and_taken_back(run: Run) -> None:
     """Only while it is on top."""
     publisher = traces(run)
-    before = str(run.service.get("/api/modhub/app").expect(200).document()["changelog"])
+    before = str(run.service.read("/api/modhub/app")["changelog"])
     app_call(run, "POST", "/api/modhub/app/changelog", body=b"").expect_error(400)
     text = f"modhub-verify {publisher.nonce} <b>first</b>\nsecond"
     publisher.section = text
     sent = f"\r\n\r\n{text}\r\n \r\n".replace("first</b>\n", "first</b>\r\n").encode()
-    reply = app_call(run, "POST", "/api/modhub/app/changelog", body=sent).expect(201).document()
+    reply = app_call(run, "POST", "/api/modhub/app/changelog", body=sent).expect_document(201)
     require_equal("characters", len(text), reply["characters"])
-    changelog = str(run.service.get("/api/modhub/app").expect(200).document()["changelog"])
+    changelog = str(run.service.read("/api/modhub/app")["changelog"])
     require_equal("the app changelog", f"{text}\n\n{before}" if before else text, changelog)
     require_equal("whole", len(changelog), reply["whole"])
-    taken = publisher.pop_section().expect(200).document()
+    taken = publisher.pop_section().expect_document()
     require_equal("what is left of the changelog", (before, len(before)), (taken["changelog"], taken["characters"]))

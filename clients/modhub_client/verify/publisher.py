@@ -10,7 +10,7 @@ from modhub_client.outcome import WrongUse
 from modhub_client.verify import owner
 from modhub_client.verify.checks import check
 from modhub_client.verify.outcomes import Broken, LeftBehind, Skipped, Unreachable
-from modhub_client.verify.owner import CLEANING_PAUSE, MARK, send
+from modhub_client.verify.owner import CLEANING_PAUSE, MARK
 from modhub_client.verify.replies import Reply
 from modhub_client.verify.run import Run
 from modhub_client.verify.service import VerifiedService
@@ -38,7 +38,7 @@ class RunPublisher:
     def call(self, method: str, path: str, value: Any = None, **options: Any) -> Reply:
         """A call with the key; ``value`` is sent as JSON."""
         headers = {"X-Api-Key": self.key, **options.pop("headers", {})}
-        return send(self.service, method, path, value, headers=headers, **options)
+        return self.service.call(method, path, value, headers=headers, **options)
 
     def publish_page(self, path: str, text: bytes, query: str = "", method: str = "PUT", prefix: str = "") -> Reply:
         """Publish a wiki page; it is removed at the end."""
@@ -55,7 +55,7 @@ class RunPublisher:
 
     def pop_section(self) -> Reply:
         """Take the run's section back; `Skipped` unless it is on top, as the call takes the newest one."""
-        changelog = str(self.service.call("GET", "/api/modhub/app").expect(200).document()["changelog"])
+        changelog = str(self.service.read("/api/modhub/app")["changelog"])
         if not changelog.startswith(self.section):
             if self.section not in changelog:
                 self.section = ""
@@ -111,4 +111,4 @@ def require_key(run: Run) -> None:
     """`WrongUse` if the service refuses the key, as `owner.require_account`."""
     reply = publisher_of(run).call("GET", "/api/modhub/key")
     if reply.status != 200:
-        raise WrongUse(f"The service refuses the machine key ({reply.status} {owner.error_of(reply)}).")
+        raise WrongUse(f"The service refuses the machine key ({reply.status} {reply.error}).")

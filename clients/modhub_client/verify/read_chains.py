@@ -181,7 +181,7 @@ def head_of_a_single_read_has_the_headers_of_get(run: Run) -> None:
 @check("C-READ-10", part="read")
 def curated_games_have_a_name_to_show(run: Run) -> None:
     """An icon is null or a picture of this service."""
-    games = run.service.get("/api/modhub/games").expect(200).document()
+    games = run.service.read("/api/modhub/games")
     require_equal("count of games", len(games["games"]), games["count"])
     for game in games["games"]:
         require(game["name"] and game["displayName"], f"a game has no name: {game}.")
@@ -194,7 +194,7 @@ def curated_games_have_a_name_to_show(run: Run) -> None:
 @check("C-OWN-19", part="read", added=True)
 def a_successor_is_a_published_mod_or_null(run: Run) -> None:
     """404 for what is not published."""
-    document = run.service.get(f"{run.mod_path}/superseded").expect(200).document()
+    document = run.service.read(f"{run.mod_path}/superseded")
     successor = document["supersededBy"]
     if successor is not None:
         require_equal("url of the successor", f"/Modhub/{successor['id']}", successor["url"])
@@ -216,7 +216,7 @@ def votes_are_for_everybody_to_read(run: Run) -> None:
 def captions_come_in_the_order_of_images(run: Run) -> None:
     """One for each image; 404 for what is not published."""
     mod = run.find_mod("an image", lambda mod: find_asset(mod, "image"))
-    document = run.service.get(f"/api/modhub/{mod['id']}/captions").expect(200).document()
+    document = run.service.read(f"/api/modhub/{mod['id']}/captions")
     images = [asset["url"] for asset in mod["assets"] if asset["kind"] == "image"]
     require_equal("the images with captions", images, [caption["url"] for caption in document["captions"]])
     require_equal("count", len(images), document["count"])

@@ -20,7 +20,7 @@ _FIRST: Final = ("windows", "linux", "macos")
 
 def read_builds(run: Run) -> dict[str, Any]:
     """The app: its builds and its changelog."""
-    return run.service.get("/api/modhub/app").expect(200).document()
+    return run.service.read("/api/modhub/app")
 
 
 def _builds(run: Run) -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ def tags_have_a_name_and_titles(run: Run) -> None:
     require_shape("the names of tags", [re.compile("[a-z0-9-]{1,32}")], names)
     require_equal("the order of tags", sorted(set(names)), names)
     for mod in run.mods[:5]:
-        tags = run.service.get(f"/api/modhub/{mod['id']}/tags").expect(200).document()["tags"]
+        tags = run.service.read(f"/api/modhub/{mod['id']}/tags")["tags"]
         require_equal(f"the order of tags of the mod {mod['id']}", sorted(set(tags)), tags)
         require(set(tags) <= set(names) and len(tags) <= 5, f"the mod {mod['id']} has the tags {tags}.")
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/tags").expect_error(404, "not_found")
@@ -149,7 +149,7 @@ def the_wiki_lists_its_pages(run: Run) -> None:
 def the_older_address_of_the_wiki_answers_the_same(run: Run) -> None:
     """The list, a page, and what is not there."""
     paths = ["", "/unheard-of/page"]
-    paths += [f"/{page['path']}" for page in run.service.get("/Modhub/api/wiki").expect(200).document()["pages"][:2]]
+    paths += [f"/{page['path']}" for page in run.service.read("/Modhub/api/wiki")["pages"][:2]]
     for path in paths:
         newer, older = run.service.get(f"/Modhub/api/wiki{path}"), run.service.get(f"/api/modhub/wiki{path}")
         require_equal(f"the answer of {older.call}", (newer.status, newer.body), (older.status, older.body))

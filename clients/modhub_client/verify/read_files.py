@@ -284,6 +284,6 @@ def _check_members(run: Run, path: str, index: dict[str, Any], files: list[tuple
         require_equal("the name of a member", entry["name"], name)
         digest = hashlib.sha256(content).hexdigest()
         require_equal(f"size and SHA-256 of {name}", (entry["bytes"], entry["sha256"]), (len(content), digest))
-    single = run.service.get(f"/api/modhub/{path.split('/')[2]}").expect(200).document()
+    single = run.service.read(f"/api/modhub/{path.split('/')[2]}")
     order = [mod["guid"].lower() for mod in single["install"]]
     require_equal("the order of the archive", order, [entry["guid"].lower() for entry in index["mods"]])

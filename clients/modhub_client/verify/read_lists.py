@@ -17,7 +17,7 @@ _ACCENTED = str.maketrans("aeiouncAEIOUNC", "áèïöûñçÁÈÏÖÛÑÇ")
 def read_list(run: Run, **parameters: object) -> dict[str, Any]:
     """The list with these parameters."""
     reply = run.service.get(f"/api/modhub?{urlencode(parameters)}")
-    return reply.expect(200).document()
+    return reply.expect_document()
 
 
 def guids_of(document: dict[str, Any]) -> list[str]:
@@ -75,7 +75,7 @@ def odd_parameters_of_a_list_become_defaults(run: Run) -> None:
         ("unheard=of", "size", 20),
     ]
     for query, field, value in cases:
-        document = run.service.get(f"/api/modhub?{query}").expect(200).document()
+        document = run.service.read(f"/api/modhub?{query}")
         require_equal(f"{field} of ?{query}", value, document[field])
 
 
@@ -218,7 +218,7 @@ def the_best_have_most_votes(run: Run) -> None:
     """Ups minus downs, then as the newest. The interface does not say how votes are read."""
     order = []
     for mod in read_list(run, sort="top", size=10)["mods"]:
-        votes = run.service.get(f"/api/modhub/{mod['id']}/vote").expect(200).document()
+        votes = run.service.read(f"/api/modhub/{mod['id']}/vote")
         order.append((votes["ups"] - votes["downs"], mod["updatedAt"], mod["id"]))
     require_equal("the order of sort=top", sorted(order, reverse=True), order)
 

@@ -4,13 +4,12 @@ A report that is refused for one thing alone would be one if the service was bro
 """
 
 import base64
-import json
 import re
 from typing import Any, Final
 
 from modhub_client.verify.checks import check
 from modhub_client.verify.outcomes import Broken, Skipped
-from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.replies import JSON_TYPE, Reply, require, require_equal
 from modhub_client.verify.run import UNKNOWN_ID, Run
 from modhub_client.verify.shapes import DIGEST_SHAPE, TIME_SHAPE, require_shape
 
@@ -33,7 +32,7 @@ _NEWEST: Final = 100
 
 def read_export(run: Run) -> dict[str, Any]:
     """All advisories."""
-    return run.service.get(_API).expect(200).document()
+    return run.service.read(_API)
 
 
 def _all(run: Run) -> list[dict[str, Any]]:
@@ -44,7 +43,7 @@ def _all(run: Run) -> list[dict[str, Any]]:
 
 
 def _with_prefix(run: Run, prefix: str) -> list[dict[str, Any]]:
-    advisories: list[dict[str, Any]] = run.service.get(f"{_API}/{prefix}").expect(200).document()["advisories"]
+    advisories: list[dict[str, Any]] = run.service.read(f"{_API}/{prefix}")["advisories"]
     return advisories
 
 
@@ -128,7 +127,7 @@ def the_newest_advisories_have_feeds(run: Run) -> None:
     newest = sorted(advisories, key=lambda advisory: advisory["withdrawnAt"] or advisory["since"], reverse=True)
     atom = run.service.get(f"{_PAGE}/feed").expect(200)
     require_equal(f"the type of {_PAGE}/feed", "application/atom+xml", atom.media_type)
-    items = run.service.get(f"{_PAGE}/feed.json").expect(200).document()["items"]
+    items = run.service.read(f"{_PAGE}/feed.json")["items"]
     require_equal(f"the number of items of {_PAGE}/feed.json", min(len(newest), _NEWEST), len(items))
     for advisory in newest[:_NEWEST]:
         digest = advisory["sha256"]
@@ -154,24 +153,19 @@ _NOTHING: Final[tuple[Any, ...]] = (
 """Reports without a text, and without name and address."""
 
 
-def _send(run: Run, path: str, value: Any, **headers: str) -> Reply:
-    sent = {"Content-Type": "application/json", **headers}
-    return run.service.call("POST", path, json.dumps(value).encode(), sent)
-
-
 @check("C-NTC-2", part="read", feature="modhub_moderation", added=True)
 def what_is_absent_cannot_be_reported(run: Run) -> None:
     """404 whatever the body is."""
     for path in _ABSENT:
         for value in (_WHOLE, *_NOTHING):
-            _send(run, path, value).expect_error(404, "not_found")
-        run.service.call("POST", path, b"[not json", {"Content-Type": "application/json"}).expect_error(404)
+            run.service.call("POST", path, value).expect_error(404, "not_found")
+        run.service.call("POST", path, body=b"[not json", headers=JSON_TYPE).expect_error(404)
 
 
 @check("C-NTC-3", part="read", feature="modhub_moderation", added=True)
 def a_report_that_says_nothing_is_400(run: Run) -> None:
     for value in _NOTHING:
-        refused = _send(run, f"{run.mod_path}/reports", value).expect_error(400)
+        refused = run.service.call("POST", f"{run.mod_path}/reports", value).expect_error(400)
         require(refused.get("message"), f"{run.mod_path}/reports: the refusal has no sentence.")
 
 
@@ -179,4 +173,4 @@ def a_report_that_says_nothing_is_400(run: Run) -> None:
 def a_bad_token_of_a_report_is_401(run: Run) -> None:
     """Before the report is read; an absent mod is no other than one that is there."""
     for path in (f"{run.mod_path}/reports", *_ABSENT):
-        _send(run, path, {}, Authorization="Bearer nonsense").expect(401)
+        run.service.call("POST", path, {}, headers={"Authorization": "Bearer nonsense"}).expect(401)

@@ -34,7 +34,7 @@ def every_call_gives_a_mod_its_whole_shape(run: Run) -> None:
     for mod in run.mods:
         require_shape(label_of_mod(mod), MOD_SHAPE, mod)
     for mod in run.mods[:3]:
-        single = run.service.get(f"/api/modhub/{mod['id']}").expect(200).document()
+        single = run.service.read(f"/api/modhub/{mod['id']}")
         require_shape("the single read", {**MOD_SHAPE, "install": [MOD_SHAPE], "missing": [str]}, single)
 
 
@@ -278,7 +278,7 @@ def links_of_owners_are_not_followed(run: Run) -> None:
 def a_changelog_has_its_entries_newest_first(run: Run) -> None:
     """``{count, notes}``, each entry with all its fields."""
     for mod in run.mods[:5]:
-        changelog = run.service.get(f"/api/modhub/{mod['id']}/changelog").expect(200).document()
+        changelog = run.service.read(f"/api/modhub/{mod['id']}/changelog")
         require_shape("the changelog", {"count": int, "notes": [NOTE_SHAPE]}, changelog)
         require_equal("count", len(changelog["notes"]), changelog["count"])
         for newer, older in pairwise(note["createdAt"] for note in changelog["notes"]):
@@ -289,7 +289,7 @@ def a_changelog_has_its_entries_newest_first(run: Run) -> None:
 def entries_keep_their_limits(run: Run) -> None:
     """A text is HTML of the same list, at most 4000 characters; an entry that was edited is not automatic."""
     for mod in run.mods[:5]:
-        for note in run.service.get(f"/api/modhub/{mod['id']}/changelog").expect(200).document()["notes"]:
+        for note in run.service.read(f"/api/modhub/{mod['id']}/changelog")["notes"]:
             require_shape("an entry", {"createdAt": TIME_SHAPE, "editedAt": (TIME_SHAPE, None)}, note)
             require(len(note["text"]) <= 4000, f"an entry of {label_of_mod(mod)} has {len(note['text'])} characters.")
             require(len(note["title"] or "") <= 120, f"the title of an entry of {label_of_mod(mod)} is too long.")
@@ -311,7 +311,7 @@ def the_changelog_of_an_unknown_mod_is_404(run: Run) -> None:
 def what_stands_beside_mods_comes_at_once(run: Run) -> None:
     """In the order asked, doubles merged, with what the features of the service add."""
     ids = [mod["id"] for mod in reversed(run.mods[:5])]
-    reply = run.service.post_json("/api/modhub/details", {"ids": [UNKNOWN_ID, *ids, *ids, -1]})
+    reply = run.service.ask("/api/modhub/details", {"ids": [UNKNOWN_ID, *ids, *ids, -1]})
     details = described_answer(run, "POST /api/modhub/details", reply.expect_named("Cache-Control", "no-store"))
     require_equal("missing", [UNKNOWN_ID, -1], details["missing"])
     require_equal("the mods of the details", ids, [entry["id"] for entry in details["details"]])
@@ -321,4 +321,4 @@ def what_stands_beside_mods_comes_at_once(run: Run) -> None:
         for feature, field in _FIELDS_OF_FEATURES.items():
             require_equal(f"whether {field} is there", feature in run.features, field in entry)
     for bad in ("1", None, [True], ["1"], [1.5], list(range(1, 102))):
-        run.service.post_json("/api/modhub/details", {"ids": bad}).expect_error(400)
+        run.service.ask("/api/modhub/details", {"ids": bad}).expect_error(400)

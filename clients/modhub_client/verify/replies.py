@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from modhub_client.verify.outcomes import Broken
 
+JSON_TYPE: Final = {"Content-Type": "application/json"}
 _SHOWN: Final = 200
 """Characters of a value that a sentence shows."""
 
@@ -77,6 +78,10 @@ class Reply:
             raise Broken(f"{self.call}: expected {' or '.join(map(str, statuses))}, came {self.status}.")
         return self
 
+    def expect_document(self, status: int = 200) -> dict[str, Any]:
+        """Return the body as a JSON object if this is the status."""
+        return self.expect(status).document()
+
     def expect_header(self, name: str, value: str) -> "Reply":
         """Return itself if a header has exactly this value."""
         if self.header(name) != value:
@@ -90,12 +95,36 @@ class Reply:
             raise Broken(f"{self.call}: expected {', '.join(missing)} in {header}, came {_cut(self.header(header))}.")
         return self
 
+    @property
+    def error(self) -> str:
+        """The code of a JSON error; empty if it is none."""
+        try:
+            return str(self.document().get("error", ""))
+        except Broken:
+            return ""
+
     def expect_error(self, status: int, code: str = "") -> dict[str, Any]:
         """Return the body of a JSON error with this status, and this code unless it is empty."""
         body = self.expect(status).document()
         if code and body.get("error") != code:
             raise Broken(f"{self.call}: expected the error {code}, came {_cut(body.get('error'))}.")
         return body
+
+
+def require_same(subject: str, first: Reply, other: Reply) -> None:
+    """`Broken` unless two answers are the same byte for byte, but for their time and request id."""
+    for what, expected, came in (
+        ("status", first.status, other.status),
+        ("body", first.body, other.body),
+        ("headers", _lasting(first), _lasting(other)),
+    ):
+        if expected != came:
+            raise Broken(f"{subject}: expected one answer for both, came the {what} {expected!r} and {came!r}.")
+
+
+def _lasting(reply: Reply) -> list[tuple[str, str]]:
+    passing = {"date", "x-request-id", "connection", "keep-alive"}
+    return sorted((name.lower(), value) for name, value in reply.headers.items() if name.lower() not in passing)
 
 
 def require(condition: object, sentence: str) -> None:

@@ -76,33 +76,41 @@ class VerifiedService:
         """``HEAD``, with headers as in `get`."""
         return self.call("HEAD", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
 
-    def post_json(self, path: str, value: Any, headers: Mapping[str, str] | None = None) -> Reply:
+    def read(self, path: str) -> dict[str, Any]:
+        """The document of a ``GET``, which has to be answered with 200."""
+        return self.get(path).expect_document()
+
+    def ask(self, path: str, question: Any, headers: Mapping[str, str] | None = None) -> Reply:
         """``POST`` JSON. A question that may be asked again: what changes something is sent by `call`."""
-        sent = {"Content-Type": "application/json", **(headers or {})}
-        return self.call("POST", path, json.dumps(value).encode(), sent, repeatable=True)
+        return self.call("POST", path, question, headers=headers, repeatable=True)
 
     def call(
         self,
         method: str,
         path: str,
+        value: Any = None,
+        *,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
-        *,
         repeatable: bool | None = None,
         patient: bool = True,
     ) -> Reply:
         """Send a request and read the whole response; ``path`` begins with a slash and is percent-encoded.
 
+        ``value`` is sent as JSON, else ``body`` as it is.
         ``repeatable``: whether it is sent again when its connection breaks; without it the method decides. ``patient``:
         whether a 429 or 503 with ``Retry-After`` is waited for. `Skipped` if the service stays busy, `Unreachable` if
         nobody answers, `Broken` if the service breaks the connection although it answers other calls.
         """
+        sent = dict(headers or {})
+        if value is not None:
+            sent, body = {"Content-Type": "application/json", **sent}, json.dumps(value).encode()
         may_repeat = method in _REPEATABLE if repeatable is None else repeatable
         broken = ""
         for _ in range(TRIES):
             self._wait_until_welcome()
             try:
-                reply = self._exchange(method, path, body, headers or {}, own_line=not may_repeat)
+                reply = self._exchange(method, path, body, sent, own_line=not may_repeat)
             except (OSError, http.client.HTTPException) as problem:
                 broken = str(problem) or type(problem).__name__
                 if not may_repeat:

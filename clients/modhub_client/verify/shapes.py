@@ -95,7 +95,7 @@ def described_answer(run: Run, call: str, reply: Reply) -> dict[str, Any]:
 
     A service without a description says nothing of it.
     """
-    document = reply.expect(200).document()
+    document = reply.expect_document()
     method, path = call.split()
     operation = run.description.get("paths", {}).get(path, {}).get(method.lower())
     if operation is not None:
