@@ -2,7 +2,7 @@
 
 ::
 
-    @check("C-LIST-1", part="read")
+    @check("C-LIST-1")
     def a_list_counts_its_mods(run: Run) -> None:
         listed = run.service.read("/api/modhub")
         require_equal("count", len(listed["mods"]), listed["count"])
@@ -14,6 +14,7 @@ to it says ``added=True``, so that another implementation can be judged without 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Final, Literal
 
@@ -45,10 +46,18 @@ class ContractCheck:
 
 
 def check(
-    *clauses: str, part: VerifiedPart, feature: str = "core", added: bool = False
+    *clauses: str, part: VerifiedPart = "read", feature: str = "core", added: bool = False
 ) -> Callable[[Callable[[Run], None]], ContractCheck]:
     """Make a check of a function."""
     return lambda run: ContractCheck(clauses, part, feature, added, run)
+
+
+follow_check = partial(check, part="follow", feature="modhub_sync", added=True)
+"""A check of the part ``follow``."""
+own_check = partial(check, part="own")
+"""A check of the part ``own``."""
+publish_check = partial(check, part="publish")
+"""A check of the part ``publish``."""
 
 
 def checks_of(*modules: ModuleType) -> Iterator[ContractCheck]:

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from itertools import pairwise
 from typing import Any, Final
 
-from modhub_client.verify.checks import check
+from modhub_client.verify.checks import follow_check
 from modhub_client.verify.outcomes import Broken, Skipped
 from modhub_client.verify.replies import require, require_equal
 from modhub_client.verify.run import UNKNOWN_GUID, Run
@@ -44,7 +44,7 @@ def follow_all(run: Run) -> list[dict[str, Any]]:
     raise Skipped("the list of changes is too long to be followed whole")
 
 
-@check("C-SYNC-4", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-4")
 def changes_come_by_rising_serial(run: Run) -> None:
     """After ``since``, as many as ``limit``; ``serial`` is where to go on."""
     page = read_changes(run, limit=5)
@@ -59,7 +59,7 @@ def changes_come_by_rising_serial(run: Run) -> None:
     require_equal("feed", page["feed"], following["feed"])
 
 
-@check("C-SYNC-4", "C-HTTP-9", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-4", "C-HTTP-9")
 def changes_have_an_etag(run: Run) -> None:
     """Who knows them all gets a 304."""
     head = _newest_serial(run)
@@ -73,7 +73,7 @@ def _newest_serial(run: Run) -> int:
     return int(changes[-1]["serial"]) if changes else 0
 
 
-@check("C-SYNC-15", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-15")
 def nothing_new_costs_at_most_500_bytes(run: Run) -> None:
     """Status line and headers; what a proxy adds to them does not count."""
     path = f"/api/modhub/changes?since={_newest_serial(run)}"
@@ -88,7 +88,7 @@ def nothing_new_costs_at_most_500_bytes(run: Run) -> None:
     require_equal("Access-Control-Expose-Headers of the 304", "", reply.header("Access-Control-Expose-Headers"))
 
 
-@check("C-SYNC-5", "C-PRO-2", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-5", "C-PRO-2")
 def each_mod_is_in_the_changes_once(run: Run) -> None:
     """With its latest change; what is deleted has no ``id``, and everything public is there."""
     changes = [change for change in follow_all(run) if change["kind"] == "mod"]
@@ -103,7 +103,7 @@ def each_mod_is_in_the_changes_once(run: Run) -> None:
     require_equal("how many mods are public", run.listed.document()["total"], len(public))
 
 
-@check("C-SYNC-5", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-5")
 def a_deleted_mod_is_gone_everywhere(run: Run) -> None:
     """By GUID, and in look-ups."""
     changes = [change for change in follow_all(run) if change["kind"] == "mod" and change["what"] == "deleted"]
@@ -116,7 +116,7 @@ def a_deleted_mod_is_gone_everywhere(run: Run) -> None:
     require_equal("the deleted mods that are missing", guids, missing)
 
 
-@check("C-SYNC-7", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-7")
 def builds_and_games_are_changes_without_a_guid(run: Run) -> None:
     """Of the kinds ``build``, ``app_changelog`` and ``game``."""
     others = [change for change in follow_all(run) if change["kind"] != "mod"]
@@ -127,14 +127,14 @@ def builds_and_games_are_changes_without_a_guid(run: Run) -> None:
         raise Skipped("no build and no game is in the list of changes")
 
 
-@check("C-SYNC-6", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-6")
 def another_feed_begins_again(run: Run) -> None:
     """410 for another ``feed``, and for a serial that is not there yet."""
     run.service.get(f"/api/modhub/changes?since=0&feed={UNKNOWN_GUID}").expect_error(410, "feed_restarted")
     run.service.get("/api/modhub/changes?since=900000000000").expect_error(410, "feed_restarted")
 
 
-@check("C-SYNC-4", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-4")
 def parameters_of_changes_are_numbers(run: Run) -> None:
     """400 for anything else; a large ``limit`` is lowered."""
     for query in ("since=x", "since=-1", "limit=x", "since=1.0"):
@@ -151,7 +151,7 @@ def _snapshot(run: Run) -> dict[str, Any]:
     return described_answer(run, "GET /api/modhub/snapshot", reply)
 
 
-@check("C-SYNC-12", "C-SYNC-21", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-12", "C-SYNC-21")
 def the_pointer_names_a_snapshot(run: Run) -> None:
     """Its serial with its feed, its address, size and digest."""
     pointer = _snapshot(run)
@@ -170,7 +170,7 @@ def _snapshot_guids(run: Run, pointer: dict[str, Any]) -> list[str]:
         raise Broken("the snapshot is no gzip file.") from None
 
 
-@check("C-SYNC-12", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-12")
 def a_snapshot_with_the_changes_after_it_is_the_catalogue(run: Run) -> None:
     """Each mod in one line."""
     pointer = _snapshot(run)
@@ -188,7 +188,7 @@ def a_snapshot_with_the_changes_after_it_is_the_catalogue(run: Run) -> None:
     require_equal("the catalogue", sorted(public), sorted(guids))
 
 
-@check("C-SYNC-12", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-12")
 def a_snapshot_has_the_digest_of_its_pointer(run: Run) -> None:
     """The SHA-256 of its bytes."""
     pointer = _snapshot(run)
@@ -198,7 +198,7 @@ def a_snapshot_has_the_digest_of_its_pointer(run: Run) -> None:
     require_equal("the digest of the snapshot", pointer["sha256"], hashlib.sha256(content).hexdigest())
 
 
-@check("C-SYNC-14", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-14")
 def no_snapshot_has_a_mod_that_was_deleted(run: Run) -> None:
     """But for ten minutes, until there is a new one."""
     pointer = _snapshot(run)
@@ -211,7 +211,7 @@ def no_snapshot_has_a_mod_that_was_deleted(run: Run) -> None:
         require(age <= _LONGEST, f"the snapshot has {guid}, which was deleted {age} ago.")
 
 
-@check("C-SYNC-13", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-13")
 def a_signature_has_a_public_key(run: Run) -> None:
     """Without a key it is null, and the address of the key 404."""
     signature = _snapshot(run)["signature"]
@@ -221,7 +221,7 @@ def a_signature_has_a_public_key(run: Run) -> None:
         require_equal("algorithm", "Ed25519", key.document()["algorithm"])
 
 
-@check("C-SYNC-14", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-14")
 def an_unknown_snapshot_is_404(run: Run) -> None:
     """And so is what is no digest."""
     for name in ("0" * 64, "no-digest"):

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Final
 
-from modhub_client.verify.checks import check
+from modhub_client.verify.checks import follow_check
 from modhub_client.verify.replies import JSON_TYPE, Reply, require, require_equal
 from modhub_client.verify.run import UNKNOWN_GUID, Run, find_asset
 from modhub_client.verify.shapes import MOD_SHAPE, described_answer, require_shape
@@ -28,7 +28,7 @@ def code_digest_of(run: Run, mod: dict[str, Any]) -> str:
     return run.service.head(find_asset(mod, "code")["url"]).expect(200).header("ETag").strip('"')
 
 
-@check("C-SYNC-1", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-1")
 def a_mod_is_read_by_its_guid(run: Run) -> None:
     """In any case, as by its number: the same body, ``ETag`` and ``Link``."""
     by_number = run.service.get(run.mod_path).expect(200)
@@ -41,7 +41,7 @@ def a_mod_is_read_by_its_guid(run: Run) -> None:
         run.service.get(f"/api/modhub/guid/{guid}").expect_error(404, "not_found")
 
 
-@check("C-SYNC-16", "C-MOD-1", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-16", "C-MOD-1")
 def a_lookup_has_mods_in_the_order_asked(run: Run) -> None:
     """Each once, with its whole shape; the others are ``missing`` as sent, in capitals or not."""
     mods = run.mods[:5]
@@ -59,7 +59,7 @@ def _listed(mod: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in mod.items() if name not in {"install", "missing"}}
 
 
-@check("C-SYNC-16", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-16")
 def a_lookup_refuses_what_is_no_list_of_guids(run: Run) -> None:
     """400 for another type, for another text, and for more than 500."""
     for guids in ("text", None, [1], ["no-guid"], [f"{UNKNOWN_GUID[:-3]}{number:03}" for number in range(501)]):
@@ -70,7 +70,7 @@ def a_lookup_refuses_what_is_no_list_of_guids(run: Run) -> None:
     )
 
 
-@check("C-SYNC-3", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-3")
 def an_update_check_compares_files(run: Run) -> None:
     """By SHA-256 if one is sent, else by version."""
     mod, guid = run.code_mod, run.code_mod["guid"]
@@ -97,7 +97,7 @@ def an_update_check_compares_files(run: Run) -> None:
         require_equal(f"what changed with {sorted(other)}", expected, came)
 
 
-@check("C-SYNC-3", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-3")
 def an_update_check_has_the_newest_entries(run: Run) -> None:
     """At most five of a mod, as its changelog has them."""
     document = ask_for_updates(run, *({"guid": mod["guid"], "version": "another version"} for mod in run.mods[:20]))
@@ -108,7 +108,7 @@ def an_update_check_has_the_newest_entries(run: Run) -> None:
     require(all(note in notes for note in first["changelog"]), "an entry of the update check is not in the changelog.")
 
 
-@check("C-SYNC-17", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-17")
 def an_update_check_says_whose_relations_changed(run: Run) -> None:
     """For those who sent ``relations``."""
     guid = run.code_mod["guid"]
@@ -123,7 +123,7 @@ def an_update_check_says_whose_relations_changed(run: Run) -> None:
     require_equal("relations", [{"guid": guid, "relations": step["relations"]}], other["relations"])
 
 
-@check("C-SYNC-24", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-24")
 def a_digest_has_64_hexadecimal_digits(run: Run) -> None:
     """Anything else is 400, in update checks, plans and locks."""
     for digest in ("", "0" * 63, "0" * 65, "x" * 64):
@@ -133,7 +133,7 @@ def a_digest_has_64_hexadecimal_digits(run: Run) -> None:
         put_question(run, "plan/check", lock={"entries": [entry]}).expect_error(400)
 
 
-@check("C-SYNC-20", "C-HTTP-12", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-20", "C-HTTP-12")
 def answers_to_questions_are_compressed_and_not_kept(run: Run) -> None:
     """``Vary``, no ``ETag``, ``no-store``."""
     guids = [mod["guid"] for mod in run.mods[:20]]
@@ -152,7 +152,7 @@ def answers_to_questions_are_compressed_and_not_kept(run: Run) -> None:
             require_equal(f"the content of {path} in gzip", plain.body, packed.unzipped())
 
 
-@check("C-ERR-10", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-ERR-10")
 def a_body_that_is_no_json_object_is_400(run: Run) -> None:
     """Not JSON, not an object, not UTF-8, nested too deeply."""
     for body in (
@@ -170,7 +170,7 @@ def a_body_that_is_no_json_object_is_400(run: Run) -> None:
         reply.document()
 
 
-@check("C-ERR-11", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-ERR-11")
 def a_field_of_the_wrong_type_is_named(run: Run) -> None:
     for call, question, field in (
         ("lookup", {"guids": 1}, "guids"),
@@ -181,7 +181,7 @@ def a_field_of_the_wrong_type_is_named(run: Run) -> None:
         require(re.search(rf"\b{field}\b", message), f"the sentence {message!r} does not name {field}.")
 
 
-@check("C-ERR-13", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-ERR-13")
 def unknown_and_doubled_fields_are_no_error(run: Run) -> None:
     """Unknown ones are ignored, the last value of a doubled one counts, null is as not sent."""
     for call, body in (
@@ -192,7 +192,7 @@ def unknown_and_doubled_fields_are_no_error(run: Run) -> None:
         run.service.call("POST", f"/api/modhub/{call}", body=body, headers=JSON_TYPE, repeatable=True).expect(200)
 
 
-@check("C-ERR-14", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-ERR-14")
 def the_type_of_a_json_body_does_not_matter(run: Run) -> None:
     for headers in ({"Content-Type": "text/plain"}, {"Content-Type": "nonsense"}, {}):
         run.service.call("POST", "/api/modhub/lookup", body=b'{"guids": []}', headers=headers, repeatable=True).expect(

@@ -5,7 +5,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
-from modhub_client.verify.checks import check
+from modhub_client.verify.checks import follow_check
 from modhub_client.verify.follow_lookups import ask_for_updates, code_digest_of, put_question
 from modhub_client.verify.read_chains import read_chains
 from modhub_client.verify.replies import require, require_equal
@@ -19,7 +19,7 @@ def plan_for(run: Run, *want: str, **more: Any) -> dict[str, Any]:
     return described_answer(run, "POST /api/modhub/plan", reply)
 
 
-@check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-9")
 def a_plan_has_the_steps_of_install(run: Run) -> None:
     """In its order, from nothing: each is ``install``, and ``bytes`` is what they have."""
     for mod in [run.code_mod, *run.mods[:2]]:
@@ -32,7 +32,7 @@ def a_plan_has_the_steps_of_install(run: Run) -> None:
         require_equal("bytes", sum(sizes), plan["bytes"])
 
 
-@check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-9")
 def a_plan_keeps_what_is_there_and_updates_the_rest(run: Run) -> None:
     """By file, or by version."""
     guid, digest = run.code_mod["guid"], code_digest_of(run, run.code_mod)
@@ -46,7 +46,7 @@ def a_plan_keeps_what_is_there_and_updates_the_rest(run: Run) -> None:
         require_equal(f"the action with {sorted(have)}", action, plan["steps"][-1]["action"])
 
 
-@check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-9")
 def a_step_says_by_which_mods_it_is_required(run: Run) -> None:
     """A path from a wanted mod: each requires the next, the last one the step."""
     for single in read_chains(run)[:3]:
@@ -64,7 +64,7 @@ def a_step_says_by_which_mods_it_is_required(run: Run) -> None:
                 require(required in requires, f"{requirer} does not require {required}.")
 
 
-@check("C-SYNC-3", "C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-3", "C-SYNC-9")
 def a_step_names_the_file_to_download(run: Run) -> None:
     """So does what an update check says has changed. What is here, but not there, is no gap."""
     mod, file = run.code_mod, run.code_file
@@ -79,7 +79,7 @@ def a_step_names_the_file_to_download(run: Run) -> None:
     require_equal("missing and still installed", ([], [UNKNOWN_GUID]), (plan["missing"], plan["stillInstalled"]))
 
 
-@check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-9")
 def a_plan_names_what_is_missing_and_who_requires_it(run: Run) -> None:
     """A wanted mod that nobody requires, too."""
     (missing,) = plan_for(run, UNKNOWN_GUID.upper())["missing"]
@@ -94,7 +94,7 @@ def a_plan_names_what_is_missing_and_who_requires_it(run: Run) -> None:
         require(all(entry["requiredBy"] for entry in plan["missing"]), "a missing mod is required by nobody.")
 
 
-@check("C-SYNC-10", "C-SYNC-22", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-10", "C-SYNC-22")
 def a_plan_names_each_pair_that_excludes_one_another(run: Run) -> None:
     """Who excludes whom, with the titles."""
     listed = {mod["guid"].lower(): mod for mod in run.mods}
@@ -114,7 +114,7 @@ def a_plan_names_each_pair_that_excludes_one_another(run: Run) -> None:
     )
 
 
-@check("C-SYNC-23", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-23")
 def a_plan_without_reasons_is_the_same_otherwise(run: Run) -> None:
     guids = [mod["guid"] for mod in run.mods[:3]]
     whole, short = plan_for(run, *guids), plan_for(run, *guids, because=False)
@@ -126,7 +126,7 @@ def a_plan_without_reasons_is_the_same_otherwise(run: Run) -> None:
     require_equal("the plan without reasons", whole, short)
 
 
-@check("C-SYNC-11", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-11")
 def a_lock_has_the_digest_of_its_entries(run: Run) -> None:
     """By GUID: file and version of each step, in canonical JSON."""
     guids = [mod["guid"] for mod in run.mods[:3]]
@@ -143,7 +143,7 @@ def a_lock_has_the_digest_of_its_entries(run: Run) -> None:
     require_equal("sha256 of a mod", code_digest_of(run, run.mods[0]), digests[run.mods[0]["guid"].lower()])
 
 
-@check("C-SYNC-11", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-11")
 def a_lock_can_be_checked(run: Run) -> None:
     """``same``, ``replaced`` or ``gone``, in its order."""
     guid, digest = run.code_mod["guid"], code_digest_of(run, run.code_mod)
@@ -157,7 +157,7 @@ def a_lock_can_be_checked(run: Run) -> None:
         require_equal("the state", [state], [checked["state"] for checked in document["entries"]])
 
 
-@check("C-SYNC-17", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-17")
 def relations_of_a_mod_are_the_same_in_each_plan(run: Run) -> None:
     """Another string for each other set of requirements."""
     mods = run.mods[:10]
@@ -176,7 +176,7 @@ def _sides(mod: dict[str, Any]) -> list[list[str]]:
     return [sorted(guid.lower() for guid in mod[side]) for side in ("requires", "conflictsWith")]
 
 
-@check("C-SYNC-9", part="follow", feature="modhub_sync", added=True)
+@follow_check("C-SYNC-9")
 def a_plan_refuses_what_it_cannot_read(run: Run) -> None:
     """400 for no list, for what is no GUID, for too many."""
     for question in ({"want": "x"}, {"want": ["no-guid"]}, {}, {"want": [], "have": [{"guid": "x"}]}):

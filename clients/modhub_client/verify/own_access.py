@@ -1,8 +1,9 @@
 """Part ``own``: who may do what. A mod of somebody else and one that does not exist are the same to everybody."""
 
+from modhub_client.verify.checks import own_check
 from modhub_client.verify.outcomes import Skipped
 from modhub_client.verify.own_mod import mod_of
-from modhub_client.verify.owner import declare_body, own_check, owner_of
+from modhub_client.verify.owner import declare_body, owner_of
 from modhub_client.verify.replies import require, require_equal, require_keys, require_same
 from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run
 

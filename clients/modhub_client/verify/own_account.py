@@ -7,15 +7,18 @@ import re
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
+from modhub_client.verify.checks import own_check
 from modhub_client.verify.outcomes import Broken, Skipped
-from modhub_client.verify.owner import MARK, Owner, own_check, owner_of
+from modhub_client.verify.owner import MARK, Owner, owner_of
 from modhub_client.verify.replies import Reply, require, require_equal, require_keys, require_same
 from modhub_client.verify.run import UNKNOWN_ID, Run
 from modhub_client.verify.shapes import require_shape
 
+account_check = partial(own_check, feature="modhub_auth")
 _USER_CODE = re.compile("[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}")
 SESSION = ("accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName")
 
@@ -35,7 +38,7 @@ def ask(run: Run, call: str, value: Any) -> Reply:
     return reply
 
 
-@own_check("C-ACC-1", "C-TOK-1", "C-TOK-3", feature="modhub_auth")
+@account_check("C-ACC-1", "C-TOK-1", "C-TOK-3")
 def _a_sign_in_answers_a_session(run: Run) -> None:
     """With all its fields, 1800 seconds, nothing personal in the token, and a long random one to refresh it."""
     session = password_owner(run).session
@@ -60,7 +63,7 @@ def _readings(token: str) -> Iterator[bytes]:
             yield urlsafe_b64decode(part + "=" * (-len(part) % 4))
 
 
-@own_check("C-ACC-13", feature="modhub_auth")
+@account_check("C-ACC-13")
 def _the_account_reads_itself(run: Run) -> None:
     """By its access token."""
     owner = owner_of(run)
@@ -72,7 +75,7 @@ def _the_account_reads_itself(run: Run) -> None:
         require_equal("accountId", owner.session["accountId"], account["accountId"])
 
 
-@own_check("C-ACC-4", feature="modhub_auth")
+@account_check("C-ACC-4")
 def _an_address_is_compared_without_capitals_and_spaces(run: Run) -> None:
     """The second session is signed out again."""
     owner = password_owner(run)
@@ -82,7 +85,7 @@ def _an_address_is_compared_without_capitals_and_spaces(run: Run) -> None:
     ask(run, "logout", {"refreshToken": session["refreshToken"]}).expect(204)
 
 
-@own_check("C-ACC-7", feature="modhub_auth")
+@account_check("C-ACC-7")
 def _a_wrong_address_and_a_wrong_password_are_one_answer(run: Run) -> None:
     """Two of the three failures of a run."""
     owner = password_owner(run)
@@ -94,7 +97,7 @@ def _a_wrong_address_and_a_wrong_password_are_one_answer(run: Run) -> None:
     require("twoFactorRequired" not in first.document(), "A wrong password carries twoFactorRequired.")
 
 
-@own_check("C-ACC-14", "C-ACC-15", feature="modhub_auth")
+@account_check("C-ACC-14", "C-ACC-15")
 def _a_refresh_token_works_once(run: Run) -> None:
     """And its second use ends no other session."""
     owner = password_owner(run)
@@ -109,7 +112,7 @@ def _a_refresh_token_works_once(run: Run) -> None:
     owner.call("GET", "/api/auth/me").expect(200)
 
 
-@own_check("C-ACC-16", feature="modhub_auth")
+@account_check("C-ACC-16")
 def _signing_out_and_forgetting_are_always_204(run: Run) -> None:
     """Also with a token that is used or unknown; what is no address gets no email."""
     owner = password_owner(run)
@@ -123,7 +126,7 @@ def _signing_out_and_forgetting_are_always_204(run: Run) -> None:
     ask(run, "forgot", {"email": owner.nonce}).expect(204)
 
 
-@own_check("C-ACC-3", "C-ACC-5", feature="modhub_auth")
+@account_check("C-ACC-3", "C-ACC-5")
 def _what_is_no_registration_is_refused(run: Run) -> None:
     """No address, a password of 9 or 1025 characters, and the account's own address."""
     password_owner(run)
@@ -141,7 +144,7 @@ def _what_is_no_registration_is_refused(run: Run) -> None:
         reply.expect_error(status)
 
 
-@own_check("C-ERR-12", feature="modhub_auth")
+@account_check("C-ERR-12")
 def _a_large_body_of_an_account_call_is_refused(run: Run) -> None:
     """With the limit of 64 KB."""
     owner_of(run)
@@ -151,7 +154,7 @@ def _a_large_body_of_an_account_call_is_refused(run: Run) -> None:
     require_equal("limitBytes", 64 * 1024, reply.expect_error(413).get("limitBytes"))
 
 
-@own_check("C-TOK-5", feature="modhub_auth")
+@account_check("C-TOK-5")
 def _a_publisher_key_is_exchanged_and_an_unknown_one_is_not(run: Run) -> None:
     """The third failure of a run."""
     owner = owner_of(run)
@@ -162,7 +165,7 @@ def _a_publisher_key_is_exchanged_and_an_unknown_one_is_not(run: Run) -> None:
     ask(run, "exchange", {"key": f"mhk_{owner.nonce}_unknown"}).expect_error(401, "invalid_key")
 
 
-@own_check("C-TOK-6", feature="modhub_auth")
+@account_check("C-TOK-6")
 def _a_publisher_key_only_edits(run: Run) -> None:
     """It lists mods, and is a stranger to the account, to its sessions and to votes."""
     owner = owner_of(run)
@@ -177,7 +180,7 @@ def _a_publisher_key_only_edits(run: Run) -> None:
     owner.call("DELETE", f"/api/modhub/{UNKNOWN_ID}").expect(401)
 
 
-@own_check("C-ACC-27", "C-ACC-28", feature="modhub_auth", added=True)
+@account_check("C-ACC-27", "C-ACC-28", added=True)
 def _a_program_asks_to_be_allowed_elsewhere(run: Run) -> None:
     """Nobody allows it, and it is forgotten after ten minutes."""
     codes = ask(run, "device", {"client": MARK}).expect_document()
@@ -202,7 +205,7 @@ def vote_path(run: Run) -> str:
     return f"/api/modhub/{number}/vote"
 
 
-@own_check("C-VOTE-1", "C-VOTE-2", feature="modhub_auth")
+@account_check("C-VOTE-1", "C-VOTE-2")
 def _a_vote_is_answered_with_all_votes(run: Run) -> None:
     """The account sends the vote that it has, so nothing changes."""
     owner = owner_of(run)
@@ -221,7 +224,7 @@ def _a_vote_is_answered_with_all_votes(run: Run) -> None:
     require("value" not in bad_token, "A bad token reads a vote of its own.")
 
 
-@own_check("C-VOTE-1", feature="modhub_auth")
+@account_check("C-VOTE-1")
 def _a_vote_that_is_changed_counts_once(run: Run) -> None:
     """With ``--may-leave-traces``: for, against, withdrawn, as before. Once more if somebody else votes meanwhile."""
     owner = owner_of(run)

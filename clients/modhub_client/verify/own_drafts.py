@@ -3,8 +3,9 @@
 from typing import Any
 from uuid import uuid4
 
+from modhub_client.verify.checks import own_check
 from modhub_client.verify.own_mod import mod_of
-from modhub_client.verify.owner import own_check, owner_of
+from modhub_client.verify.owner import owner_of
 from modhub_client.verify.replies import Reply, require, require_equal, require_keys
 from modhub_client.verify.run import Run
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
+from modhub_client.verify.checks import own_check
 from modhub_client.verify.outcomes import Skipped
 from modhub_client.verify.own_mod import PNG, OwnMod, mod_of
-from modhub_client.verify.owner import own_check
 from modhub_client.verify.replies import Reply, require, require_equal, require_same
 from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run, find_asset
 

@@ -5,10 +5,10 @@ import json
 import zipfile
 from urllib.parse import quote
 
+from modhub_client.verify.checks import own_check
 from modhub_client.verify.outcomes import Broken
 from modhub_client.verify.own_hidden import changes_of, note_serial, require_hidden
 from modhub_client.verify.own_mod import CODE_NAME, PNG, OwnMod, mod_of
-from modhub_client.verify.owner import own_check
 from modhub_client.verify.replies import Reply, require, require_equal
 from modhub_client.verify.run import Run, find_asset
 

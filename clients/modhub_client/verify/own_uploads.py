@@ -3,8 +3,8 @@
 import hashlib
 from urllib.parse import quote
 
+from modhub_client.verify.checks import own_check
 from modhub_client.verify.own_mod import PNG, mod_of
-from modhub_client.verify.owner import own_check
 from modhub_client.verify.replies import require, require_equal, require_keys
 from modhub_client.verify.run import Run, find_asset
 

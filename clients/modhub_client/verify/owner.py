@@ -4,19 +4,15 @@ import json
 import secrets
 import time
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any, Final
 from uuid import uuid4
 
 from modhub_client.outcome import WrongUse
-from modhub_client.verify.checks import check
 from modhub_client.verify.outcomes import Absent, Broken, Interrupted, LeftBehind, Skipped, Unreachable
 from modhub_client.verify.replies import Reply
 from modhub_client.verify.run import Run
 from modhub_client.verify.service import VerifiedService
 
-own_check = partial(check, part="own")
-"""A check of the part ``own``."""
 MARK: Final = "modhub-verify"
 CLEANING_SECONDS: Final = 60.0
 """How long a run tries to delete its mods from a service that does not answer."""

@@ -5,9 +5,10 @@ The page is removed again; its revisions stay stored, unseen. Builds are kept, s
 
 from typing import Any
 
+from modhub_client.verify.checks import publish_check
 from modhub_client.verify.outcomes import Skipped
 from modhub_client.verify.owner import declare_body
-from modhub_client.verify.publisher import PLATFORM, RunPublisher, publish_check, publisher_of
+from modhub_client.verify.publisher import PLATFORM, RunPublisher, publisher_of
 from modhub_client.verify.replies import Reply, require, require_equal, require_keys
 from modhub_client.verify.run import Run
 

@@ -3,20 +3,16 @@
 import secrets
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 from modhub_client.outcome import WrongUse
 from modhub_client.verify import owner
-from modhub_client.verify.checks import check
 from modhub_client.verify.outcomes import Broken, LeftBehind, Skipped, Unreachable
 from modhub_client.verify.owner import CLEANING_PAUSE, MARK
 from modhub_client.verify.replies import Reply
 from modhub_client.verify.run import Run
 from modhub_client.verify.service import VerifiedService
 
-publish_check = partial(check, part="publish")
-"""A check of the part ``publish``."""
 PLATFORM: Final = MARK
 """The platform of the builds that may leave traces: nobody else's."""
 

@@ -51,7 +51,7 @@ def _order(single: Chain) -> list[str]:
     return [mod["guid"].lower() for mod in single["install"]]
 
 
-@check("C-READ-1", part="read")
+@check("C-READ-1")
 def a_single_read_is_the_mod_of_the_list(run: Run) -> None:
     """With ``install`` and ``missing`` beside its fields."""
     for mod in run.mods[:3]:
@@ -63,14 +63,14 @@ def a_single_read_is_the_mod_of_the_list(run: Run) -> None:
         )
 
 
-@check("C-READ-1", part="read")
+@check("C-READ-1")
 def an_absent_mod_is_404(run: Run) -> None:
     """On each of its addresses."""
     for below in ("", "/changelog", "/download"):
         run.service.get(f"/api/modhub/{UNKNOWN_ID}{below}").expect_error(404)
 
 
-@check("C-READ-2", part="read")
+@check("C-READ-2")
 def install_has_the_whole_chain(run: Run) -> None:
     """What any entry requires is an entry itself, or missing; each is a complete mod that can be downloaded."""
     for single in read_chains(run):
@@ -81,14 +81,14 @@ def install_has_the_whole_chain(run: Run) -> None:
             require(find_asset(mod, "code"), f"install of {single['id']}: the mod {mod['id']} has no code file.")
 
 
-@check("C-READ-3", part="read")
+@check("C-READ-3")
 def the_mod_itself_is_installed_last(run: Run) -> None:
     for mod in run.mods[:5]:
         single = read_single(run, mod).document()
         require_equal("the last entry of install", mod["guid"], single["install"][-1]["guid"])
 
 
-@check("C-READ-3", part="read")
+@check("C-READ-3")
 def each_entry_comes_after_what_it_requires(run: Run) -> None:
     """Unless they require each other."""
     for single in read_chains(run):
@@ -108,14 +108,14 @@ def _reaches(requires: dict[str, set[str]], start: str, target: str) -> bool:
     return target in seen
 
 
-@check("C-READ-4", part="read")
+@check("C-READ-4")
 def a_mod_that_several_need_appears_once(run: Run) -> None:
     for single in read_chains(run):
         order = _order(single)
         require_equal(f"install of {single['id']}, each mod once", list(dict.fromkeys(order)), order)
 
 
-@check("C-READ-5", part="read", added=True)
+@check("C-READ-5", added=True)
 def install_is_depth_first_in_list_order(run: Run) -> None:
     """Of published mods only."""
     for single in read_chains(run):
@@ -123,7 +123,7 @@ def install_is_depth_first_in_list_order(run: Run) -> None:
         require(all(mod["published"] for mod in single["install"]), f"install of {single['id']} has a draft.")
 
 
-@check("C-READ-6", part="read")
+@check("C-READ-6")
 def missing_names_what_is_not_published(run: Run) -> None:
     """Each GUID once, and none of a mod that can be read."""
     chains = read_chains(run)
@@ -135,13 +135,13 @@ def missing_names_what_is_not_published(run: Run) -> None:
         require_equal(f"missing of {single['id']}", {guid.lower() for guid in walk(single)[1]}, set(missing))
 
 
-@check("C-READ-6", part="read", added=True)
+@check("C-READ-6", added=True)
 def missing_is_in_the_order_of_the_walk(run: Run) -> None:
     for single in read_chains(run):
         require_equal(f"missing of {single['id']}", walk(single)[1], single["missing"])
 
 
-@check("C-READ-9", part="read")
+@check("C-READ-9")
 def a_download_is_the_code_file(run: Run) -> None:
     """As an attachment, of its size, with the same bytes as at its own address."""
     file = run.code_file
@@ -154,7 +154,7 @@ def a_download_is_the_code_file(run: Run) -> None:
     require_equal("the first bytes of the download", parts[1], parts[0])
 
 
-@check("C-READ-11", part="read", added=True)
+@check("C-READ-11", added=True)
 def a_link_header_names_the_files_with_their_digests(run: Run) -> None:
     """Code and css, in less than 4 KB."""
     single = read_single(run, run.code_mod)
@@ -168,7 +168,7 @@ def a_link_header_names_the_files_with_their_digests(run: Run) -> None:
             require(entry in link, f"{single.call}: expected {entry} in Link, came {link!r:.300}.")
 
 
-@check("C-READ-12", part="read", added=True)
+@check("C-READ-12", added=True)
 def head_of_a_single_read_has_the_headers_of_get(run: Run) -> None:
     """Of a changelog, too."""
     for path in (run.mod_path, f"{run.mod_path}/changelog"):
@@ -178,7 +178,7 @@ def head_of_a_single_read_has_the_headers_of_get(run: Run) -> None:
         require_equal(f"the body of HEAD {path}", b"", head.body)
 
 
-@check("C-READ-10", part="read")
+@check("C-READ-10")
 def curated_games_have_a_name_to_show(run: Run) -> None:
     """An icon is null or a picture of this service."""
     games = run.service.read("/api/modhub/games")
@@ -191,7 +191,7 @@ def curated_games_have_a_name_to_show(run: Run) -> None:
             run.service.head(urljoin("/", icon)).expect(200)
 
 
-@check("C-OWN-19", part="read", added=True)
+@check("C-OWN-19", added=True)
 def a_successor_is_a_published_mod_or_null(run: Run) -> None:
     """404 for what is not published."""
     document = run.service.read(f"{run.mod_path}/superseded")
@@ -202,7 +202,7 @@ def a_successor_is_a_published_mod_or_null(run: Run) -> None:
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/superseded").expect_error(404, "not_found")
 
 
-@check("C-VOTE-2", part="read", added=True)
+@check("C-VOTE-2", added=True)
 def votes_are_for_everybody_to_read(run: Run) -> None:
     """Without the value of an account; 404 for what is not published."""
     reply = run.service.get(f"{run.mod_path}/vote").expect(200)
@@ -212,7 +212,7 @@ def votes_are_for_everybody_to_read(run: Run) -> None:
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/vote").expect_error(404, "not_found")
 
 
-@check("C-PIC-9", part="read", added=True)
+@check("C-PIC-9", added=True)
 def captions_come_in_the_order_of_images(run: Run) -> None:
     """One for each image; 404 for what is not published."""
     mod = run.find_mod("an image", lambda mod: find_asset(mod, "image"))

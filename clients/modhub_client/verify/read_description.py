@@ -24,7 +24,7 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
             yield f"{method.upper()} {path}", item[method]
 
 
-@check("C-API-1", part="read", added=True)
+@check("C-API-1", added=True)
 def the_api_is_described_in_openapi(run: Run) -> None:
     """3.1, at most 300 KB, with an ``ETag``, and the address of the service."""
     reply = run.service.get(_PATH).expect(200)
@@ -36,7 +36,7 @@ def the_api_is_described_in_openapi(run: Run) -> None:
     reply.expect_header("Access-Control-Allow-Origin", "*")
 
 
-@check("C-API-2", part="read", added=True)
+@check("C-API-2", added=True)
 def every_call_is_described_once(run: Run) -> None:
     """With a name that makes a method, a sentence, its responses, and below the two addresses of programs."""
     document = run.description
@@ -52,7 +52,7 @@ def every_call_is_described_once(run: Run) -> None:
         require(feature not in run.features or not missing, f"{_PATH}: {missing} are not described.")
 
 
-@check("C-API-2", part="read", added=True)
+@check("C-API-2", added=True)
 def every_schema_that_is_named_is_there(run: Run) -> None:
     """Every reference leads somewhere."""
     document = run.description
@@ -65,7 +65,7 @@ def every_schema_that_is_named_is_there(run: Run) -> None:
                 target = target[part]
 
 
-@check("C-API-3", part="read", added=True)
+@check("C-API-3", added=True)
 def the_description_refuses_nothing_that_the_service_takes(run: Run) -> None:
     """No limit where text is cut, and no closed fields."""
     for node in _nodes(run.description):
@@ -73,7 +73,7 @@ def the_description_refuses_nothing_that_the_service_takes(run: Run) -> None:
         require(not odd and node.get("additionalProperties") is not False, f"a schema is too strict: {node!s:.200}")
 
 
-@check("C-API-2", "C-OWN-12", part="read", feature="modhub_auth", added=True)
+@check("C-API-2", "C-OWN-12", feature="modhub_auth", added=True)
 def every_call_that_needs_a_token_is_401_without_one(run: Run) -> None:
     """As it is described. Only reads are tried."""
     for call, operation in _operations(run.description):

@@ -38,7 +38,7 @@ _ODD_HEADERS: Final = (
 )
 
 
-@check("C-ERR-1", part="read", added=True)
+@check("C-ERR-1", added=True)
 def an_error_is_a_code_and_a_sentence(run: Run) -> None:
     """``{"error", "message"}``, the code in snake case."""
     for reply in (
@@ -52,7 +52,7 @@ def an_error_is_a_code_and_a_sentence(run: Run) -> None:
         require(isinstance(message, str) and message.endswith("."), f"{reply.call}: message is {message!r}.")
 
 
-@check("C-ERR-3", part="read", added=True)
+@check("C-ERR-3", added=True)
 def the_api_answers_errors_as_json(run: Run) -> None:
     """404 and 405, below ``/api/`` and below ``/Modhub/api/``."""
     for path in ("/api/unheard-of", "/api/", "/Modhub/api/unheard-of", f"/api/modhub/{UNKNOWN_ID}/unheard-of"):
@@ -63,7 +63,7 @@ def the_api_answers_errors_as_json(run: Run) -> None:
     ).document()
 
 
-@check("C-ERR-5", part="read", added=True)
+@check("C-ERR-5", added=True)
 def a_405_says_what_is_allowed(run: Run) -> None:
     """To everybody, also where a token would be needed for other methods."""
     for method, path, allowed in (
@@ -75,12 +75,12 @@ def a_405_says_what_is_allowed(run: Run) -> None:
         run.service.call(method, path).expect(405).expect_named("Allow", allowed)
 
 
-@check("C-NOTE-2", part="read")
+@check("C-NOTE-2")
 def no_call_adds_an_entry_to_a_changelog(run: Run) -> None:
     run.service.call("POST", f"/api/modhub/{UNKNOWN_ID}/changelog", {}).expect(405)
 
 
-@check("C-ERR-8", part="read", added=True)
+@check("C-ERR-8", added=True)
 def no_address_gives_a_500(run: Run) -> None:
     """Huge numbers, NUL, invalid UTF-8, quotes, dots."""
     for path in _ODD_ADDRESSES:
@@ -88,7 +88,7 @@ def no_address_gives_a_500(run: Run) -> None:
         require(reply.status < 500, f"{reply.call:.120}: came {reply.status}.")
 
 
-@check("C-ERR-8", part="read", added=True)
+@check("C-ERR-8", added=True)
 def no_header_gives_a_500(run: Run) -> None:
     """Those that cannot be read are ignored, or the request is refused."""
     for headers in _ODD_HEADERS:
@@ -97,7 +97,7 @@ def no_header_gives_a_500(run: Run) -> None:
             require(reply.status < 500, f"{reply.call} with {headers!r:.80}: came {reply.status}.")
 
 
-@check("C-ERR-9", part="read", added=True)
+@check("C-ERR-9", added=True)
 def errors_show_nothing_of_the_inside(run: Run) -> None:
     """No file, no statement, no traceback."""
     for path in ("/api/unheard-of", "/Modhub/unheard-of", "/api/modhub/1%00", "/api/modhub/%ff", "/Modhub/file/%00"):
@@ -106,7 +106,7 @@ def errors_show_nothing_of_the_inside(run: Run) -> None:
         require(trace is None or reply.status < 400, f"{reply.call}: the error shows {trace and trace[0]!r}.")
 
 
-@check("C-RUN-8", part="read", added=True)
+@check("C-RUN-8", added=True)
 def the_service_says_that_it_lives(run: Run) -> None:
     """And what of it is not ready, as far as strangers may ask."""
     health = run.service.get("/healthz")
@@ -117,7 +117,7 @@ def the_service_says_that_it_lives(run: Run) -> None:
     ready.expect_document()
 
 
-@check("C-RUN-51", part="read", added=True)
+@check("C-RUN-51", added=True)
 def security_txt_names_a_contact(run: Run) -> None:
     """With an expiry, or there is none."""
     reply = run.service.get("/.well-known/security.txt").expect(200, 404)
@@ -127,14 +127,14 @@ def security_txt_names_a_contact(run: Run) -> None:
     require(re.search(r"(?m)^Expires: [0-9]{4}-", reply.text), f"{reply.call}: expected Expires.")
 
 
-@check("C-READ-1", part="read", added=True)
+@check("C-READ-1", added=True)
 def an_unknown_mod_is_one_404(run: Run) -> None:
     """Whatever is asked for; to a GUID as a number, too."""
     bodies = {run.service.get(f"/api/modhub/{name}").expect(404).body for name in (UNKNOWN_GUID, UNKNOWN_ID)}
     require_equal("the answers of unknown mods", 1, len(bodies))
 
 
-@check("C-ERR-6", "C-TOK-2", part="read", feature="modhub_auth", added=True)
+@check("C-ERR-6", "C-TOK-2", feature="modhub_auth", added=True)
 def a_missing_token_is_401_with_a_challenge(run: Run) -> None:
     """``WWW-Authenticate: Bearer``, and ``error="invalid_token"`` for one that was sent."""
     for method, path in (("GET", "/api/modhub/mine"), ("GET", "/api/auth/me"), ("PUT", f"/api/modhub/{UNKNOWN_ID}")):
@@ -149,7 +149,7 @@ def a_missing_token_is_401_with_a_challenge(run: Run) -> None:
         require_equal(f"the body of {bad.call} with a bad token", missing.body, bad.body)
 
 
-@check("C-OWN-12", "C-OWN-14", part="read", feature="modhub_auth")
+@check("C-OWN-12", "C-OWN-14", feature="modhub_auth")
 def without_a_token_every_mod_is_the_same_401(run: Run) -> None:
     """One that is there and one that is not, byte for byte. Only calls that would change nothing are tried."""
     mod_id = run.mods[0]["id"]
@@ -161,7 +161,7 @@ def without_a_token_every_mod_is_the_same_401(run: Run) -> None:
         require_same(f"{method} …{below} without a token", mine.expect(401), nothing)
 
 
-@check("C-OWN-13", part="read", feature="modhub_auth", added=True)
+@check("C-OWN-13", feature="modhub_auth", added=True)
 def credentials_are_checked_before_input(run: Run) -> None:
     """A body that would be 400 is 401 without a token."""
     for method, path in (
@@ -173,14 +173,14 @@ def credentials_are_checked_before_input(run: Run) -> None:
     run.service.call("POST", f"/api/modhub/{UNKNOWN_ID}/code", body=b"").expect(401)
 
 
-@check("C-OWN-12", part="read", feature="modhub_auth")
+@check("C-OWN-12", feature="modhub_auth")
 def nothing_unknown_can_be_deleted_without_a_token(run: Run) -> None:
     """401 as for everything else."""
     for path in (f"/api/modhub/{UNKNOWN_ID}", f"/api/modhub/{UNKNOWN_ID}/changelog/1"):
         run.service.call("DELETE", path).expect(401)
 
 
-@check("C-KEY-2", "C-ERR-2", part="read")
+@check("C-KEY-2", "C-ERR-2")
 def a_key_that_is_missing_or_unknown_is_401(run: Run) -> None:
     """The two bodies are exact."""
     missing = run.service.get("/api/modhub/key").expect(401)
@@ -190,7 +190,7 @@ def a_key_that_is_missing_or_unknown_is_401(run: Run) -> None:
         require_equal("the body with an unknown key", {"error": "unknown_api_key"}, unknown.json())
 
 
-@check("C-KEY-2", part="read", feature="modhub_builds", added=True)
+@check("C-KEY-2", feature="modhub_builds", added=True)
 def nothing_is_published_without_a_key(run: Run) -> None:
     """Builds, sections and pages; the key is checked before anything else."""
     calls = [("POST", "/api/modhub/app/Not-An-Os!"), ("POST", "/api/modhub/app/changelog")]
@@ -202,7 +202,7 @@ def nothing_is_published_without_a_key(run: Run) -> None:
             require_equal(f"the body of {reply.call}", {"error": code}, reply.json())
 
 
-@check("C-ADDR-2", part="read", added=True)
+@check("C-ADDR-2", added=True)
 def the_storage_address_needs_its_own_key(run: Run) -> None:
     """The same two bodies. What is sent is no address, so that nothing changes in any case."""
     for headers, code in (({}, "no_api_key"), ({"X-Api-Key": "nonsense"}, "unknown_api_key")):
@@ -211,14 +211,14 @@ def the_storage_address_needs_its_own_key(run: Run) -> None:
         require_equal("the body of the storage address", {"error": code}, reply.json())
 
 
-@check("C-ERR-12", "C-TXT-7", part="read", feature="modhub_auth", added=True)
+@check("C-ERR-12", "C-TXT-7", feature="modhub_auth", added=True)
 def a_body_of_an_account_call_is_limited(run: Run) -> None:
     """64 KB, which ``limitBytes`` names."""
     reply = run.service.call("POST", "/api/auth/refresh", {"refreshToken": "x" * 64 * 1024})
     require_equal("limitBytes", 64 * 1024, reply.expect_error(413).get("limitBytes"))
 
 
-@check("C-ACC-16", part="read", feature="modhub_auth")
+@check("C-ACC-16", feature="modhub_auth")
 def signing_out_is_always_204(run: Run) -> None:
     """With an unknown token, and without a usable body."""
     run.service.ask("/api/auth/logout", {"refreshToken": "nonsense"}).expect(204)

@@ -30,7 +30,7 @@ def _builds(run: Run) -> list[dict[str, Any]]:
     return builds
 
 
-@check("C-APP-5", part="read", feature="modhub_builds")
+@check("C-APP-5", feature="modhub_builds")
 def each_system_has_its_newest_build_and_all_versions(run: Run) -> None:
     """Newest first; the entry is that of the newest."""
     document = read_builds(run)
@@ -50,7 +50,7 @@ def each_system_has_its_newest_build_and_all_versions(run: Run) -> None:
             )
 
 
-@check("C-APP-6", part="read", feature="modhub_builds", added=True)
+@check("C-APP-6", feature="modhub_builds", added=True)
 def systems_come_in_their_order(run: Run) -> None:
     """Windows, Linux, macOS, then the others by name."""
     names = [build["os"] for build in read_builds(run)["builds"]]
@@ -58,7 +58,7 @@ def systems_come_in_their_order(run: Run) -> None:
     require_equal("the order of systems", sorted(names, key=lambda name: (rank.get(name, 9), name)), names)
 
 
-@check("C-APP-7", "C-PRO-1", part="read", feature="modhub_builds")
+@check("C-APP-7", "C-PRO-1", feature="modhub_builds")
 def the_newest_build_and_each_build_can_be_downloaded(run: Run) -> None:
     """Both addresses lead to the same bytes, as an attachment."""
     for build in _builds(run):
@@ -69,7 +69,7 @@ def the_newest_build_and_each_build_can_be_downloaded(run: Run) -> None:
         run.service.get(f"{build['url']}/{UNKNOWN_ID}").expect(404)
 
 
-@check("C-APP-7", part="read", feature="modhub_builds", added=True)
+@check("C-APP-7", feature="modhub_builds", added=True)
 def a_build_is_kept_by_caches_and_the_newest_asked_for(run: Run) -> None:
     for build in _builds(run):
         newest, same = (run.service.head(entry["url"]).expect(200) for entry in (build, build["versions"][0]))
@@ -77,13 +77,13 @@ def a_build_is_kept_by_caches_and_the_newest_asked_for(run: Run) -> None:
         require("immutable" in same.names("Cache-Control"), f"{same.call}: came {same.header('Cache-Control')!r}.")
 
 
-@check("C-APP-7", part="read", feature="modhub_builds", added=True)
+@check("C-APP-7", feature="modhub_builds", added=True)
 def an_unknown_system_has_no_build(run: Run) -> None:
     for name in ("unheard-of", "Windows", "changelog"):
         run.service.get(f"/Modhub/app/{name}").expect(404)
 
 
-@check("C-APP-9", part="read", feature="modhub_builds", added=True)
+@check("C-APP-9", feature="modhub_builds", added=True)
 def the_changelog_is_plain_sections(run: Run) -> None:
     """One blank line between them, none around them, line ends as one character."""
     changelog = read_builds(run)["changelog"]
@@ -91,7 +91,7 @@ def the_changelog_is_plain_sections(run: Run) -> None:
     require_equal("the changelog without outer blank lines", changelog.strip("\n"), changelog)
 
 
-@check("C-DL-4", part="read", feature="modhub_downloads", added=True)
+@check("C-DL-4", feature="modhub_downloads", added=True)
 def downloads_are_counted_by_version(run: Run) -> None:
     """The total is their sum; 404 for what is not published."""
     for mod in run.mods[:3]:
@@ -103,7 +103,7 @@ def downloads_are_counted_by_version(run: Run) -> None:
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/downloads").expect_error(404, "not_found")
 
 
-@check("C-TAG-1", "C-TAG-2", part="read", feature="modhub_tags", added=True)
+@check("C-TAG-1", "C-TAG-2", feature="modhub_tags", added=True)
 def tags_have_a_name_and_titles(run: Run) -> None:
     """By name; those of a mod are among them, five at most."""
     document = described_answer(run, "GET /api/modhub/tags", run.service.get("/api/modhub/tags"))
@@ -117,7 +117,7 @@ def tags_have_a_name_and_titles(run: Run) -> None:
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/tags").expect_error(404, "not_found")
 
 
-@check("C-PRF-1", "C-PRF-2", part="read", feature="modhub_profiles", added=True)
+@check("C-PRF-1", "C-PRF-2", feature="modhub_profiles", added=True)
 def links_of_a_mod_are_https_addresses(run: Run) -> None:
     """Each a string or null; 404 for what is not published."""
     for mod in run.mods[:5]:
@@ -130,7 +130,7 @@ def links_of_a_mod_are_https_addresses(run: Run) -> None:
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/links").expect_error(404, "not_found")
 
 
-@check("C-WIKI-6", "C-PRO-1", part="read", feature="modhub_wiki", added=True)
+@check("C-WIKI-6", "C-PRO-1", feature="modhub_wiki", added=True)
 def the_wiki_lists_its_pages(run: Run) -> None:
     """By path, each with its address; a page is Markdown with an ``ETag``. The interface does not show it."""
     listed = described_answer(run, "GET /Modhub/api/wiki", run.service.get("/Modhub/api/wiki"))
@@ -145,7 +145,7 @@ def the_wiki_lists_its_pages(run: Run) -> None:
     run.service.get("/Modhub/api/wiki/unheard-of/page").expect_error(404)
 
 
-@check("C-WIKI-7", part="read", feature="modhub_wiki", added=True)
+@check("C-WIKI-7", feature="modhub_wiki", added=True)
 def the_older_address_of_the_wiki_answers_the_same(run: Run) -> None:
     """The list, a page, and what is not there."""
     paths = ["", "/unheard-of/page"]
@@ -155,7 +155,7 @@ def the_older_address_of_the_wiki_answers_the_same(run: Run) -> None:
         require_equal(f"the answer of {older.call}", (newer.status, newer.body), (older.status, older.body))
 
 
-@check("C-WIKI-10", part="read", feature="modhub_wiki")
+@check("C-WIKI-10", feature="modhub_wiki")
 def the_wiki_has_its_contract(run: Run) -> None:
     reply = run.service.get("/api/modhub/doc/wiki").expect(200)
     require(reply.text.strip(), f"{reply.call}: it is empty.")
@@ -165,7 +165,7 @@ def the_wiki_has_its_contract(run: Run) -> None:
     )
 
 
-@check("C-WIKI-1", part="read", feature="modhub_wiki", added=True)
+@check("C-WIKI-1", feature="modhub_wiki", added=True)
 def paths_of_the_wiki_lead_nowhere_else(run: Run) -> None:
     """Dots, escapes and empty segments are no page."""
     for path in ("..", "%2e%2e/index", ".hidden", "a//b", "%00", "a" * 201):

@@ -33,7 +33,7 @@ def _paths_of_feeds(run: Run) -> list[str]:
     return paths
 
 
-@check("C-PAGE-17", part="read", added=True)
+@check("C-PAGE-17", added=True)
 def every_atom_feed_has_a_json_twin(run: Run) -> None:
     """With as many entries of the same titles."""
     for path in _paths_of_feeds(run):
@@ -62,7 +62,7 @@ def _read_json_feed(run: Run, path: str) -> dict[str, Any]:
     return reply.document()
 
 
-@check("C-PAGE-17", part="read", added=True)
+@check("C-PAGE-17", added=True)
 def feeds_have_what_readers_need(run: Run) -> None:
     """Ids that are there once, titles, times, absolute addresses."""
     for path in _paths_of_feeds(run):
@@ -76,7 +76,7 @@ def feeds_have_what_readers_need(run: Run) -> None:
                 require(element.findtext(f"{_ATOM}{name}"), f"{path}: an entry has no {name}.")
 
 
-@check("C-PAGE-40", part="read", added=True)
+@check("C-PAGE-40", added=True)
 def a_feed_has_at_most_five_versions_of_a_mod(run: Run) -> None:
     """And as many entries as ``size`` says."""
     twin = _read_json_feed(run, "/Modhub/feed.json?size=30")
@@ -86,7 +86,7 @@ def a_feed_has_at_most_five_versions_of_a_mod(run: Run) -> None:
     require(not many, f"/Modhub/feed.json has more than five versions of {sorted(many)}.")
 
 
-@check("C-PAGE-18", part="read", added=True)
+@check("C-PAGE-18", added=True)
 def feeds_tell_what_was_deleted(run: Run) -> None:
     """JSON in ``_modhub.deleted``, Atom as ``at:deleted-entry``; the same GUIDs, none of a public mod."""
     twin = _read_json_feed(run, "/Modhub/feed.json")
@@ -101,14 +101,14 @@ def feeds_tell_what_was_deleted(run: Run) -> None:
     require(not public & set(deleted), "a mod that is public is among the deleted ones.")
 
 
-@check("C-FOL-14", part="read", feature="modhub_following", added=True)
+@check("C-FOL-14", feature="modhub_following", added=True)
 def a_private_feed_needs_its_token(run: Run) -> None:
     """With another one it is a 404 that nobody keeps."""
     for path in ("/Modhub/following/feed?token=nonsense", "/Modhub/following/feed.json?token=nonsense"):
         require("no-store" in run.service.get(path).expect(404).names("Cache-Control"), f"{path}: may be kept.")
 
 
-@check("C-PAGE-39", part="read", added=True)
+@check("C-PAGE-39", added=True)
 def nobody_has_no_feed(run: Run) -> None:
     """The feed of an author who is unknown is a 404."""
     for path in (f"/Modhub/by/{UNKNOWN_ID}/feed", f"/Modhub/by/{UNKNOWN_ID}/feed.json"):

@@ -30,7 +30,7 @@ def _ranged(run: Run, header: str, **more: str) -> Reply:
     return run.service.get(run.code_file["url"], range=header, **more)
 
 
-@check("C-FILE-1", "C-PRO-1", part="read", added=True)
+@check("C-FILE-1", "C-PRO-1", added=True)
 def a_file_has_its_digest_as_etag(run: Run) -> None:
     """The SHA-256 of what arrives, in ``ETag`` and in ``Repr-Digest``, of the size that the mod names."""
     reply = _whole(run)
@@ -40,7 +40,7 @@ def a_file_has_its_digest_as_etag(run: Run) -> None:
     reply.expect_header("Repr-Digest", f"sha-256=:{b64encode(digest.digest()).decode()}:")
 
 
-@check("C-FILE-1", part="read", added=True)
+@check("C-FILE-1", added=True)
 def a_file_has_a_date_and_takes_ranges(run: Run) -> None:
     """``Last-Modified`` is not in the future."""
     head = run.a_file.expect_header("Accept-Ranges", "bytes")
@@ -49,7 +49,7 @@ def a_file_has_a_date_and_takes_ranges(run: Run) -> None:
     require("/" in head.media_type, f"{head.call}: no Content-Type.")
 
 
-@check("C-FILE-2", part="read", added=True)
+@check("C-FILE-2", added=True)
 def a_single_range_is_206(run: Run) -> None:
     """From the beginning, from the middle, from the end, to beyond the end."""
     size = run.code_file["bytes"]
@@ -68,14 +68,14 @@ def a_single_range_is_206(run: Run) -> None:
         require_equal(f"ETag of {header}", run.a_file.header("ETag"), reply.header("ETag"))
 
 
-@check("C-FILE-2", part="read", added=True)
+@check("C-FILE-2", added=True)
 def a_range_beyond_the_end_is_416(run: Run) -> None:
     """Which says how large the file is."""
     size = run.code_file["bytes"]
     _ranged(run, f"bytes={size}-").expect(416).expect_header("Content-Range", f"bytes */{size}")
 
 
-@check("C-FILE-2", part="read", added=True)
+@check("C-FILE-2", added=True)
 def if_range_continues_the_same_file_only(run: Run) -> None:
     """Another ``ETag`` and a date get the whole file."""
     etag, modified = run.a_file.header("ETag"), run.a_file.header("Last-Modified")
@@ -87,7 +87,7 @@ def if_range_continues_the_same_file_only(run: Run) -> None:
         require_equal(f"the size with If-Range: {condition}", run.code_file["bytes"], len(reply.body))
 
 
-@check("C-HTTP-8", part="read", added=True)
+@check("C-HTTP-8", added=True)
 def unreadable_ranges_and_conditions_are_ignored(run: Run) -> None:
     """The whole file comes."""
     if run.code_file["bytes"] > _WHOLE:
@@ -105,7 +105,7 @@ def unreadable_ranges_and_conditions_are_ignored(run: Run) -> None:
         require_equal(f"the size with {name}: {value}", run.code_file["bytes"], len(reply.body))
 
 
-@check("C-FILE-1", part="read", added=True)
+@check("C-FILE-1", added=True)
 def a_file_that_is_known_is_304(run: Run) -> None:
     """By ``ETag``, and by date."""
     etag, modified = run.a_file.header("ETag"), run.a_file.header("Last-Modified")
@@ -117,7 +117,7 @@ def a_file_that_is_known_is_304(run: Run) -> None:
     )
 
 
-@check("C-FILE-9", part="read", added=True)
+@check("C-FILE-9", added=True)
 def another_file_than_the_one_meant_is_412(run: Run) -> None:
     """``If-Match`` with its digest, or ``*``, gets it."""
     etag = run.a_file.header("ETag")
@@ -127,7 +127,7 @@ def another_file_than_the_one_meant_is_412(run: Run) -> None:
         _ranged(run, "bytes=0-0", if_match=condition).expect(206)
 
 
-@check("C-FILE-3", part="read", added=True)
+@check("C-FILE-3", added=True)
 def a_file_is_sandboxed_and_never_sniffed(run: Run) -> None:
     """At both of its addresses."""
     for path in (run.code_file["url"], f"/api/modhub/{run.code_mod['id']}/download"):
@@ -138,14 +138,14 @@ def a_file_is_sandboxed_and_never_sniffed(run: Run) -> None:
         )
 
 
-@check("C-FILE-4", part="read")
+@check("C-FILE-4")
 def code_is_an_attachment(run: Run) -> None:
     """Whatever its type is."""
     disposition = run.a_file.header("Content-Disposition")
     require(disposition.startswith("attachment"), f"{run.a_file.call}: expected an attachment, came {disposition!r}.")
 
 
-@check("C-FILE-4", part="read")
+@check("C-FILE-4")
 def images_are_inline(run: Run) -> None:
     """As far as their type is one of images."""
     mod = run.find_mod("an image", lambda mod: find_asset(mod, "image"))
@@ -158,7 +158,7 @@ def images_are_inline(run: Run) -> None:
     )
 
 
-@check("C-FILE-5", part="read", added=True)
+@check("C-FILE-5", added=True)
 def a_file_has_its_name(run: Run) -> None:
     """RFC 6266: in ASCII, and as ``filename*`` if that is not enough."""
     for mod in run.mods[:5]:
@@ -178,7 +178,7 @@ def _printable(name: str) -> str:
     return re.sub(r"[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", "", name).strip()
 
 
-@check("C-FILE-6", part="read", added=True)
+@check("C-FILE-6", added=True)
 def our_own_pages_cannot_run_a_file(run: Run) -> None:
     """As script, style or worker; overlays elsewhere may."""
     path = run.code_file["url"]
@@ -188,14 +188,14 @@ def our_own_pages_cannot_run_a_file(run: Run) -> None:
     run.service.head(path, service_worker="script").expect(403)
 
 
-@check("C-FILE-7", part="read")
+@check("C-FILE-7")
 def an_unknown_file_is_404(run: Run) -> None:
     """As one of a draft."""
     for number in (UNKNOWN_ID, UNKNOWN_ID + 2, 0):
         run.service.get(f"/Modhub/file/{number}").expect(404)
 
 
-@check("C-HTTP-12", part="read", added=True)
+@check("C-HTTP-12", added=True)
 def stored_files_are_never_compressed(run: Run) -> None:
     """Nor ranges of them."""
     for header in ({}, {"range": "bytes=0-9"}):
@@ -207,7 +207,7 @@ def stored_files_are_never_compressed(run: Run) -> None:
         require_equal(f"Content-Encoding of {reply.call}", "", reply.header("Content-Encoding"))
 
 
-@check("C-HTTP-2", "C-HTTP-10", part="read", added=True)
+@check("C-HTTP-2", "C-HTTP-10", added=True)
 def pages_of_other_sites_may_use_files(run: Run) -> None:
     """And read why they got none."""
     for reply in (run.a_file, run.service.head(f"/Modhub/file/{UNKNOWN_ID}").expect(404)):
@@ -215,7 +215,7 @@ def pages_of_other_sites_may_use_files(run: Run) -> None:
         reply.expect_header("Cross-Origin-Resource-Policy", "cross-origin")
 
 
-@check("C-PIC-24", part="read", added=True)
+@check("C-PIC-24", added=True)
 def an_image_has_small_pictures(run: Run) -> None:
     """By its width alone: WebP for who takes that, else JPEG; the image itself while there is none; else one 404."""
     mod = run.find_mod("an image", lambda mod: find_asset(mod, "image"))
@@ -247,7 +247,7 @@ def _head_of_archive(run: Run) -> Reply:
     raise Skipped("no mod that requires others can be had as a whole")
 
 
-@check("C-PAGE-60", "C-PAGE-62", part="read", added=True)
+@check("C-PAGE-60", "C-PAGE-62", added=True)
 def everything_is_a_zip_with_a_length(run: Run) -> None:
     """For a mod that requires others: no ranges, a weak ``ETag``; 404 for what is not published."""
     run.service.head(f"/Modhub/{UNKNOWN_ID}/everything.zip").expect(404)
@@ -259,7 +259,7 @@ def everything_is_a_zip_with_a_length(run: Run) -> None:
     run.service.get(reply.path, if_none_match=etag).expect(304)
 
 
-@check("C-PAGE-61", part="read", added=True)
+@check("C-PAGE-61", added=True)
 def everything_has_an_index_and_the_files_as_they_are(run: Run) -> None:
     """Stored, in the order of ``install``, with the digests that the index names."""
     head = _head_of_archive(run)

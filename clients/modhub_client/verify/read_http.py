@@ -41,7 +41,7 @@ def _reads(run: Run) -> Iterator[str]:
         yield from (run.mod_path, f"{run.mod_path}/changelog")
 
 
-@check("C-PRO-1", "C-HTTP-7", part="read", added=True)
+@check("C-PRO-1", "C-HTTP-7", added=True)
 def reading_needs_no_credential_and_minds_none(run: Run) -> None:
     """The same answer without one and with a bad one; no cookie is set."""
     for path in _reads(run):
@@ -51,7 +51,7 @@ def reading_needs_no_credential_and_minds_none(run: Run) -> None:
         require_equal(f"Set-Cookie of {path}", "", plain.header("Set-Cookie") + bogus.header("Set-Cookie"))
 
 
-@check("C-PRO-4", part="read")
+@check("C-PRO-4")
 def no_header_has_a_version_of_the_interface(run: Run) -> None:
     """Nor does any address of a mod."""
     for path in _reads(run):
@@ -59,7 +59,7 @@ def no_header_has_a_version_of_the_interface(run: Run) -> None:
         require(not odd, f"{path}: the headers {odd} name a version.")
 
 
-@check("C-HTTP-1", part="read", added=True)
+@check("C-HTTP-1", added=True)
 def head_works_wherever_get_does(run: Run) -> None:
     """The same status and type, without a body."""
     for path in (*_reads(run), "/robots.txt", "/Modhub/feed"):
@@ -68,7 +68,7 @@ def head_works_wherever_get_does(run: Run) -> None:
         require_equal(f"the body of HEAD {path}", b"", head.body)
 
 
-@check("C-HTTP-1", part="read", added=True)
+@check("C-HTTP-1", added=True)
 def a_trailing_slash_is_the_address_without_it(run: Run) -> None:
     """The same answer, or a way to it."""
     for path in _reads(run):
@@ -77,7 +77,7 @@ def a_trailing_slash_is_the_address_without_it(run: Run) -> None:
         )
 
 
-@check("C-HTTP-2", part="read", added=True)
+@check("C-HTTP-2", added=True)
 def reads_and_feeds_answer_other_origins(run: Run) -> None:
     for path in (*_reads(run), "/Modhub/feed", "/Modhub/feed.json", f"/api/modhub/{UNKNOWN_ID}"):
         reply = run.service.get(path, origin="https://elsewhere.example")
@@ -85,7 +85,7 @@ def reads_and_feeds_answer_other_origins(run: Run) -> None:
         require_equal(f"credentials of {path}", "", reply.header("Access-Control-Allow-Credentials"))
 
 
-@check("C-HTTP-3", part="read", added=True)
+@check("C-HTTP-3", added=True)
 def a_preflight_allows_what_clients_send(run: Run) -> None:
     """For reads and for calls of owners."""
     for path, method in (
@@ -103,13 +103,13 @@ def a_preflight_allows_what_clients_send(run: Run) -> None:
         require("cookie" not in reply.names("Access-Control-Allow-Headers"), f"{reply.call}: cookies are allowed.")
 
 
-@check("C-HTTP-4", part="read", added=True)
+@check("C-HTTP-4", added=True)
 def other_origins_may_read_these_headers(run: Run) -> None:
     for path in (*_reads(run), f"/api/modhub/{UNKNOWN_ID}"):
         run.service.get(path).expect_named("Access-Control-Expose-Headers", *_EXPOSED_HEADERS)
 
 
-@check("C-HTTP-5", part="read", added=True)
+@check("C-HTTP-5", added=True)
 def the_api_reads_no_cookies(run: Run) -> None:
     """Its answers do not depend on them."""
     for path in _reads(run):
@@ -118,7 +118,7 @@ def the_api_reads_no_cookies(run: Run) -> None:
         require("cookie" not in reply.names("Vary"), f"{reply.call}: Vary names Cookie.")
 
 
-@check("C-HTTP-6", part="read", added=True)
+@check("C-HTTP-6", added=True)
 def the_port_in_host_has_no_effect(run: Run) -> None:
     """No address is made from it. Another name may be another site of a proxy, so only the port differs."""
     host = run.service.host
@@ -129,7 +129,7 @@ def the_port_in_host_has_no_effect(run: Run) -> None:
         require_equal(f"Location of {path}", plain.header("Location"), other.header("Location"))
 
 
-@check("C-HTTP-8", part="read", added=True)
+@check("C-HTTP-8", added=True)
 def nonsensical_conditions_of_a_read_are_ignored(run: Run) -> None:
     """The answer is the whole."""
     for name, value in (
@@ -142,7 +142,7 @@ def nonsensical_conditions_of_a_read_are_ignored(run: Run) -> None:
         require_equal(f"the body with {name}: {value!r}", run.service.get(_GAMES).body, reply.body)
 
 
-@check("C-HTTP-9", part="read", added=True)
+@check("C-HTTP-9", added=True)
 def public_reads_have_a_strong_etag(run: Run) -> None:
     """Which names the bytes, and is answered with 304."""
     for path in _reads(run):
@@ -160,7 +160,7 @@ def public_reads_have_a_strong_etag(run: Run) -> None:
         run.service.get(path, if_none_match='"other"').expect(200)
 
 
-@check("C-HTTP-10", part="read", added=True)
+@check("C-HTTP-10", added=True)
 def every_answer_has_the_headers_of_all(run: Run) -> None:
     """A request id of its own, ``nosniff``, a referrer policy, a cross-origin resource policy; errors too."""
     seen = set()
@@ -172,7 +172,7 @@ def every_answer_has_the_headers_of_all(run: Run) -> None:
         seen.add(reply.header("X-Request-Id"))
 
 
-@check("C-HTTP-12", part="read", added=True)
+@check("C-HTTP-12", added=True)
 def answers_are_compressed_for_those_who_accept_it(run: Run) -> None:
     """With ``Vary``, and an ``ETag`` for each form, which both get 304."""
     for path in ("/api/modhub", "/api/openapi.json", "/Modhub/feed"):
@@ -199,7 +199,7 @@ def _check_form(run: Run, path: str, plain: Reply, packed: Reply) -> None:
         require(len(packed.unzipped()) > len(packed.body), f"{path}: gzip does not shrink it.")
 
 
-@check("C-HTTP-12", part="read", added=True)
+@check("C-HTTP-12", added=True)
 def who_refuses_gzip_gets_none(run: Run) -> None:
     """``gzip;q=0`` and other codings."""
     for accepted in ("gzip;q=0", "br", "identity"):

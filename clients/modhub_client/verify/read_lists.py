@@ -34,7 +34,7 @@ def _some_word(run: Run) -> tuple[dict[str, Any], str]:
     raise Skipped("no mod has a word of four letters in its title")
 
 
-@check("C-LIST-1", part="read")
+@check("C-LIST-1")
 def a_list_has_its_fields_and_counts(run: Run) -> None:
     """``count`` is that of the page, ``total`` that of all matches, ``more`` whether there are others."""
     shape = {"count": int, "total": int, "page": int, "size": int, "more": bool, "mods": [MOD_SHAPE]}
@@ -49,7 +49,7 @@ def a_list_has_its_fields_and_counts(run: Run) -> None:
     )
 
 
-@check("C-LIST-1", part="read")
+@check("C-LIST-1")
 def a_list_has_published_mods_only(run: Run) -> None:
     """And each of them can be read."""
     for mod in run.mods:
@@ -58,7 +58,7 @@ def a_list_has_published_mods_only(run: Run) -> None:
         run.service.get(f"/api/modhub/{mod['id']}").expect(200)
 
 
-@check("C-LIST-2", part="read", added=True)
+@check("C-LIST-2", added=True)
 def odd_parameters_of_a_list_become_defaults(run: Run) -> None:
     cases = [
         ("page=0", "page", 1),
@@ -79,13 +79,13 @@ def odd_parameters_of_a_list_become_defaults(run: Run) -> None:
         require_equal(f"{field} of ?{query}", value, document[field])
 
 
-@check("C-LIST-2", part="read", added=True)
+@check("C-LIST-2", added=True)
 def an_unknown_order_is_the_newest_first(run: Run) -> None:
     """The same mods in the same order."""
     require_equal("the order of sort=unheard-of", guids_of(read_list(run)), guids_of(read_list(run, sort="unheard-of")))
 
 
-@check("C-LIST-3", part="read")
+@check("C-LIST-3")
 def a_list_names_the_values_that_were_used(run: Run) -> None:
     """Those that were asked for, too."""
     document = read_list(run, page=2, size=3)
@@ -93,7 +93,7 @@ def a_list_names_the_values_that_were_used(run: Run) -> None:
     require(document["count"] <= 3, "count: expected at most size.")
 
 
-@check("C-LIST-3", part="read", added=True)
+@check("C-LIST-3", added=True)
 def a_page_past_the_end_is_empty(run: Run) -> None:
     """And still knows the total."""
     document = read_list(run, page=900_000_000, size=100)
@@ -101,7 +101,7 @@ def a_page_past_the_end_is_empty(run: Run) -> None:
     require_equal("its total", read_list(run, size=1)["total"], document["total"])
 
 
-@check("C-LIST-4", part="read", added=True)
+@check("C-LIST-4", added=True)
 def a_search_matches_a_part_of_a_title(run: Run) -> None:
     """A substring is enough."""
     mod, word = _some_word(run)
@@ -112,7 +112,7 @@ def a_search_matches_a_part_of_a_title(run: Run) -> None:
     require_equal("a search for nonsense", 0, read_list(run, q=_NONSENSE)["total"])
 
 
-@check("C-LIST-4", part="read", added=True)
+@check("C-LIST-4", added=True)
 def every_word_of_a_search_must_occur(run: Run) -> None:
     """In the title or in one game's name."""
     mod, word = _some_word(run)
@@ -124,7 +124,7 @@ def every_word_of_a_search_must_occur(run: Run) -> None:
     )
 
 
-@check("C-LIST-4", part="read", added=True)
+@check("C-LIST-4", added=True)
 def a_search_is_cut_after_200_characters(run: Run) -> None:
     """What follows does not count."""
     _, word = _some_word(run)
@@ -136,7 +136,7 @@ def a_search_is_cut_after_200_characters(run: Run) -> None:
     )
 
 
-@check("C-LIST-4", part="read")
+@check("C-LIST-4")
 def a_search_finds_names_of_games(run: Run) -> None:
     """As it does titles."""
     mod = run.find_mod("a game", lambda mod: mod["games"])
@@ -146,7 +146,7 @@ def a_search_finds_names_of_games(run: Run) -> None:
     )
 
 
-@check("C-LIST-5", part="read")
+@check("C-LIST-5")
 def a_search_folds_case_and_accents(run: Run) -> None:
     _, word = _some_word(run)
     expected = read_list(run, q=word)["total"]
@@ -159,7 +159,7 @@ def a_search_folds_case_and_accents(run: Run) -> None:
         require_equal(f"the total of q={variant}", expected, read_list(run, q=variant)["total"])
 
 
-@check("C-LIST-5", part="read", added=True)
+@check("C-LIST-5", added=True)
 def a_search_folds_letters_that_are_no_accents(run: Run) -> None:
     """Each letter and what stands for it find the same."""
     for letter, plain in (
@@ -177,7 +177,7 @@ def a_search_folds_letters_that_are_no_accents(run: Run) -> None:
         require_equal(f"the total of q={letter}", read_list(run, q=plain)["total"], read_list(run, q=letter)["total"])
 
 
-@check("C-LIST-6", part="read", added=True)
+@check("C-LIST-6", added=True)
 def percent_and_underscore_are_ordinary_characters(run: Run) -> None:
     """A search for one has only mods with it."""
     for character in "%_":
@@ -186,7 +186,7 @@ def percent_and_underscore_are_ordinary_characters(run: Run) -> None:
             require(character in texts, f"q={character}: the mod {mod['title']!r} has none.")
 
 
-@check("C-LIST-7", part="read")
+@check("C-LIST-7")
 def a_game_is_matched_by_its_whole_name(run: Run) -> None:
     """In any capitals, with spaces around it, and never a part of it."""
     mod = run.find_mod("a game", lambda mod: mod["games"] and len(mod["games"][0]) > 1)
@@ -206,14 +206,14 @@ def _has_game(mod: dict[str, Any], game: str) -> bool:
     return game.strip().casefold() in {name.strip().casefold() for name in mod["games"]}
 
 
-@check("C-LIST-8", part="read")
+@check("C-LIST-8")
 def the_newest_are_those_that_changed_last(run: Run) -> None:
     """Of the same moment the higher id first."""
     order = [(mod["updatedAt"], mod["id"]) for mod in read_list(run, sort="new", size=100)["mods"]]
     require_equal("the order of sort=new", sorted(order, reverse=True), order)
 
 
-@check("C-LIST-8", part="read", added=True)
+@check("C-LIST-8", added=True)
 def the_best_have_most_votes(run: Run) -> None:
     """Ups minus downs, then as the newest. The interface does not say how votes are read."""
     order = []
@@ -223,7 +223,7 @@ def the_best_have_most_votes(run: Run) -> None:
     require_equal("the order of sort=top", sorted(order, reverse=True), order)
 
 
-@check("C-LIST-9", part="read", added=True)
+@check("C-LIST-9", added=True)
 def pages_of_a_list_have_each_mod_once(run: Run) -> None:
     """In the order of the whole list."""
     for sort in ("new", "top"):
@@ -232,7 +232,7 @@ def pages_of_a_list_have_each_mod_once(run: Run) -> None:
         require_equal(f"three pages of sort={sort}", whole, paged)
 
 
-@check("C-FRONT-7", "C-DL-5", "C-TAG-4", part="read", added=True)
+@check("C-FRONT-7", "C-DL-5", "C-TAG-4", added=True)
 def orders_and_filters_of_pages_are_unknown_to_the_api(run: Run) -> None:
     """``sort=popular``, ``sort=downloads`` and ``tag`` change nothing there."""
     expected = guids_of(read_list(run))

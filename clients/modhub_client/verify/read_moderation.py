@@ -5,6 +5,7 @@ A report that is refused for one thing alone would be one if the service was bro
 
 import base64
 import re
+from functools import partial
 from typing import Any, Final
 
 from modhub_client.verify.checks import check
@@ -13,6 +14,7 @@ from modhub_client.verify.replies import JSON_TYPE, Reply, require, require_equa
 from modhub_client.verify.run import UNKNOWN_ID, Run
 from modhub_client.verify.shapes import DIGEST_SHAPE, TIME_SHAPE, require_shape
 
+moderation_check = partial(check, feature="modhub_moderation", added=True)
 _API: Final = "/api/modhub/advisories"
 _PAGE: Final = "/Modhub/advisories"
 _TEXT: Final = re.compile("(?s).{1,500}")
@@ -47,13 +49,13 @@ def _with_prefix(run: Run, prefix: str) -> list[dict[str, Any]]:
     return advisories
 
 
-@check("C-ADV-1", part="read", feature="modhub_moderation", added=True)
+@moderation_check("C-ADV-1")
 def an_advisory_says_what_is_known_of_one_file(run: Run) -> None:
     """Its kind, a reason and an advice of 1 to 500 characters, since when, and whether it was withdrawn."""
     require_shape("the advisories", [_ADVISORY], _all(run))
 
 
-@check("C-ADV-2", part="read", feature="modhub_moderation", added=True)
+@moderation_check("C-ADV-2")
 def advisories_are_found_by_the_first_five_digits(run: Run) -> None:
     """All that begin so, by digest, each file once; none is an empty list."""
     everything = read_export(run)["advisories"]
@@ -66,7 +68,7 @@ def advisories_are_found_by_the_first_five_digits(run: Run) -> None:
     require_equal(f"the advisories of {free}", [], _with_prefix(run, free))
 
 
-@check("C-ADV-2", part="read", feature="modhub_moderation", added=True)
+@moderation_check("C-ADV-2")
 def digits_of_a_prefix_may_be_capitals(run: Run) -> None:
     letters = [advisory["sha256"][:5] for advisory in _all(run) if not advisory["sha256"][:5].isdecimal()]
     for prefix in letters[:5] or ["abcde"]:
@@ -75,14 +77,14 @@ def digits_of_a_prefix_may_be_capitals(run: Run) -> None:
         )
 
 
-@check("C-ADV-2", part="read", feature="modhub_moderation", added=True)
+@moderation_check("C-ADV-2")
 def a_prefix_has_exactly_five_digits(run: Run) -> None:
     """All else is 404."""
     for prefix in _NO_PREFIXES:
         run.service.get(f"{_API}/{prefix}").expect_error(404, "not_found")
 
 
-@check("C-ADV-2", part="read", feature="modhub_moderation", added=True)
+@moderation_check("C-ADV-2")
 def advisories_are_for_every_origin_and_need_no_credential(run: Run) -> None:
     """With an ``ETag``; a credential, even a bad one, changes nothing."""
     for path in (_API, f"{_API}/{_any_prefix(run)}", f"{_API}/zzzzz"):
@@ -105,7 +107,7 @@ def _require_304(run: Run, path: str, plain: Reply) -> None:
     run.service.get(path, if_none_match=tag).expect(304)
 
 
-@check("C-ADV-4", part="read", feature="modhub_moderation", added=True)
+@moderation_check("C-ADV-4")
 def the_export_of_advisories_says_when_it_changed(run: Run) -> None:
     """The last of all times, null without any; the signature is 64 bytes in base64, or null without a key."""
     document = read_export(run)
@@ -120,7 +122,7 @@ def the_export_of_advisories_says_when_it_changed(run: Run) -> None:
         require_equal("the bytes of the signature", _SIGNATURE_BYTES, size)
 
 
-@check("C-ADV-5", part="read", feature="modhub_moderation", added=True)
+@moderation_check("C-ADV-5")
 def the_newest_advisories_have_feeds(run: Run) -> None:
     """The hundred that were made or withdrawn last, in both."""
     advisories = read_export(run)["advisories"]
@@ -153,7 +155,7 @@ _NOTHING: Final[tuple[Any, ...]] = (
 """Reports without a text, and without name and address."""
 
 
-@check("C-NTC-2", part="read", feature="modhub_moderation", added=True)
+@moderation_check("C-NTC-2")
 def what_is_absent_cannot_be_reported(run: Run) -> None:
     """404 whatever the body is."""
     for path in _ABSENT:
@@ -162,14 +164,14 @@ def what_is_absent_cannot_be_reported(run: Run) -> None:
         run.service.call("POST", path, body=b"[not json", headers=JSON_TYPE).expect_error(404)
 
 
-@check("C-NTC-3", part="read", feature="modhub_moderation", added=True)
+@moderation_check("C-NTC-3")
 def a_report_that_says_nothing_is_400(run: Run) -> None:
     for value in _NOTHING:
         refused = run.service.call("POST", f"{run.mod_path}/reports", value).expect_error(400)
         require(refused.get("message"), f"{run.mod_path}/reports: the refusal has no sentence.")
 
 
-@check("C-NTC-4", part="read", feature="modhub_moderation", added=True)
+@moderation_check("C-NTC-4")
 def a_bad_token_of_a_report_is_401(run: Run) -> None:
     """Before the report is read; an absent mod is no other than one that is there."""
     for path in (f"{run.mod_path}/reports", *_ABSENT):

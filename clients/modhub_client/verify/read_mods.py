@@ -28,7 +28,7 @@ def label_of_mod(mod: dict[str, Any]) -> str:
     return f"the mod {mod['id']}"
 
 
-@check("C-MOD-1", part="read")
+@check("C-MOD-1")
 def every_call_gives_a_mod_its_whole_shape(run: Run) -> None:
     """Lists, the single read, and each entry of ``install``."""
     for mod in run.mods:
@@ -38,7 +38,7 @@ def every_call_gives_a_mod_its_whole_shape(run: Run) -> None:
         require_shape("the single read", {**MOD_SHAPE, "install": [MOD_SHAPE], "missing": [str]}, single)
 
 
-@check("C-MOD-2", part="read")
+@check("C-MOD-2")
 def ids_and_guids_belong_to_one_mod(run: Run) -> None:
     """None occurs twice in a list."""
     for field in ("id", "guid"):
@@ -46,14 +46,14 @@ def ids_and_guids_belong_to_one_mod(run: Run) -> None:
         require_equal(f"the number of different {field}s", len(values), len(set(values)))
 
 
-@check("C-MOD-3", part="read")
+@check("C-MOD-3")
 def titles_have_at_most_120_characters(run: Run) -> None:
     """And are never empty."""
     for mod in run.mods:
         require(0 < len(mod["title"]) <= 120, f"{label_of_mod(mod)}: the title has {len(mod['title'])} characters.")
 
 
-@check("C-TXT-2", part="read", added=True)
+@check("C-TXT-2", added=True)
 def titles_are_one_line(run: Run) -> None:
     """Without line breaks, tabs and overrides of the writing direction."""
     for mod in run.mods:
@@ -61,7 +61,7 @@ def titles_are_one_line(run: Run) -> None:
         require(not odd, f"{label_of_mod(mod)}: the title has {odd!r}.")
 
 
-@check("C-MOD-4", part="read")
+@check("C-MOD-4")
 def descriptions_have_at_most_8000_characters(run: Run) -> None:
     """Counted as code points."""
     for mod in run.mods:
@@ -71,7 +71,7 @@ def descriptions_have_at_most_8000_characters(run: Run) -> None:
         )
 
 
-@check("C-MOD-6", part="read")
+@check("C-MOD-6")
 def games_are_at_most_twenty_names(run: Run) -> None:
     """Of 1 to 120 characters each."""
     for mod in run.mods:
@@ -82,7 +82,7 @@ def games_are_at_most_twenty_names(run: Run) -> None:
         )
 
 
-@check("C-MOD-7", part="read")
+@check("C-MOD-7")
 def a_mod_names_each_game_once(run: Run) -> None:
     """Capitals and outer spaces make no difference."""
     for mod in run.mods:
@@ -90,7 +90,7 @@ def a_mod_names_each_game_once(run: Run) -> None:
         require_equal(f"the games of {label_of_mod(mod)}, each once", list(dict.fromkeys(names)), names)
 
 
-@check("C-MOD-8", "C-MOD-9", "C-MOD-10", part="read")
+@check("C-MOD-8", "C-MOD-9", "C-MOD-10")
 def required_and_conflicting_mods_are_guids(run: Run) -> None:
     """At most 50 in a list, in the form 8-4-4-4-12, each once whatever its capitals, never its own nor one in both."""
     for mod in run.mods:
@@ -107,14 +107,14 @@ def required_and_conflicting_mods_are_guids(run: Run) -> None:
         require(not set(lists[0]) & set(lists[1]), f"{label_of_mod(mod)} requires a mod that it conflicts with.")
 
 
-@check("C-MOD-11", "C-TXT-5", part="read")
+@check("C-MOD-11", "C-TXT-5")
 def the_address_of_a_mod_is_its_page(run: Run) -> None:
     """Relative to the service."""
     for mod in run.mods:
         require_equal(f"url of {label_of_mod(mod)}", f"/Modhub/{mod['id']}", mod["url"])
 
 
-@check("C-MOD-12", "C-TXT-5", part="read", added=True)
+@check("C-MOD-12", "C-TXT-5", added=True)
 def files_come_as_code_css_images(run: Run) -> None:
     """At most one code and one css; each at an address of its own."""
     for mod in run.mods:
@@ -127,14 +127,14 @@ def files_come_as_code_css_images(run: Run) -> None:
             require(asset["bytes"] > 0, f"{label_of_mod(mod)}: the file {asset['name']!r} is empty.")
 
 
-@check("C-OWN-8", part="read")
+@check("C-OWN-8")
 def every_published_mod_has_a_code_file(run: Run) -> None:
     """Without one a mod cannot be published."""
     for mod in run.mods:
         require(any(asset["kind"] == "code" for asset in mod["assets"]), f"{label_of_mod(mod)} has no code file.")
 
 
-@check("C-UP-11", part="read")
+@check("C-UP-11")
 def files_keep_their_limits(run: Run) -> None:
     """64 MB of code, 256 KB of css, 2 MB an image, 10 MB all images of a mod."""
     limits = {"code": 64 * 1024 * 1024, "css": 256 * 1024, "image": 2 * 1024 * 1024}
@@ -148,7 +148,7 @@ def files_keep_their_limits(run: Run) -> None:
         require(images <= 10 * 1024 * 1024, f"{label_of_mod(mod)}: all images have {images} bytes.")
 
 
-@check("C-UP-7", "C-UP-8", part="read", added=True)
+@check("C-UP-7", "C-UP-8", added=True)
 def names_and_versions_keep_their_limits(run: Run) -> None:
     """A name is no path and has at most 255 characters, a version at most 64."""
     for mod in run.mods:
@@ -161,7 +161,7 @@ def names_and_versions_keep_their_limits(run: Run) -> None:
             )
 
 
-@check("C-TXT-4", part="read", added=True)
+@check("C-TXT-4", added=True)
 def times_have_microseconds_and_are_utc(run: Run) -> None:
     """And no mod changed before it was created."""
     for mod in run.mods:
@@ -169,7 +169,7 @@ def times_have_microseconds_and_are_utc(run: Run) -> None:
         require(mod["createdAt"] <= mod["updatedAt"], f"{label_of_mod(mod)} changed before it was created.")
 
 
-@check("C-TXT-6", part="read", added=True)
+@check("C-TXT-6", added=True)
 def what_is_no_plain_number_is_an_unknown_id(run: Run) -> None:
     """Leading zeros, signs and other digits lead nowhere."""
     mod_id = run.mods[0]["id"]
@@ -225,7 +225,7 @@ def _tags_of_descriptions(run: Run) -> Iterator[tuple[str, str, dict[str, str]]]
             yield f"the description of {label_of_mod(mod)}", tag, attributes
 
 
-@check("C-TXT-1", part="read", added=True)
+@check("C-TXT-1", added=True)
 def text_is_normalised_and_stripped(run: Run) -> None:
     """NFC, no control characters, no space at either end."""
     for mod in run.mods:
@@ -239,14 +239,14 @@ def text_is_normalised_and_stripped(run: Run) -> None:
         require(not controls, f"{label_of_mod(mod)}: the description has {controls!r}.")
 
 
-@check("C-TXT-9", "C-TXT-12", part="read", added=True)
+@check("C-TXT-9", "C-TXT-12", added=True)
 def descriptions_have_allowed_tags_only(run: Run) -> None:
     """No script, no style, nothing that is not in the list."""
     for subject, tag, _ in _tags_of_descriptions(run):
         require(tag in _ALLOWED_TAGS, f"{subject} has <{tag}>.")
 
 
-@check("C-TXT-10", part="read", added=True)
+@check("C-TXT-10", added=True)
 def descriptions_have_allowed_attributes_only(run: Run) -> None:
     """Links to http, https and mailto, images of this service."""
     for subject, tag, attributes in _tags_of_descriptions(run):
@@ -260,7 +260,7 @@ def descriptions_have_allowed_attributes_only(run: Run) -> None:
             require(number.isdigit(), f"{subject} shows {attributes.get('src')!r:.80}.")
 
 
-@check("C-TXT-11", part="read", added=True)
+@check("C-TXT-11", added=True)
 def links_of_owners_are_not_followed(run: Run) -> None:
     """Each has ``rel="nofollow noopener ugc"``."""
     links = [
@@ -274,7 +274,7 @@ def links_of_owners_are_not_followed(run: Run) -> None:
         require_equal(f"rel of a link of {subject}", {"nofollow", "noopener", "ugc"}, set(link.get("rel", "").split()))
 
 
-@check("C-READ-8", "C-NOTE-1", part="read")
+@check("C-READ-8", "C-NOTE-1")
 def a_changelog_has_its_entries_newest_first(run: Run) -> None:
     """``{count, notes}``, each entry with all its fields."""
     for mod in run.mods[:5]:
@@ -285,7 +285,7 @@ def a_changelog_has_its_entries_newest_first(run: Run) -> None:
             require(newer >= older, f"the changelog of {label_of_mod(mod)} is not newest first.")
 
 
-@check("C-NOTE-1", "C-NOTE-3", part="read", added=True)
+@check("C-NOTE-1", "C-NOTE-3", added=True)
 def entries_keep_their_limits(run: Run) -> None:
     """A text is HTML of the same list, at most 4000 characters; an entry that was edited is not automatic."""
     for mod in run.mods[:5]:
@@ -301,13 +301,13 @@ def entries_keep_their_limits(run: Run) -> None:
             require(not odd, f"an entry of {label_of_mod(mod)} has {sorted(odd)}.")
 
 
-@check("C-READ-8", part="read")
+@check("C-READ-8")
 def the_changelog_of_an_unknown_mod_is_404(run: Run) -> None:
     """As the mod itself."""
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/changelog").expect_error(404)
 
 
-@check("C-READ-13", part="read", added=True)
+@check("C-READ-13", added=True)
 def what_stands_beside_mods_comes_at_once(run: Run) -> None:
     """In the order asked, doubles merged, with what the features of the service add."""
     ids = [mod["id"] for mod in reversed(run.mods[:5])]
