@@ -144,16 +144,6 @@ def _what_is_no_registration_is_refused(run: Run) -> None:
         reply.expect_error(status)
 
 
-@account_check("C-ERR-12")
-def _a_large_body_of_an_account_call_is_refused(run: Run) -> None:
-    """With the limit of 64 KB."""
-    owner_of(run)
-    body = ask(run, "logout", {"refreshToken": "x"}).expect(204).body
-    require_equal("the body of a sign-out", b"", body)
-    reply = ask(run, "refresh", {"refreshToken": "x" * 70_000})
-    require_equal("limitBytes", 64 * 1024, reply.expect_error(413).get("limitBytes"))
-
-
 @account_check("C-TOK-5")
 def _a_publisher_key_is_exchanged_and_an_unknown_one_is_not(run: Run) -> None:
     """The third failure of a run."""

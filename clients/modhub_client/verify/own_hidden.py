@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from modhub_client.verify.checks import own_check
+from modhub_client.verify.follow_lookups import put_question
 from modhub_client.verify.outcomes import Skipped
 from modhub_client.verify.own_mod import PNG, OwnMod, mod_of
 from modhub_client.verify.replies import Reply, require, require_equal, require_same
@@ -52,35 +53,17 @@ def require_absent(run: Run, rest: str) -> None:
         require_same(f"…{rest} of a draft and of nothing", reply, unknown)
 
 
-@own_check("C-READ-1", "C-HTTP-7")
+@own_check("C-READ-1", "C-READ-8", "C-READ-9", "C-VOTE-2", "C-HTTP-7")
 def _a_draft_is_not_read(run: Run) -> None:
-    """The same 404 as for nothing, to its owner too."""
-    require_absent(run, "")
+    """Nor its changelog, its file and its votes: the same 404 as for nothing, to its owner too."""
+    for rest in ("", "/changelog", "/download", "/vote"):
+        require_absent(run, rest)
 
 
-@own_check("C-READ-8")
-def _the_changelog_of_a_draft_is_not_read(run: Run) -> None:
-    require_absent(run, "/changelog")
-
-
-@own_check("C-READ-9")
-def _a_draft_is_not_downloaded(run: Run) -> None:
-    require_absent(run, "/download")
-
-
-@own_check("C-VOTE-2")
-def _the_votes_of_a_draft_are_not_read(run: Run) -> None:
-    require_absent(run, "/vote")
-
-
-@own_check("C-PIC-9", added=True)
-def _the_captions_of_a_draft_are_not_read(run: Run) -> None:
-    require_absent(run, "/captions")
-
-
-@own_check("C-OWN-19", added=True)
-def _the_successor_of_a_draft_is_not_read(run: Run) -> None:
-    require_absent(run, "/superseded")
+@own_check("C-PIC-9", "C-OWN-19", added=True)
+def _captions_and_successor_of_a_draft_are_not_read(run: Run) -> None:
+    for rest in ("/captions", "/superseded"):
+        require_absent(run, rest)
 
 
 @own_check("C-TAG-2", "C-TAG-6", feature="modhub_tags", added=True)
@@ -185,30 +168,17 @@ def _the_guid_of_a_draft_is_unknown(run: Run) -> None:
             require_same("a draft by its GUID and nothing", reply, unknown)
 
 
-@own_check("C-SYNC-16", feature="modhub_sync", added=True)
-def _a_draft_is_missing_to_who_looks_it_up(run: Run) -> None:
-    """Its GUID is answered as sent."""
-    mod = full_draft(run)
-    answer = run.service.ask("/api/modhub/lookup", {"guids": [mod.guid]}).expect_document()
-    require_equal("a look-up of a draft", ([], [mod.guid]), (answer["mods"], answer["missing"]))
-
-
-@own_check("C-SYNC-9", feature="modhub_sync", added=True)
-def _a_draft_is_missing_from_plans(run: Run) -> None:
-    """No step leads to it."""
-    mod = full_draft(run)
-    answer = run.service.ask("/api/modhub/plan", {"want": [mod.guid]}).expect_document()
-    require_equal("steps of a plan for a draft", [], answer["steps"])
-    require_equal("missing from a plan for a draft", [mod.guid], [entry["guid"] for entry in answer["missing"]])
-
-
-@own_check("C-SYNC-3", feature="modhub_sync", added=True)
-def _a_draft_is_gone_to_who_asks_for_updates(run: Run) -> None:
-    """As a GUID of nobody."""
-    mod = full_draft(run)
-    have = {"have": [{"guid": mod.guid, "version": "1"}]}
-    answer = run.service.ask("/api/modhub/updates", have).expect_document()
-    require_equal("an update check of a draft", ([], [mod.guid]), (answer["changed"], answer["gone"]))
+@own_check("C-SYNC-16", "C-SYNC-9", "C-SYNC-3", feature="modhub_sync", added=True)
+def _a_draft_is_missing_to_programs_that_follow(run: Run) -> None:
+    """To look-ups, plans and update checks, as a GUID of nobody is."""
+    guid = full_draft(run).guid
+    found = put_question(run, "lookup", guids=[guid]).expect_document()
+    require_equal("a look-up of a draft", ([], [guid]), (found["mods"], found["missing"]))
+    plan = put_question(run, "plan", want=[guid]).expect_document()
+    missing = [entry["guid"] for entry in plan["missing"]]
+    require_equal("steps of a plan for a draft, and missing", ([], [guid]), (plan["steps"], missing))
+    known = put_question(run, "updates", have=[{"guid": guid, "version": "1"}]).expect_document()
+    require_equal("an update check of a draft", ([], [guid]), (known["changed"], known["gone"]))
 
 
 @own_check("C-SYNC-5", feature="modhub_sync", added=True)

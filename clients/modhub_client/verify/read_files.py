@@ -6,6 +6,7 @@ import json
 import re
 import zipfile
 from base64 import b64encode
+from collections.abc import Collection
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import unquote
@@ -24,6 +25,11 @@ def _whole(run: Run) -> Reply:
     if run.code_file["bytes"] > _WHOLE:
         raise Skipped("every code file is larger than 4 MB")
     return run.service.get(run.code_file["url"]).expect(200)
+
+
+def _of_each_kind(run: Run) -> Collection[str]:
+    """The addresses of a code file, a css file and an image, as far as there are any."""
+    return {asset["kind"]: asset["url"] for mod in run.mods for asset in mod["assets"]}.values()
 
 
 def _ranged(run: Run, header: str, **more: str) -> Reply:
@@ -129,8 +135,8 @@ def another_file_than_the_one_meant_is_412(run: Run) -> None:
 
 @check("C-FILE-3", added=True)
 def a_file_is_sandboxed_and_never_sniffed(run: Run) -> None:
-    """At both of its addresses."""
-    for path in (run.code_file["url"], f"/api/modhub/{run.code_mod['id']}/download"):
+    """One of each kind, and a download."""
+    for path in (*_of_each_kind(run), f"/api/modhub/{run.code_mod['id']}/download"):
         head = run.service.head(path).expect(200).expect_header("X-Content-Type-Options", "nosniff")
         policy = head.header("Content-Security-Policy")
         require(
@@ -181,11 +187,11 @@ def _printable(name: str) -> str:
 @check("C-FILE-6", added=True)
 def our_own_pages_cannot_run_a_file(run: Run) -> None:
     """As script, style or worker; overlays elsewhere may."""
-    path = run.code_file["url"]
-    for kind in ("script", "style", "worker"):
-        run.service.head(path, sec_fetch_site="same-origin", sec_fetch_dest=kind).expect(403)
-        run.service.head(path, sec_fetch_site="cross-site", sec_fetch_dest=kind).expect(200)
-    run.service.head(path, service_worker="script").expect(403)
+    for path in _of_each_kind(run):
+        for kind in ("script", "style", "worker"):
+            run.service.head(path, sec_fetch_site="same-origin", sec_fetch_dest=kind).expect(403)
+            run.service.head(path, sec_fetch_site="cross-site", sec_fetch_dest=kind).expect(200)
+        run.service.head(path, service_worker="script").expect(403)
 
 
 @check("C-FILE-7")

@@ -92,10 +92,6 @@ class Verified:
             return run_checks(run, checks, bool)
 
     @property
-    def port(self) -> int:
-        return int(self.url.rpartition(":")[2])
-
-    @property
     def bearer(self) -> dict[str, str]:
         session = self.site.post_json("/api/auth/login", {"email": self.account.email, "password": PASSWORD}).json
         return {"Authorization": f"Bearer {session['accessToken']}"}

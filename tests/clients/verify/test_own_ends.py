@@ -49,30 +49,25 @@ def verifying(verified: Verified, *words: str) -> Iterator[Popen[str]]:
         yield client
 
 
-MOMENTS = {
-    "creation": "POST /api/modhub",
-    "publication": r"POST /api/modhub/\d+/publish",
-    "public": r"GET /api/modhub/\d+/download",
-    "wiki": "PUT /Modhub/api/wiki/.*/read",
-}
+WHILE_PUBLIC = r"GET /api/modhub/\d+/download"
 
 
 @pytest.mark.parametrize(
-    ("moment", "number"),
+    ("call", "number"),
     [
-        ("creation", signal.SIGINT),
-        ("publication", signal.SIGTERM),
-        ("public", signal.SIGINT),
-        ("wiki", signal.SIGTERM),
+        ("POST /api/modhub", signal.SIGINT),
+        (r"POST /api/modhub/\d+/publish", signal.SIGTERM),
+        (WHILE_PUBLIC, signal.SIGINT),
+        ("PUT /Modhub/api/wiki/.*/read", signal.SIGTERM),
     ],
 )
 def test_a_run_that_is_interrupted_leaves_nothing(
-    verified: Verified, account: Path, moment: str, number: signal.Signals
+    verified: Verified, account: Path, call: str, number: signal.Signals
 ) -> None:
     reached = Event()
-    verified.faulty.faults = [Fault(MOMENTS[moment], after=lambda *_: (reached.set(), time.sleep(0.2)))]
+    verified.faulty.faults = [Fault(call, after=lambda *_: (reached.set(), time.sleep(0.2)))]
     key = write(account.with_name("key"), BOTH)
-    part = ["--part", "publish", "--key-file", str(key)] if moment == "wiki" else ["--part", "own"]
+    part = ["--part", "publish", "--key-file", str(key)] if "wiki" in call else ["--part", "own"]
     with verifying(verified, *part, "--account-file", str(account)) as client:
         assert reached.wait(60)
         client.send_signal(number)
@@ -80,13 +75,13 @@ def test_a_run_that_is_interrupted_leaves_nothing(
     assert client.returncode == 130, (output, errors)
     assert "Traceback" not in errors
     assert verified.left() == []
-    assert any(call.startswith(("DELETE", "POST /api/auth/logout")) for call in verified.faulty.calls)
+    assert any(made.startswith(("DELETE", "POST /api/auth/logout")) for made in verified.faulty.calls)
 
 
 def test_a_second_interrupt_does_not_end_the_cleaning(verified: Verified, account: Path) -> None:
     published, cleaning = Event(), Event()
     verified.faulty.faults = [
-        Fault(MOMENTS["public"], after=lambda *_: (published.set(), time.sleep(0.2))),
+        Fault(WHILE_PUBLIC, after=lambda *_: (published.set(), time.sleep(0.2))),
         Fault(r"DELETE /api/modhub/\d+", before=lambda _: (cleaning.set(), time.sleep(0.3))),
     ]
     with verifying(verified, "--part", "own", "--account-file", str(account)) as client:
@@ -133,7 +128,7 @@ def lost(
     monkeypatch.setattr(owner, "CLEANING_PAUSE", 0.1)
 
     def run(mark: bytes, seconds: float, *, passes: bool) -> tuple[int, str]:
-        line = LostLine(verified.port, mark, seconds, passes=passes)
+        line = LostLine(int(verified.url.rpartition(":")[2]), mark, seconds, passes=passes)
         try:
             code = main([line.endpoint, "--part", "own", "--account-file", str(account)])
         finally:

@@ -82,77 +82,87 @@ def has_header(name: str) -> Callable[[Request, Response], bool]:
     return lambda request, _: name in request.headers
 
 
-FAULTS: dict[str, list[Fault]] = {
+MISSING = "a draft is missing to programs that follow"
+FAULTS: list[tuple[Any, ...]] = [
     # What everybody reads
-    "a list has published mods only": [each_mod(lambda mod: mod.update(published=False))],
-    "a search folds letters that are no accents": [
-        asks(at(LIST), lambda query: query.update(q="zqxjkvbwpqzx") if query.get("q") == "ß" else None)
-    ],
-    "descriptions have allowed tags only": [each_mod(lambda mod: mod.update(description="<script>x</script>"))],
-    "a file is sandboxed and never sniffed": [
-        header(at(f"{ONE}/download"), "Content-Security-Policy", "default-src 'none'")
-    ],
-    "the api reads no cookies": [Fault(at(API), after=by_cookie)],
-    "errors show nothing of the inside": [
-        replaces(at("/Modhub/unheard-of"), "</main>", "Traceback (most recent call last)</main>")
-    ],
-    "credentials are checked before input": [status(at(LIST, "POST"), 400)],
-    "an unknown mod is one 404": [document(at(NOBODY), lambda error: error.update(message="Hidden."))],
-    "every schema that is named is there": [
-        document(at("/api/openapi.json"), lambda api: api["components"]["schemas"].pop("ModDocument"))
-    ],
+    ("a list has published mods only", each_mod(lambda mod: mod.update(published=False))),
+    (
+        "a search folds letters that are no accents",
+        asks(at(LIST), lambda query: query.update(q="zqxjkvbwpqzx") if query.get("q") == "ß" else None),
+    ),
+    ("descriptions have allowed tags only", each_mod(lambda mod: mod.update(description="<script>x</script>"))),
+    (
+        "a file is sandboxed and never sniffed",
+        header(at(f"{ONE}/download"), "Content-Security-Policy", "default-src 'none'"),
+    ),
+    ("the api reads no cookies", Fault(at(API), after=by_cookie)),
+    (
+        "errors show nothing of the inside",
+        replaces(at("/Modhub/unheard-of"), "</main>", "Traceback (most recent call last)</main>"),
+    ),
+    ("credentials are checked before input", status(at(LIST, "POST"), 400)),
+    ("an unknown mod is one 404", document(at(NOBODY), lambda error: error.update(message="Hidden."))),
+    (
+        "every schema that is named is there",
+        document(at("/api/openapi.json"), lambda api: api["components"]["schemas"].pop("ModDocument")),
+    ),
     # What is followed
-    "changes come by rising serial": [document(at(CHANGES), lambda page: page["changes"].reverse())],
-    "another feed begins again": [asks(at(CHANGES), lambda query: query.pop("feed", None))],
-    "no snapshot has a mod that was deleted": [
-        body(at(SNAPSHOT), resurrected),
-        document(at(CHANGES), long_deleted),
-    ],
+    ("changes come by rising serial", document(at(CHANGES), lambda page: page["changes"].reverse())),
+    ("another feed begins again", asks(at(CHANGES), lambda query: query.pop("feed", None))),
+    ("no snapshot has a mod that was deleted", body(at(SNAPSHOT), resurrected), document(at(CHANGES), long_deleted)),
     # What an account owns
-    "a wrong address and a wrong password are one answer": [
-        when("POST /api/auth/login", lambda request, _: b"nobody" in request.body, 404)
-    ],
-    BY_TRACES: [document(f"PUT {ONE}/vote", lambda votes: votes.update(ups=votes["ups"] + 1))],
-    BY_KEY: [status(f"DELETE {ONE}", 204)],
-    "without a token every owner call is one 401": [
-        status(f"(PUT|POST|DELETE|GET) /api/modhub/{UNKNOWN_ID}.*", 404, only=401)
-    ],
-    "an upload is the file itself": [ignores("POST .*/css.*", "Content-Encoding")],
-    "an empty file is refused": [receives_body("POST .*/code.*", lambda sent: sent or b" ")],
+    (
+        "a wrong address and a wrong password are one answer",
+        when("POST /api/auth/login", lambda request, _: b"nobody" in request.body, 404),
+    ),
+    (BY_TRACES, document(f"PUT {ONE}/vote", lambda votes: votes.update(ups=votes["ups"] + 1))),
+    (BY_KEY, status(f"DELETE {ONE}", 204)),
+    (
+        "without a token every owner call is one 401",
+        status(f"(PUT|POST|DELETE|GET) /api/modhub/{UNKNOWN_ID}.*", 404, only=401),
+    ),
+    ("an upload is the file itself", ignores("POST .*/css.*", "Content-Encoding")),
+    ("an empty file is refused", receives_body("POST .*/code.*", lambda sent: sent or b" ")),
     # What nobody may see
-    "a draft is not read": [when(f"GET {ONE}", has_header("Authorization"), 200)],
-    "the changelog of a draft is not read": [status("GET .*/changelog", 200)],
-    "a draft is not downloaded": [status("GET .*/download", 403)],
-    "the tags of a draft are not read": Draft().leaks(f"GET {ONE}/tags"),
-    "no file of a draft is served": [status("GET /Modhub/file/.*", 200)],
-    "a draft is in no list and no total": [
-        document(r"GET /api/modhub\?q=.*", lambda listed: listed.update(total=listed["total"] + 1))
-    ],
-    "the page of a draft is the same 404 for everybody": [
-        body(f"GET /Modhub/{UNKNOWN_ID}", lambda page: page + b"Nothing was ever here.")
-    ],
-    "a draft is in no group of a search": Draft().leaks(r"GET /Modhub/descriptions\?.*"),
-    "no page feed or map shows a draft": Draft().leaks("GET /Modhub/feed"),
-    "the guid of a draft is unknown": [status("GET /api/modhub/guid/[0-9A-F-]+", 403)],
-    "a draft is missing to who looks it up": [document("POST .*/lookup", lambda value: value.update(missing=[]))],
-    "a draft is missing from plans": [document("POST .*/plan", lambda value: value.update(missing=[]))],
-    "a draft is gone to who asks for updates": [
-        document("POST .*/updates", lambda value: value.update(gone=[], same=1))
-    ],
-    "a draft is no change": Draft().changes(),
-    "a deleted mod is gone": [answers(f"DELETE {ONE}", 204)],
+    ("a draft is not read", when(f"GET {ONE}", has_header("Authorization"), 200)),
+    ("a draft is not read", status("GET .*/changelog", 200)),
+    ("a draft is not read", status("GET .*/download", 403)),
+    ("the tags of a draft are not read", *Draft().leaks(f"GET {ONE}/tags")),
+    ("no file of a draft is served", status("GET /Modhub/file/.*", 200)),
+    (
+        "a draft is in no list and no total",
+        document(r"GET /api/modhub\?q=.*", lambda listed: listed.update(total=listed["total"] + 1)),
+    ),
+    (
+        "the page of a draft is the same 404 for everybody",
+        body(f"GET /Modhub/{UNKNOWN_ID}", lambda page: page + b"Nothing was ever here."),
+    ),
+    ("a draft is in no group of a search", *Draft().leaks(r"GET /Modhub/descriptions\?.*")),
+    ("no page feed or map shows a draft", *Draft().leaks("GET /Modhub/feed")),
+    ("the guid of a draft is unknown", status("GET /api/modhub/guid/[0-9A-F-]+", 403)),
+    ("a draft is missing to programs that follow", document("POST .*/lookup", lambda value: value.update(missing=[]))),
+    (MISSING, document("POST .*/plan", lambda value: value.update(missing=[]))),
+    (
+        "a draft is missing to programs that follow",
+        document("POST .*/updates", lambda value: value.update(gone=[], same=1)),
+    ),
+    ("a draft is no change", *Draft().changes()),
+    ("a deleted mod is gone", answers(f"DELETE {ONE}", 204)),
     # What a machine publishes
-    "other keys are refused": [status("GET .*/key", 200)],
-    "bad pages are refused": [receives_body("PUT .*/wiki/.*", lambda sent: sent.replace(b"\xff", b"x"))],
-    "a section is put on top and taken back": [
-        document("POST .*/changelog", lambda value: value.update(characters=99))
-    ],
-}
-"""What is broken, by the name of the check that must notice it."""
+    ("other keys are refused", status("GET .*/key", 200)),
+    ("bad pages are refused", receives_body("PUT .*/wiki/.*", lambda sent: sent.replace(b"\xff", b"x"))),
+    (
+        "a section is put on top and taken back",
+        document("POST .*/changelog", lambda value: value.update(characters=99)),
+    ),
+]
+"""The name of a check, and what is broken so that it must notice."""
 BY_NAME = {check.name: check for check in CHECKS}
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_turns_its_check_red(verified: Verified, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize(("name", "faults"), [(name, faults) for name, *faults in FAULTS])
+def test_a_fault_turns_its_check_red(
+    verified: Verified, monkeypatch: pytest.MonkeyPatch, name: str, faults: list[Fault]
+) -> None:
     monkeypatch.setattr(owner, "CLEANING_SECONDS", 0.0)
-    assert verified.find_broken(BY_NAME[name], FAULTS[name])
+    assert verified.find_broken(BY_NAME[name], faults)
