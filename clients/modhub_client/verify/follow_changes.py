@@ -44,6 +44,18 @@ def follow_all(run: Run) -> list[dict[str, Any]]:
     raise Skipped("the list of changes is too long to be followed whole")
 
 
+def _changes_of_mods(run: Run) -> list[dict[str, Any]]:
+    return [change for change in follow_all(run) if change["kind"] == "mod"]
+
+
+def _deletions(run: Run) -> list[dict[str, Any]]:
+    return [change for change in _changes_of_mods(run) if change["what"] == "deleted"]
+
+
+def _public_guids(run: Run) -> set[str]:
+    return {change["guid"].lower() for change in _changes_of_mods(run) if change["what"] != "deleted"}
+
+
 @follow_check("C-SYNC-4")
 def changes_come_by_rising_serial(run: Run) -> None:
     """After ``since``, as many as ``limit``; ``serial`` is where to go on."""
@@ -59,25 +71,14 @@ def changes_come_by_rising_serial(run: Run) -> None:
     require_equal("feed", page["feed"], following["feed"])
 
 
-@follow_check("C-SYNC-4", "C-HTTP-9")
+@follow_check("C-SYNC-4", "C-SYNC-15", "C-HTTP-9")
 def changes_have_an_etag(run: Run) -> None:
-    """Who knows them all gets a 304."""
-    head = _newest_serial(run)
-    reply = run.service.get(f"/api/modhub/changes?since={head}").expect(200)
-    require(reply.header("ETag").startswith('"'), f"{reply.call}: the ETag is {reply.header('ETag')!r}.")
-    run.service.get(f"/api/modhub/changes?since={head}", if_none_match=reply.header("ETag")).expect(304)
-
-
-def _newest_serial(run: Run) -> int:
+    """Who knows them all gets a 304 of at most 500 bytes, without what a proxy adds to status line and headers."""
     changes = follow_all(run)
-    return int(changes[-1]["serial"]) if changes else 0
-
-
-@follow_check("C-SYNC-15")
-def nothing_new_costs_at_most_500_bytes(run: Run) -> None:
-    """Status line and headers; what a proxy adds to them does not count."""
-    path = f"/api/modhub/changes?since={_newest_serial(run)}"
-    reply = run.service.get(path, if_none_match=run.service.get(path).expect(200).header("ETag")).expect(304)
+    path = f"/api/modhub/changes?since={changes[-1]['serial'] if changes else 0}"
+    etag = run.service.get(path).expect(200).header("ETag")
+    require(etag.startswith('"'), f"{path}: the ETag is {etag!r}.")
+    reply = run.service.get(path, if_none_match=etag).expect(304)
     lines = [
         f"{name}: {value}\r\n"
         for name, value in reply.headers.items()
@@ -91,13 +92,13 @@ def nothing_new_costs_at_most_500_bytes(run: Run) -> None:
 @follow_check("C-SYNC-5", "C-PRO-2")
 def each_mod_is_in_the_changes_once(run: Run) -> None:
     """With its latest change; what is deleted has no ``id``, and everything public is there."""
-    changes = [change for change in follow_all(run) if change["kind"] == "mod"]
+    changes = _changes_of_mods(run)
     guids = [change["guid"].lower() for change in changes]
     require_equal("the mods of the changes, each once", len(guids), len(set(guids)))
     for change in changes:
         require(change["what"] in _WHATS, f"a change is {change['what']!r}.")
         require_equal(f"whether {change['guid']} has an id", change["what"] != "deleted", "id" in change)
-    public = {change["guid"].lower() for change in changes if change["what"] != "deleted"}
+    public = _public_guids(run)
     for mod in run.mods:
         require(mod["guid"].lower() in public, f"the changes have not the mod {mod['id']}.")
     require_equal("how many mods are public", run.listed.document()["total"], len(public))
@@ -106,7 +107,7 @@ def each_mod_is_in_the_changes_once(run: Run) -> None:
 @follow_check("C-SYNC-5")
 def a_deleted_mod_is_gone_everywhere(run: Run) -> None:
     """By GUID, and in look-ups."""
-    changes = [change for change in follow_all(run) if change["kind"] == "mod" and change["what"] == "deleted"]
+    changes = _deletions(run)
     if not changes:
         raise Skipped("no mod was ever deleted")
     for change in changes[-3:]:
@@ -160,10 +161,13 @@ def the_pointer_names_a_snapshot(run: Run) -> None:
     read_changes(run, pointer["serial"], 1, pointer["feed"])
 
 
-def _snapshot_guids(run: Run, pointer: dict[str, Any]) -> list[str]:
+def _snapshot_content(run: Run, pointer: dict[str, Any]) -> bytes:
     if pointer["bytes"] > _LARGEST:
         raise Skipped("the snapshot is larger than 8 MB")
-    content = run.service.get(pointer["url"]).expect(200).body
+    return run.service.get(pointer["url"]).expect(200).body
+
+
+def _guids_of(content: bytes) -> list[str]:
     try:
         return [json.loads(line)["guid"].lower() for line in gzip.decompress(content).splitlines()]
     except (OSError, EOFError, zlib.error):
@@ -172,9 +176,11 @@ def _snapshot_guids(run: Run, pointer: dict[str, Any]) -> list[str]:
 
 @follow_check("C-SYNC-12")
 def a_snapshot_with_the_changes_after_it_is_the_catalogue(run: Run) -> None:
-    """Each mod in one line."""
+    """Each mod in one line; its digest is that of the pointer."""
     pointer = _snapshot(run)
-    listed = _snapshot_guids(run, pointer)
+    content = _snapshot_content(run, pointer)
+    require_equal("the digest of the snapshot", pointer["sha256"], hashlib.sha256(content).hexdigest())
+    listed = _guids_of(content)
     guids = set(listed)
     require_equal("the mods of the snapshot, each once", len(listed), len(guids))
     page = {"serial": pointer["serial"], "more": True}
@@ -183,30 +189,19 @@ def a_snapshot_with_the_changes_after_it_is_the_catalogue(run: Run) -> None:
         for change in page["changes"]:
             if change["kind"] == "mod":
                 (guids.discard if change["what"] == "deleted" else guids.add)(change["guid"].lower())
-    changes = [change for change in follow_all(run) if change["kind"] == "mod"]
-    public = {change["guid"].lower() for change in changes if change["what"] != "deleted"}
-    require_equal("the catalogue", sorted(public), sorted(guids))
-
-
-@follow_check("C-SYNC-12")
-def a_snapshot_has_the_digest_of_its_pointer(run: Run) -> None:
-    """The SHA-256 of its bytes."""
-    pointer = _snapshot(run)
-    if pointer["bytes"] > _LARGEST:
-        raise Skipped("the snapshot is larger than 8 MB")
-    content = run.service.get(pointer["url"]).expect(200).body
-    require_equal("the digest of the snapshot", pointer["sha256"], hashlib.sha256(content).hexdigest())
+    require_equal("the catalogue", sorted(_public_guids(run)), sorted(guids))
 
 
 @follow_check("C-SYNC-14")
 def no_snapshot_has_a_mod_that_was_deleted(run: Run) -> None:
-    """But for ten minutes, until there is a new one."""
+    """But for ten minutes, until there is a new one. An unknown snapshot, and what is no digest, is 404."""
+    for name in ("0" * 64, "no-digest"):
+        run.service.get(f"/Modhub/snapshot/{name}").expect(404)
     pointer = _snapshot(run)
     reply = run.service.get("/api/modhub/snapshot").expect(200)
     now = parsedate_to_datetime(reply.header("Date"))
-    changes = [change for change in follow_all(run) if change["kind"] == "mod" and change["what"] == "deleted"]
-    deleted = {change["guid"].lower(): datetime.fromisoformat(change["at"]) for change in changes}
-    for guid in _snapshot_guids(run, pointer):
+    deleted = {change["guid"].lower(): datetime.fromisoformat(change["at"]) for change in _deletions(run)}
+    for guid in _guids_of(_snapshot_content(run, pointer)):
         age = now - deleted.get(guid, now)
         require(age <= _LONGEST, f"the snapshot has {guid}, which was deleted {age} ago.")
 
@@ -219,10 +214,3 @@ def a_signature_has_a_public_key(run: Run) -> None:
     require_equal("the status of the key's address", 404 if signature is None else 200, key.status)
     if signature is not None:
         require_equal("algorithm", "Ed25519", key.document()["algorithm"])
-
-
-@follow_check("C-SYNC-14")
-def an_unknown_snapshot_is_404(run: Run) -> None:
-    """And so is what is no digest."""
-    for name in ("0" * 64, "no-digest"):
-        run.service.get(f"/Modhub/snapshot/{name}").expect(404)

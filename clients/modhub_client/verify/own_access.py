@@ -3,7 +3,7 @@
 from modhub_client.verify.checks import own_check
 from modhub_client.verify.outcomes import Skipped
 from modhub_client.verify.own_mod import mod_of
-from modhub_client.verify.owner import declare_body, owner_of
+from modhub_client.verify.owner import declare_body, foreign_mod, owner_of
 from modhub_client.verify.replies import require, require_equal, require_keys, require_same
 from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run
 
@@ -18,13 +18,6 @@ OWNER_CALLS = (
 )
 CODE_LIMIT = 64 * 1024 * 1024
 NO_TOKENS = ("", "Bearer", "Bearer x", "Basic eDp5", "Bearer " + "A" * 5000)
-
-
-def foreign_mod(run: Run) -> int:
-    """The number of somebody else's published mod."""
-    own_ids = {mod["id"] for mod in owner_of(run).mine()}
-    number: int = run.find_mod("another owner", lambda mod: mod["id"] not in own_ids)["id"]
-    return number
 
 
 @own_check("C-OWN-12", "C-ERR-6")

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from modhub_client.verify.checks import own_check
 from modhub_client.verify.outcomes import Broken, Skipped
-from modhub_client.verify.owner import MARK, Owner, owner_of
+from modhub_client.verify.owner import MARK, Owner, foreign_mod, owner_of
 from modhub_client.verify.replies import Reply, require, require_equal, require_keys, require_same
 from modhub_client.verify.run import UNKNOWN_ID, Run
 from modhub_client.verify.shapes import require_shape
@@ -190,9 +190,7 @@ def _a_program_asks_to_be_allowed_elsewhere(run: Run) -> None:
 
 def vote_path(run: Run) -> str:
     """The address of the votes on a mod of somebody else."""
-    own_ids = {mod["id"] for mod in owner_of(run).mine()}
-    number = run.find_mod("another owner", lambda mod: mod["id"] not in own_ids)["id"]
-    return f"/api/modhub/{number}/vote"
+    return f"/api/modhub/{foreign_mod(run)}/vote"
 
 
 @account_check("C-VOTE-1", "C-VOTE-2")

@@ -6,13 +6,9 @@ from uuid import uuid4
 from modhub_client.verify.checks import own_check
 from modhub_client.verify.own_mod import mod_of
 from modhub_client.verify.owner import owner_of
-from modhub_client.verify.replies import Reply, require, require_equal, require_keys
+from modhub_client.verify.replies import Reply, require, require_equal
 from modhub_client.verify.run import Run
-
-_MOD_FIELDS = (
-    *("id", "guid", "title", "description", "version", "games", "requires", "conflictsWith", "published"),
-    *("createdAt", "updatedAt", "url", "assets"),
-)
+from modhub_client.verify.shapes import MOD_SHAPE, require_shape
 
 
 @own_check("C-OWN-1", "C-PRO-3")
@@ -30,7 +26,7 @@ def _every_call_of_its_owner_answers_the_whole_mod(run: Run) -> None:
     """Creation, edit and list."""
     mod = mod_of(run)
     for answered in (mod.draft, mod.edited({}), mod.now()):
-        require_keys("a mod", answered, _MOD_FIELDS)
+        require_shape("a mod", MOD_SHAPE, answered)
         require_equal("url", f"/Modhub/{mod.id}", answered["url"])
 
 

@@ -191,6 +191,13 @@ def owner_of(run: Run) -> Owner:
     return owner
 
 
+def foreign_mod(run: Run) -> int:
+    """The number of somebody else's published mod."""
+    own_ids = {mod["id"] for mod in owner_of(run).mine()}
+    number: int = run.find_mod("another owner", lambda mod: mod["id"] not in own_ids)["id"]
+    return number
+
+
 def require_account(run: Run) -> None:
     """`WrongUse` if the service refuses the account: a run that could try nothing must not look like a good one."""
     owner = owner_of(run)

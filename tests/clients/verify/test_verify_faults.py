@@ -95,7 +95,7 @@ FAULTS: list[tuple[Any, ...]] = [
         "a file is sandboxed and never sniffed",
         header(at(f"{ONE}/download"), "Content-Security-Policy", "default-src 'none'"),
     ),
-    ("the api reads no cookies", Fault(at(API), after=by_cookie)),
+    ("reading needs no credential and minds none", Fault(at(API), after=by_cookie)),
     (
         "errors show nothing of the inside",
         replaces(at("/Modhub/unheard-of"), "</main>", "Traceback (most recent call last)</main>"),
