@@ -13,7 +13,7 @@ import pytest
 from modhub_client.get import main as getting
 from modhub_client.get.outcome import ExitCode
 from modhub_client.publish import command
-from modhub_client.verify.outcomes import Unreachable
+from modhub_client.verify.replies import Unreachable
 from modhub_client.verify.service import VerifiedService
 from modhub_testing.commands import issue_certificate
 from modhub_testing.lines import Relay

@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from modhub_client.verify.checks import follow_check
-from modhub_client.verify.outcomes import Broken, Skipped
-from modhub_client.verify.replies import require, require_equal
+from modhub_client.verify.replies import Broken, Skipped, require, require_equal
 from modhub_client.verify.run import UNKNOWN_GUID, Run
 from modhub_client.verify.shapes import TIME_SHAPE, described_answer, require_shape
 

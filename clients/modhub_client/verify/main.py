@@ -32,10 +32,10 @@ from modhub_client import __version__
 from modhub_client.outcome import WrongUse
 from modhub_client.output import ProgressBar, printable, take_every_character, warn, write_now
 from modhub_client.verify.checks import VERIFIED_PARTS
-from modhub_client.verify.outcomes import PROGRAM, Broken, Skipped, Unreachable, VerifyExit
 from modhub_client.verify.owner import require_account
 from modhub_client.verify.parts import CHECKS, find_features
-from modhub_client.verify.publisher import require_key
+from modhub_client.verify.publish_checks import require_key
+from modhub_client.verify.replies import PROGRAM, Broken, Skipped, Unreachable, VerifyExit
 from modhub_client.verify.report import (
     CheckResult,
     CheckState,

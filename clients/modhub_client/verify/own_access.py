@@ -1,11 +1,15 @@
-"""Part ``own``: who may do what. A mod of somebody else and one that does not exist are the same to everybody."""
+"""Part ``own``: who may do what. Nothing of a draft is visible to anybody but its owner, by any route (C-PRO-2)."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
 
 from modhub_client.verify.checks import own_check
-from modhub_client.verify.outcomes import Skipped
-from modhub_client.verify.own_mod import mod_of
+from modhub_client.verify.follow_plans import put_question
+from modhub_client.verify.own_mod import PNG, OwnMod, mod_of
 from modhub_client.verify.owner import declare_body, foreign_mod, owner_of
-from modhub_client.verify.replies import require, require_equal, require_keys, require_same
-from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run
+from modhub_client.verify.replies import Reply, Skipped, require, require_equal, require_keys, require_same
+from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run, find_asset
 
 OWNER_CALLS = (
     ("PUT", "", {"title": "x"}),
@@ -150,6 +154,209 @@ def _a_file_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
     _ = mod.draft
     path = mod.path("/code?name=large.zip&version=large")
     declare_body(run, path, CODE_LIMIT, {}).expect(401)
-    token = {"Authorization": f"Bearer {mod.owner.token}"}
-    body = declare_body(run, path, CODE_LIMIT + 1, token).expect_error(413)
+    body = declare_body(run, path, CODE_LIMIT + 1, mod.owner.credential).expect_error(413)
     require_equal("limitBytes of code", CODE_LIMIT, body.get("limitBytes"))
+
+
+MOST_PAGES = 50
+"""Pages of the change feed that are read to find its end."""
+
+
+def full_draft(run: Run) -> OwnMod:
+    """The draft with everything that a leak could show."""
+    mod = mod_of(run)
+    if "full draft" not in run.notes:
+        nonce = mod.owner.nonce
+        description = {"description": f"<p>Secret {nonce}</p>", "games": [f"Game {nonce}"]}
+        mod.edited({"title": f"{mod.owner.mark} secret", "requires": [], "conflictsWith": [], **description})
+        mod.upload("code", mod.content, "name=secret.zip&version=hidden").expect(201)
+        mod.upload("css", b"a {}", "name=secret.css").expect(201)
+        mod.upload("images", PNG, "name=secret.png").expect(201)
+        run.notes["full draft"] = True
+    _ = mod.draft
+    return mod
+
+
+def visitors(run: Run, mod: OwnMod, path: str) -> Iterator[Reply]:
+    """What a visitor gets, and what the owner gets where credentials do not count (C-HTTP-7)."""
+    yield run.service.get(path)
+    yield mod.owner.call("GET", path)
+
+
+def require_hidden(mod: OwnMod, reply: Reply) -> Reply:
+    """`Broken` if a response has something of the run's mod."""
+    for secret in (mod.owner.nonce, mod.guid, mod.digest):
+        headers = str(reply.headers)
+        require(secret not in reply.body.decode("utf-8", "replace") + headers, f"{reply.call}: shows the draft.")
+    return reply
+
+
+def require_absent(run: Run, rest: str) -> None:
+    """`Broken` unless an address below the draft answers as one below a mod that does not exist: 404."""
+    mod = full_draft(run)
+    for reply in visitors(run, mod, mod.path(rest)):
+        require_hidden(mod, reply).expect_error(404)
+        unknown = run.service.get(f"/api/modhub/{UNKNOWN_ID}{rest}")
+        require_same(f"…{rest} of a draft and of nothing", reply, unknown)
+
+
+@own_check("C-READ-1", "C-READ-8", "C-READ-9", "C-VOTE-2", "C-HTTP-7")
+def _a_draft_is_not_read(run: Run) -> None:
+    """Nor its changelog, its file and its votes: the same 404 as for nothing, to its owner too."""
+    for rest in ("", "/changelog", "/download", "/vote"):
+        require_absent(run, rest)
+
+
+@own_check("C-PIC-9", "C-OWN-19", added=True)
+def _captions_and_successor_of_a_draft_are_not_read(run: Run) -> None:
+    for rest in ("/captions", "/superseded"):
+        require_absent(run, rest)
+
+
+@own_check("C-TAG-2", "C-TAG-6", feature="modhub_tags", added=True)
+def _the_tags_of_a_draft_are_not_read(run: Run) -> None:
+    require_absent(run, "/tags")
+
+
+@own_check("C-DL-4", feature="modhub_downloads", added=True)
+def _the_downloads_of_a_draft_are_not_read(run: Run) -> None:
+    require_absent(run, "/downloads")
+
+
+@own_check("C-PRF-6", feature="modhub_profiles", added=True)
+def _the_links_of_a_draft_are_not_read(run: Run) -> None:
+    require_absent(run, "/links")
+
+
+@own_check("C-FILE-7", "C-PIC-2")
+def _no_file_of_a_draft_is_served(run: Run) -> None:
+    """Code, css and image, to its owner neither."""
+    mod = full_draft(run)
+    for kind in ("code", "css", "image"):
+        path = find_asset(mod.now(), kind)["url"]
+        unknown = run.service.get(f"/Modhub/file/{UNKNOWN_ID}").expect(404)
+        for reply in visitors(run, mod, path):
+            require_hidden(mod, reply).expect(404)
+            require_same(f"the {kind} file of a draft and of nothing", reply, unknown)
+
+
+@own_check("C-LIST-1")
+def _a_draft_is_in_no_list_and_no_total(run: Run) -> None:
+    """Searched for by its own words and games."""
+    mod = full_draft(run)
+    nonce = mod.owner.nonce
+    queries = ("", "?size=100", "?sort=top&size=100", f"?q={nonce}", f"?game=Game+{nonce}", "?q=modhub-verify")
+    for query in queries:
+        for reply in visitors(run, mod, f"/api/modhub{query}"):
+            require_hidden(mod, reply.expect(200))
+            if nonce in query:
+                body = reply.document()
+                require_equal(f"total and count of {query}", (0, 0), (body["total"], body["count"]))
+
+
+@own_check("C-PAGE-13")
+def _the_page_of_a_draft_is_the_same_404_for_everybody(run: Run) -> None:
+    """As for a mod that does not exist."""
+    mod = full_draft(run)
+    unknown = run.service.get(f"/Modhub/{UNKNOWN_ID}").expect(404)
+    for reply in visitors(run, mod, f"/Modhub/{mod.id}"):
+        require_hidden(mod, reply).expect(404)
+        require_equal("the page of a draft and of nothing", _plain(unknown, UNKNOWN_ID), _plain(reply, mod.id))
+
+
+def _plain(reply: Reply, number: int) -> str:
+    """A page without what names the address or the request."""
+    request_id = reply.header("X-Request-Id")
+    text = reply.body.decode("utf-8", "replace").replace(f"/{number}", "/N")
+    return text.replace(request_id, "R") if request_id else text
+
+
+@own_check("C-PAGE-60", added=True)
+def _the_archive_of_a_draft_is_404(run: Run) -> None:
+    """To its owner too."""
+    mod = full_draft(run)
+    for reply in visitors(run, mod, f"/Modhub/{mod.id}/everything.zip"):
+        require_hidden(mod, reply).expect(404)
+
+
+@own_check("C-PAGE-66", added=True)
+def _a_draft_is_in_no_group_of_a_search(run: Run) -> None:
+    """Nor in the lists of descriptions and authors."""
+    mod = full_draft(run)
+    for path in ("/Modhub?q={}", "/Modhub/descriptions?q={}", "/Modhub/authors?q={}", "/Modhub?game=Game+{}"):
+        for reply in visitors(run, mod, path.format(quote(mod.owner.nonce))):
+            # The page repeats what was looked for.
+            require(f'/Modhub/{mod.id}"' not in reply.text, f"{reply.call}: leads to the draft.")
+            require(mod.guid not in reply.text and f"Secret {mod.owner.nonce}" not in reply.text, "shows the draft.")
+
+
+@own_check("C-PRO-2")
+def _no_page_feed_or_map_shows_a_draft(run: Run) -> None:
+    """Front, lists, feeds, sitemap, and the pages of its author."""
+    mod = full_draft(run)
+    paths = ["/Modhub", "/Modhub?sort=new", "/Modhub?sort=top", "/Modhub/feed", "/Modhub/feed.json", "/sitemap.xml"]
+    paths += [f"/Modhub/{mod.id}/feed", f"/Modhub/{mod.id}/feed.json", "/api/modhub/games"]
+    author = f"/Modhub/by/{mod.owner.account_id}"
+    paths += [author, f"{author}/feed", f"{author}/feed.json"]
+    for path in paths:
+        for reply in visitors(run, mod, path):
+            require(reply.status in {200, 301, 302, 303, 404}, f"{reply.call}: came {reply.status}.")
+            require_hidden(mod, reply)
+
+
+@own_check("C-SYNC-1", feature="modhub_sync", added=True)
+def _the_guid_of_a_draft_is_unknown(run: Run) -> None:
+    """In any case, the same 404 as for nothing."""
+    mod = full_draft(run)
+    unknown = run.service.get(f"/api/modhub/guid/{UNKNOWN_GUID}").expect(404)
+    for guid in (mod.guid, mod.guid.upper()):
+        for reply in visitors(run, mod, f"/api/modhub/guid/{guid}"):
+            require_equal("the status of a draft by its GUID", 404, reply.status)
+            require_same("a draft by its GUID and nothing", reply, unknown)
+
+
+@own_check("C-SYNC-16", "C-SYNC-9", "C-SYNC-3", feature="modhub_sync", added=True)
+def _a_draft_is_missing_to_programs_that_follow(run: Run) -> None:
+    """To look-ups, plans and update checks, as a GUID of nobody is."""
+    guid = full_draft(run).guid
+    found = put_question(run, "lookup", guids=[guid]).expect_document()
+    require_equal("a look-up of a draft", ([], [guid]), (found["mods"], found["missing"]))
+    plan = put_question(run, "plan", want=[guid]).expect_document()
+    missing = [entry["guid"] for entry in plan["missing"]]
+    require_equal("steps of a plan for a draft, and missing", ([], [guid]), (plan["steps"], missing))
+    known = put_question(run, "updates", have=[{"guid": guid, "version": "1"}]).expect_document()
+    require_equal("an update check of a draft", ([], [guid]), (known["changed"], known["gone"]))
+
+
+@own_check("C-SYNC-5", feature="modhub_sync", added=True)
+def _a_draft_is_no_change(run: Run) -> None:
+    """Its edits are none either."""
+    mod = full_draft(run)
+    note_serial(run)
+    mod.edited({"description": f"<p>Secret {mod.owner.nonce} again</p>"})
+    require_equal("changes of a draft", [], changes_of(run, mod.guid))
+
+
+def last_serial(run: Run) -> int:
+    """The serial of the newest change; `Skipped` if the list is very long."""
+    serial: int = 0
+    for _ in range(MOST_PAGES):
+        answer = run.service.read(f"/api/modhub/changes?since={serial}&limit=1000")
+        serial = int(answer["serial"])
+        if not answer["more"]:
+            return serial
+    raise Skipped("the list of changes is very long")
+
+
+def note_serial(run: Run) -> None:
+    """Remember the end of the list of changes, before the run's mod is published."""
+    if "serial" not in run.notes and mod_of(run).published is None:
+        run.notes["serial"] = last_serial(run)
+
+
+def changes_of(run: Run, guid: str) -> list[dict[str, Any]]:
+    """The changes of a mod since ``run.notes["serial"]``."""
+    if "serial" not in run.notes:
+        raise Skipped("the list of changes was not read before")
+    answer = run.service.read(f"/api/modhub/changes?since={run.notes['serial']}&limit=1000")
+    return [change for change in answer["changes"] if change.get("guid") == guid]

@@ -12,9 +12,8 @@ from typing import Any
 from uuid import uuid4
 
 from modhub_client.verify.checks import own_check
-from modhub_client.verify.outcomes import Broken, Skipped
 from modhub_client.verify.owner import MARK, Owner, foreign_mod, owner_of
-from modhub_client.verify.replies import Reply, require, require_equal, require_keys, require_same
+from modhub_client.verify.replies import Broken, Reply, Skipped, require, require_equal, require_keys, require_same
 from modhub_client.verify.run import UNKNOWN_ID, Run
 from modhub_client.verify.shapes import require_shape
 

@@ -5,9 +5,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from modhub_client.verify.outcomes import Skipped
 from modhub_client.verify.owner import Owner, owner_of
-from modhub_client.verify.replies import Reply
+from modhub_client.verify.replies import Reply, Skipped
 from modhub_client.verify.run import Run
 
 PUBLIC_SECONDS: Final = 25.0

@@ -3,8 +3,8 @@
 from urllib.parse import quote
 
 from modhub_client.verify.checks import own_check
-from modhub_client.verify.follow_lookups import put_question
-from modhub_client.verify.own_hidden import changes_of, note_serial, require_hidden
+from modhub_client.verify.follow_plans import put_question
+from modhub_client.verify.own_access import changes_of, note_serial, require_hidden
 from modhub_client.verify.own_mod import CODE_NAME, PNG, OwnMod, mod_of
 from modhub_client.verify.replies import Reply, require, require_equal
 from modhub_client.verify.run import Run, find_asset

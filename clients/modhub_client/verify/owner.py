@@ -1,4 +1,4 @@
-"""The account of the part ``own``: its session, the mods that a run makes, and their end."""
+"""Who changes something in a run, and removes it again; and the account of the part ``own``: its session and mods."""
 
 import json
 import secrets
@@ -8,8 +8,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from modhub_client.outcome import WrongUse
-from modhub_client.verify.outcomes import Absent, Broken, Interrupted, LeftBehind, Skipped, Unreachable
-from modhub_client.verify.replies import Reply
+from modhub_client.verify.replies import Absent, Broken, Interrupted, LeftBehind, Reply, Skipped, Unreachable
 from modhub_client.verify.run import Run
 from modhub_client.verify.service import VerifiedService
 
@@ -23,13 +22,48 @@ CLEANING_PAUSE: Final = 0.5
 _LONGEST_WAIT: Final = 8.0
 
 
-class Owner:
-    """The account at work. ``mark`` is in the titles of its mods, and in nothing that others wrote."""
+class Editor:
+    """A credential at work. ``nonce`` is in all that it makes, which the end of the run removes."""
 
     def __init__(self, run: Run) -> None:
         self.service = run.service
-        self.credentials = run.credentials
         self.nonce = secrets.token_hex(5)
+        run.undo_later(self.leave)
+
+    @property
+    def credential(self) -> Mapping[str, str]:
+        """The header that every call has."""
+        raise NotImplementedError
+
+    def try_to_leave(self) -> str:
+        """One attempt to remove everything; returns what is left, in a sentence, empty if nothing is."""
+        raise NotImplementedError
+
+    def call(self, method: str, path: str, value: Any = None, **options: Any) -> Reply:
+        """A call with the credential; ``value`` is sent as JSON."""
+        headers = {**self.credential, **options.pop("headers", {})}
+        return self.service.call(method, path, value, headers=headers, **options)
+
+    def leave(self) -> None:
+        """Remove what the run has made; tries for a while. `LeftBehind` if something remains."""
+        deadline, wait = time.monotonic() + CLEANING_SECONDS, CLEANING_PAUSE
+        # A service of its own: the run's one takes no more calls once it is interrupted.
+        self.service.close()
+        with VerifiedService(self.service.url) as service:
+            self.service = service
+            while problem := self.try_to_leave():
+                if time.monotonic() + wait > deadline:
+                    raise LeftBehind(problem)
+                time.sleep(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
+
+
+class Owner(Editor):
+    """The account at work. ``mark`` is in the titles of its mods, and in nothing that others wrote."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.credentials = run.credentials
         self.mark = f"{MARK} {self.nonce}"
         self.session: Mapping[str, Any] = {}
         self.made: dict[int, str] = {}
@@ -39,7 +73,6 @@ class Owner:
         """The account's vote before the run changed it, by address."""
         self._token = run.credentials.token
         self._refusal = ""
-        run.undo_later(self.leave)
 
     def sign_in(self) -> Reply:
         """Begin a session, which the next calls use."""
@@ -88,10 +121,10 @@ class Owner:
             raise Skipped("a publisher key cannot delete the mod that it makes")
         _ = self.token
 
-    def call(self, method: str, path: str, value: Any = None, **options: Any) -> Reply:
-        """A call with the account's token; ``value`` is sent as JSON."""
-        headers = {"Authorization": f"Bearer {self.token}", **options.pop("headers", {})}
-        return self.service.call(method, path, value, headers=headers, **options)
+    @property
+    def credential(self) -> Mapping[str, str]:
+        """The account's token."""
+        return {"Authorization": f"Bearer {self.token}"}
 
     def create(self, fields: Mapping[str, Any], key: str = "", title: str = "draft") -> Reply:
         """``POST /api/modhub``. What it makes, wanted or not, is deleted at the end."""
@@ -99,15 +132,11 @@ class Owner:
         headers = {"Idempotency-Key": key or uuid4().hex}
         body = {"title": f"{self.mark} {title}", **fields}
         reply = self.call("POST", "/api/modhub", body, headers=headers, repeatable=True)
-        self.remember(reply)
-        return reply
-
-    def remember(self, reply: Reply) -> None:
-        """Delete at the end what this call has made."""
         if reply.status in {200, 201}:
             mod = reply.document()
             if isinstance(mod.get("id"), int) and mod["id"] not in self.deleted:
                 self.made[mod["id"]] = str(mod.get("title", ""))
+        return reply
 
     def mine(self) -> list[dict[str, Any]]:
         """The account's mods."""
@@ -129,23 +158,10 @@ class Owner:
             self.votes.pop(path, None)
         return reply
 
-    def leave(self) -> None:
-        """Delete what the run has made and end its session; tries for a while. `LeftBehind` if something remains."""
+    def try_to_leave(self) -> str:
+        """Delete the mods, put votes back, and end the session."""
         if not self._token:
-            return
-        deadline, wait = time.monotonic() + CLEANING_SECONDS, CLEANING_PAUSE
-        # A service of its own: the run's one takes no more calls once it is interrupted.
-        self.service.close()
-        with VerifiedService(self.service.url) as service:
-            self.service = service
-            while problem := self._try_to_leave():
-                if time.monotonic() + wait > deadline:
-                    raise LeftBehind(problem)
-                time.sleep(wait)
-                wait = min(2 * wait, _LONGEST_WAIT)
-
-    def _try_to_leave(self) -> str:
-        """One attempt; returns what is left, in a sentence, empty if nothing is."""
+            return ""
         try:
             if self.credentials.password and self._is_signed_out():
                 self.sign_in()

@@ -3,14 +3,106 @@
 The page is removed again; its revisions stay stored, unseen. Builds are kept, so they need ``--may-leave-traces``.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
+from modhub_client.outcome import WrongUse
 from modhub_client.verify.checks import publish_check
-from modhub_client.verify.outcomes import Skipped
-from modhub_client.verify.owner import declare_body
-from modhub_client.verify.publisher import PLATFORM, RunPublisher, publisher_of
-from modhub_client.verify.replies import Reply, require, require_equal, require_keys
+from modhub_client.verify.owner import MARK, Editor, declare_body
+from modhub_client.verify.replies import (
+    Broken,
+    LeftBehind,
+    Reply,
+    Skipped,
+    Unreachable,
+    require,
+    require_equal,
+    require_keys,
+)
 from modhub_client.verify.run import Run
+
+PLATFORM: Final = MARK
+"""The platform of the builds that may leave traces: nobody else's."""
+
+
+class RunPublisher(Editor):
+    """The key at work. ``page`` is the path of the run's wiki page."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.key = run.credentials.machine_key
+        self.page = f"{MARK}-{self.nonce}"
+        self.made: set[str] = set()
+        """The paths of wiki pages that this run has published and not removed."""
+        self.section = ""
+        """The section of the app changelog that this run publishes; empty once it is taken back."""
+
+    @property
+    def credential(self) -> Mapping[str, str]:
+        """The key."""
+        return {"X-Api-Key": self.key}
+
+    def publish_page(self, path: str, text: bytes, query: str = "", method: str = "PUT", prefix: str = "") -> Reply:
+        """Publish a wiki page; it is removed at the end."""
+        self.made.add(path)
+        address = f"{prefix or '/Modhub/api/wiki'}/{path}{query}"
+        return self.call(method, address, body=text, headers={"Content-Type": "text/markdown"}, repeatable=True)
+
+    def remove_page(self, path: str) -> Reply:
+        """Remove a wiki page."""
+        reply = self.call("DELETE", f"/Modhub/api/wiki/{path}")
+        if reply.status in {204, 404}:
+            self.made.discard(path)
+        return reply
+
+    def pop_section(self) -> Reply:
+        """Take the run's section back; `Skipped` unless it is on top, as the call takes the newest one."""
+        changelog = str(self.service.read("/api/modhub/app")["changelog"])
+        if not changelog.startswith(self.section):
+            if self.section not in changelog:
+                self.section = ""
+            raise Skipped("another section is on top of the run's own")
+        reply = self.call("DELETE", "/api/modhub/app/changelog", repeatable=False)
+        if reply.status == 200:
+            self.section = ""
+        return reply
+
+    def try_to_leave(self) -> str:
+        """Remove the pages and the section, builds apart. What is not on top stays: that is told at once."""
+        try:
+            for path in sorted(self.made):
+                self.remove_page(path)
+            if self.section:
+                self.pop_section()
+        except Skipped:
+            if left := self._left():
+                raise LeftBehind(left) from None
+        except (Broken, Unreachable):
+            pass  # It is tried again.
+        return self._left()
+
+    def _left(self) -> str:
+        left = [f"the wiki page {path}" for path in sorted(self.made)]
+        left += [f"a section of the app changelog that begins with {self.section[:40]!r}"] if self.section else []
+        return f"These could not be removed: {', '.join(left)}. Remove them by hand." if left else ""
+
+
+def publisher_of(run: Run) -> RunPublisher:
+    """The key of this run; `Skipped` if none was given."""
+    if not run.credentials.machine_key:
+        raise Skipped("no machine key was given")
+    if "publisher" not in run.notes:
+        run.notes["publisher"] = RunPublisher(run)
+    publisher: RunPublisher = run.notes["publisher"]
+    return publisher
+
+
+def require_key(run: Run) -> None:
+    """`WrongUse` if the service refuses the key, as `owner.require_account`."""
+    reply = publisher_of(run).call("GET", "/api/modhub/key")
+    if reply.status != 200:
+        raise WrongUse(f"The service refuses the machine key ({reply.status} {reply.error}).")
+
 
 BUILD_LIMIT = 64 * 1024 * 1024
 SECTION_LIMIT = 256 * 1024
@@ -96,7 +188,7 @@ def _bad_builds_are_refused(run: Run) -> None:
 @publish_check("C-ERR-20", "C-UP-12", feature="modhub_builds")
 def _a_build_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
     """None of it is sent."""
-    key = {"X-Api-Key": publisher_of(run).key}
+    key = publisher_of(run).credential
     path = f"/api/modhub/app/{PLATFORM}"
     declare_body(run, path, BUILD_LIMIT, {}).expect(401)
     app_call(run, "POST", path, body=b"")

@@ -4,8 +4,7 @@ from typing import Any, Final
 from urllib.parse import urljoin
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.outcomes import Skipped
-from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.replies import Reply, Skipped, require, require_equal
 from modhub_client.verify.run import UNKNOWN_ID, Run, find_asset
 
 Chain = dict[str, Any]

@@ -5,8 +5,7 @@ from itertools import product
 from typing import Final
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.outcomes import Absent
-from modhub_client.verify.replies import JSON_TYPE, require, require_equal, require_same
+from modhub_client.verify.replies import JSON_TYPE, Absent, require, require_equal, require_same
 from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run
 
 _CODE: Final = re.compile("[a-z][a-z0-9]*(?:_[a-z0-9]+)*")

@@ -5,8 +5,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.outcomes import Broken
-from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.replies import Broken, Reply, require, require_equal
 from modhub_client.verify.run import UNKNOWN_ID, Run
 
 _ATOM: Final = "{http://www.w3.org/2005/Atom}"

@@ -12,8 +12,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.outcomes import Broken, Skipped
-from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.replies import Broken, Reply, Skipped, require, require_equal
 from modhub_client.verify.run import UNKNOWN_ID, Run, find_asset
 
 _WHOLE: Final = 4 * 1024 * 1024

@@ -5,8 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.outcomes import Skipped
-from modhub_client.verify.replies import require, require_equal
+from modhub_client.verify.replies import Skipped, require, require_equal
 from modhub_client.verify.run import Run
 from modhub_client.verify.shapes import MOD_SHAPE, require_shape
 

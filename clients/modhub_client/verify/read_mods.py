@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.outcomes import Skipped
-from modhub_client.verify.replies import require, require_equal
+from modhub_client.verify.replies import Skipped, require, require_equal
 from modhub_client.verify.run import UNKNOWN_ID, Run, find_asset
 from modhub_client.verify.shapes import MOD_SHAPE, NOTE_SHAPE, TIME_SHAPE, described_answer, require_shape
 

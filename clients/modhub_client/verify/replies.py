@@ -1,4 +1,7 @@
-"""A response, and what is expected of one. Everything here raises `Broken` with what was expected and what came."""
+"""A response, what is expected of one, and how a check and a run end.
+
+What is expected here raises `Broken` with what was expected and what came.
+"""
 
 import gzip
 import http.client
@@ -6,9 +9,45 @@ import json
 import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Final
 
-from modhub_client.verify.outcomes import Broken
+PROGRAM: Final = "modhub-verify"
+
+
+class VerifyExit(IntEnum):
+    """The exit codes; README.md has the same table."""
+
+    KEPT = 0
+    BROKEN = 1
+    USAGE = 2
+    UNREACHABLE = 3
+    INTERRUPTED = 130
+
+
+class Broken(Exception):
+    """The service does not keep a clause. The sentence says what was expected and what came."""
+
+
+class Skipped(Exception):
+    """The check could not be tried, for this reason: the catalogue lacks what it needs, or the service is busy."""
+
+
+class Absent(Exception):
+    """The deployment leaves out this feature."""
+
+
+class Unreachable(Exception):
+    """Nobody answers at the address."""
+
+
+class LeftBehind(Exception):
+    """What a run has made and could not remove, in a sentence."""
+
+
+class Interrupted(Exception):
+    """The run ends, so this check does too."""
+
 
 JSON_TYPE: Final = {"Content-Type": "application/json"}
 _SHOWN: Final = 200

@@ -11,7 +11,7 @@ from typing import Final
 
 from modhub_client import __version__
 from modhub_client.verify.checks import ContractCheck
-from modhub_client.verify.outcomes import VerifyExit
+from modhub_client.verify.replies import VerifyExit
 
 
 class CheckState(StrEnum):

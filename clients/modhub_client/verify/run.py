@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from modhub_client.outcome import WrongUse
-from modhub_client.verify.outcomes import Skipped
-from modhub_client.verify.replies import Reply
+from modhub_client.verify.replies import Reply, Skipped
 from modhub_client.verify.service import VerifiedService
 
 _KEY_PREFIX: Final = "mhk_"

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import groupby
 
 from modhub_client.verify.checks import ContractCheck
-from modhub_client.verify.outcomes import Absent, Broken, LeftBehind, Skipped, Unreachable
+from modhub_client.verify.replies import Absent, Broken, LeftBehind, Skipped, Unreachable
 from modhub_client.verify.report import CheckResult, CheckState, VerifyReport
 from modhub_client.verify.run import Run
 from modhub_client.verify.service import CONNECTIONS

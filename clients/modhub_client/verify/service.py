@@ -10,8 +10,7 @@ from queue import LifoQueue
 from typing import Any, Final, Self
 
 from modhub_client.transport import Transport
-from modhub_client.verify.outcomes import PROGRAM, Broken, Interrupted, Skipped, Unreachable
-from modhub_client.verify.replies import Reply
+from modhub_client.verify.replies import PROGRAM, Broken, Interrupted, Reply, Skipped, Unreachable
 
 CONNECTIONS: Final = 4
 """Connections at the same time, at most."""

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from modhub_client.verify.outcomes import Broken
-from modhub_client.verify.replies import Reply, require
+from modhub_client.verify.replies import Broken, Reply, require
 from modhub_client.verify.run import Run
 
 GUID_SHAPE: Final = re.compile("[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")

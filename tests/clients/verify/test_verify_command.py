@@ -17,8 +17,8 @@ from pyramid.response import Response
 from modhub_client.verify import service as service_module
 from modhub_client.verify.checks import ContractCheck
 from modhub_client.verify.main import main
-from modhub_client.verify.outcomes import Broken, VerifyExit
 from modhub_client.verify.parts import CHECKS
+from modhub_client.verify.replies import Broken, VerifyExit
 from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import Run
 from modhub_client.verify.runner import try_check
