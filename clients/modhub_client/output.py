@@ -1,4 +1,7 @@
-"""Standard output and standard error, whatever is behind them: no run ends with a traceback because of them."""
+"""What a program tells: errors that end a run, standard output and standard error, whatever is behind them.
+
+No run ends with a traceback because of an output.
+"""
 
 import contextlib
 import errno
@@ -7,7 +10,27 @@ import os
 import shutil
 import sys
 import threading
-from typing import TextIO
+from typing import Any, Final, TextIO
+
+WRONG_USE: Final = 2
+"""The exit code of a wrong call, which argparse has too. The other codes are each program's own."""
+
+
+class ClientError(Exception):
+    """Ends the run with an exit code and a sentence; ``details`` are further fields of the JSON output."""
+
+    def __init__(self, code: int, sentence: str, **details: Any) -> None:
+        super().__init__(sentence)
+        self.code = code
+        self.details = details
+
+
+class WrongUse(ClientError):
+    """The program was called in a wrong way."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(WRONG_USE, sentence)
+
 
 NOT_READ = {errno.EPIPE} | ({errno.EINVAL} if sys.platform == "win32" else set())
 """Nobody reads the pipe any more, which is no failure: `head` has seen enough."""

@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from modhub_client import __version__
-from modhub_client.outcome import WrongUse
+from modhub_client.output import WrongUse
 
 BLOCK: Final = 256 * 1024
 """Bytes of a file that are sent at a time."""

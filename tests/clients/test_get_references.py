@@ -10,7 +10,7 @@ import pytest
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
-from modhub_client.references import ModReference, parse_reference
+from modhub_client.names import ModReference, parse_reference
 
 from .conftest import Runs, expected, files
 

@@ -14,7 +14,7 @@ from modhub_client.get.folder import exclusive_lock
 from modhub_client.get.installation import PRIVATE, open_installation
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
-from modhub_client.outcome import ClientError
+from modhub_client.output import ClientError
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from modhub_client.get.lockfile import LockEntry, parse_lock
 from modhub_client.get.outcome import ExitCode
 from modhub_client.get.service import is_own_path
 from modhub_client.names import clean_name, is_sha256, is_single_segment, parse_guid
-from modhub_client.outcome import ClientError
+from modhub_client.output import ClientError
 
 ACTIONS: Final = frozenset({"install", "update", "keep"})
 

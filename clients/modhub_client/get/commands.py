@@ -12,7 +12,7 @@ from modhub_client.get.lockfile import LockEntry, build_lock, write_lock
 from modhub_client.get.outcome import ExitCode, Report
 from modhub_client.get.plans import closure, look_up, unneeded
 from modhub_client.get.transfer import FileReplaced
-from modhub_client.outcome import ClientError
+from modhub_client.output import ClientError
 
 
 def preview_plan(installer: Installer, guids: list[str], *, update: bool) -> Report:

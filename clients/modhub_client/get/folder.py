@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from modhub_client.get.outcome import DiskFull, ExitCode
-from modhub_client.outcome import ClientError
+from modhub_client.output import ClientError
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 

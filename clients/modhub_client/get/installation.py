@@ -24,7 +24,7 @@ from typing import Any, Final
 from modhub_client.get import folder
 from modhub_client.get.outcome import ExitCode
 from modhub_client.names import clean_name, is_sha256, parse_guid
-from modhub_client.outcome import ClientError, WrongUse
+from modhub_client.output import ClientError, WrongUse
 
 PRIVATE: Final = ".modhub-get"
 PART_KEPT: Final = 7 * 24 * 3600.0

@@ -13,8 +13,7 @@ from modhub_client.get.outcome import DiskFull, ExitCode
 from modhub_client.get.plans import ask_advisories, ask_plan, describe_advisory, leave_out_young, look_up
 from modhub_client.get.service import ModhubService
 from modhub_client.get.transfer import FileReplaced, Transfer, fetch_all
-from modhub_client.outcome import ClientError
-from modhub_client.output import ProgressBar
+from modhub_client.output import ClientError, ProgressBar
 
 ROUNDS: Final = 4
 """Plans that are made, if files are replaced on the service while they are downloaded."""

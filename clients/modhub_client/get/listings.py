@@ -9,8 +9,8 @@ from modhub_client.get.installation import LocalMod, ModInstallation
 from modhub_client.get.outcome import ExitCode, Report
 from modhub_client.get.plans import ask_advisories, ask_plan, ask_updates, describe_advisory, resolve_remote, unneeded
 from modhub_client.get.service import ModhubService
-from modhub_client.outcome import ClientError
-from modhub_client.references import parse_reference
+from modhub_client.names import parse_reference
+from modhub_client.output import ClientError
 
 
 def search_mods(service: ModhubService, query: Mapping[str, Any]) -> Report:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from modhub_client.names import is_sha256, parse_guid
-from modhub_client.outcome import WrongUse
+from modhub_client.output import WrongUse
 
 
 @dataclass(frozen=True, slots=True)

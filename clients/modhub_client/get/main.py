@@ -41,9 +41,8 @@ from modhub_client.get.lockfile import read_lock
 from modhub_client.get.outcome import PROGRAM, ExitCode, Report
 from modhub_client.get.plans import parse_references, resolve_installed, resolve_remote
 from modhub_client.get.service import ModhubService
-from modhub_client.outcome import ClientError, WrongUse
-from modhub_client.output import printable, take_every_character, warn, write_now
-from modhub_client.references import REFERENCE_KINDS, parse_reference
+from modhub_client.names import REFERENCE_KINDS, parse_reference
+from modhub_client.output import ClientError, WrongUse, printable, take_every_character, warn, write_now
 
 COMPLETIONS = {"bash": "modhub-get.bash", "zsh": "_modhub-get"}
 """The files with completions, by shell; `tools/write_completions.py` writes them."""

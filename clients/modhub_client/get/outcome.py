@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
 
-from modhub_client.outcome import ClientError
+from modhub_client.output import ClientError
 
 PROGRAM: Final = "modhub-get"
 

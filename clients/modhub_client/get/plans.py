@@ -11,8 +11,8 @@ from modhub_client.get.answers import InstallPlan, PlanStep, RemoteMod, Standing
 from modhub_client.get.installation import InstallationState, LocalMod
 from modhub_client.get.outcome import ExitCode
 from modhub_client.get.service import ModhubService
-from modhub_client.outcome import ClientError, WrongUse
-from modhub_client.references import REFERENCE_KINDS, ModReference, parse_reference, refuse_elsewhere
+from modhub_client.names import REFERENCE_KINDS, ModReference, parse_reference, refuse_elsewhere
+from modhub_client.output import ClientError, WrongUse
 
 LOOKUP: Final = 100
 """Mods in one lookup: at most 500 are allowed, but their descriptions make large answers."""

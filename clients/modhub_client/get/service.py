@@ -10,7 +10,7 @@ from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlencode
 
 from modhub_client.get.outcome import PROGRAM, ExitCode
-from modhub_client.outcome import ClientError
+from modhub_client.output import ClientError
 from modhub_client.transport import Transport
 
 ATTEMPTS: Final = 6

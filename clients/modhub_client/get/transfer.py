@@ -18,8 +18,7 @@ from modhub_client.get.folder import hash_file, local_problem, open_regular, siz
 from modhub_client.get.outcome import DiskFull, ExitCode
 from modhub_client.get.service import ModhubService, Passing, Stopped
 from modhub_client.names import clean_name
-from modhub_client.outcome import ClientError
-from modhub_client.output import ProgressBar
+from modhub_client.output import ClientError, ProgressBar
 
 MISMATCHES: Final = 5
 """Complete downloads with wrong bytes before a file is given up."""

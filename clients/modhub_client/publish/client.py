@@ -16,9 +16,8 @@ from time import monotonic
 from typing import Any, BinaryIO, Final
 from urllib.parse import urlencode
 
-from modhub_client.outcome import ClientError, WrongUse
-from modhub_client.output import ProgressBar, warn
-from modhub_client.references import REFERENCE_KINDS, ModReference, parse_reference, refuse_elsewhere
+from modhub_client.names import REFERENCE_KINDS, ModReference, parse_reference, refuse_elsewhere
+from modhub_client.output import ClientError, ProgressBar, WrongUse, warn
 from modhub_client.transport import Transport
 
 PROGRAM: Final = "modhub-publish"

@@ -20,8 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from modhub_client.outcome import ClientError, WrongUse
-from modhub_client.output import take_every_character
+from modhub_client.output import ClientError, WrongUse, take_every_character
 from modhub_client.publish import mods, releases
 from modhub_client.publish.client import DONE, PROGRAM, USAGE_ERROR, ServiceClient, complain
 from modhub_client.publish.modfile import SCHEMA_FILE

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from unicodedata import normalize
 
-from modhub_client.outcome import WrongUse
+from modhub_client.output import WrongUse
 
 SUFFIX: Final = ".toml"
 FIELDS: Final = ("title", "games", "requires", "conflictsWith")

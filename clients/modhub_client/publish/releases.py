@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from modhub_client.outcome import ClientError, WrongUse
+from modhub_client.output import ClientError, WrongUse
 from modhub_client.publish.client import (
     PUBLISHER_KEY,
     REJECTED,

@@ -29,8 +29,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from modhub_client import __version__
-from modhub_client.outcome import WrongUse
-from modhub_client.output import ProgressBar, printable, take_every_character, warn, write_now
+from modhub_client.output import ProgressBar, WrongUse, printable, take_every_character, warn, write_now
 from modhub_client.verify.checks import VERIFIED_PARTS
 from modhub_client.verify.owner import require_account
 from modhub_client.verify.parts import CHECKS, find_features

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from uuid import uuid4
 
-from modhub_client.outcome import WrongUse
+from modhub_client.output import WrongUse
 from modhub_client.verify.replies import Absent, Broken, Interrupted, LeftBehind, Reply, Skipped, Unreachable
 from modhub_client.verify.run import Run
 from modhub_client.verify.service import VerifiedService

@@ -6,7 +6,7 @@ The page is removed again; its revisions stay stored, unseen. Builds are kept, s
 from collections.abc import Mapping
 from typing import Any, Final
 
-from modhub_client.outcome import WrongUse
+from modhub_client.output import WrongUse
 from modhub_client.verify.checks import publish_check
 from modhub_client.verify.owner import MARK, Editor, declare_body
 from modhub_client.verify.replies import (

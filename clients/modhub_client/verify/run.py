@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from modhub_client.outcome import WrongUse
+from modhub_client.output import WrongUse
 from modhub_client.verify.replies import Reply, Skipped
 from modhub_client.verify.service import VerifiedService
 

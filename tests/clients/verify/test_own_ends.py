@@ -13,7 +13,7 @@ from threading import Event
 
 import pytest
 
-from modhub_client.outcome import WrongUse
+from modhub_client.output import WrongUse
 from modhub_client.verify import own_mod, owner
 from modhub_client.verify.main import main
 from modhub_client.verify.run import RunCredentials, read_credentials
