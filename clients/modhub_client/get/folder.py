@@ -10,9 +10,9 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from modhub_client.get.outcome import DiskFull, ExitCode
 from modhub_client.output import ClientError
@@ -95,19 +95,24 @@ def load_json(path: Path) -> Any:
 
 def replace_text(path: Path, text: str) -> None:
     """Write a file atomically: readers find the old text or the new one, after a power failure too."""
+    _write_whole(path, lambda file: file.write(text.encode("utf-8")))
+
+
+def _write_whole(target: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write in such a way that ``target`` is the old file or the new one, whole, wherever a run ends."""
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with os.fdopen(descriptor, "wb") as file:
+                write(file)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(temporary).replace(path)
+            Path(temporary).replace(target)
         except BaseException:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
             raise
-        sync_directory(path.parent)
+        sync_directory(target.parent)
     except OSError as problem:
         raise local_problem(problem) from None
 
@@ -126,7 +131,7 @@ def keep_edited(file: Path, known: set[str], into: Path) -> Path | None:
         own_directory(into.parent)
         copy = own_directory(into) / f"{digest[:8]}-{file.name}"
         edited.seek(0)
-        _write_whole(edited, copy)
+        _write_whole(copy, lambda file: shutil.copyfileobj(edited, file))
     return copy
 
 
@@ -138,25 +143,7 @@ def keep_copy(file: Path, copy: Path) -> None:
         os.link(file, copy)
     except OSError:
         with open_regular(file, create=False) as source:
-            _write_whole(source, copy)
-
-
-def _write_whole(source: io.FileIO, target: Path) -> None:
-    """Copy in such a way that ``target`` is whole wherever a run ends."""
-    try:
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=".")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                shutil.copyfileobj(source, file)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
-    except OSError as problem:
-        raise local_problem(problem) from None
+            _write_whole(copy, lambda file: shutil.copyfileobj(source, file))
 
 
 def move_into_place(source: Path, target: Path) -> None:
