@@ -8,8 +8,9 @@ from modhub_client.verify.checks import own_check
 from modhub_client.verify.follow_plans import put_question
 from modhub_client.verify.own_mod import PNG, OwnMod, mod_of
 from modhub_client.verify.owner import declare_body, foreign_mod, owner_of
-from modhub_client.verify.replies import Reply, Skipped, require, require_equal, require_keys, require_same
+from modhub_client.verify.replies import Reply, Skipped, require, require_equal, require_same
 from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run, find_asset
+from modhub_client.verify.shapes import described_answer
 
 OWNER_CALLS = (
     ("PUT", "", {"title": "x"}),
@@ -128,9 +129,7 @@ def _a_rehearsal_says_what_visitors_would_get(run: Run) -> None:
     mod = mod_of(run)
     mod.edited({"requires": [mod.other["guid"], UNKNOWN_GUID], "conflictsWith": []})
     before = mod.now()
-    answer = mod.call("POST", "/rehearsal").expect_document()
-    lists = ("install", "missing", "unpublished", "conflicts", "trimmed", "archive", "games", "texts", "images")
-    require_keys("a rehearsal", answer, ("ready", *lists))
+    answer = described_answer(run, "POST /api/modhub/{id}/rehearsal", mod.call("POST", "/rehearsal"))
     require_equal("unpublished", [mod.other["guid"]], answer["unpublished"])
     require_equal("missing", [UNKNOWN_GUID], answer["missing"])
     require_equal("the last mod of install", mod.id, answer["install"][-1]["id"])

@@ -15,7 +15,7 @@ from modhub_client.verify.checks import own_check
 from modhub_client.verify.owner import MARK, Owner, foreign_mod, owner_of
 from modhub_client.verify.replies import Broken, Reply, Skipped, require, require_equal, require_keys, require_same
 from modhub_client.verify.run import UNKNOWN_ID, Run
-from modhub_client.verify.shapes import require_shape
+from modhub_client.verify.shapes import described_answer, require_shape
 
 account_check = partial(own_check, feature="modhub_auth")
 _USER_CODE = re.compile("[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}")
@@ -172,8 +172,7 @@ def _a_publisher_key_only_edits(run: Run) -> None:
 @account_check("C-ACC-27", "C-ACC-28", added=True)
 def _a_program_asks_to_be_allowed_elsewhere(run: Run) -> None:
     """Nobody allows it, and it is forgotten after ten minutes."""
-    codes = ask(run, "device", {"client": MARK}).expect_document()
-    require_keys("a sign-in by another device", codes, ("deviceCode", "userCode", "verificationUrl"))
+    codes = described_answer(run, "POST /api/auth/device", ask(run, "device", {"client": MARK}))
     require_equal("its life and interval", (600, 5), (codes["expiresInSeconds"], codes["intervalSeconds"]))
     require_shape("userCode", _USER_CODE, codes["userCode"])
     require(len(codes["deviceCode"]) >= 43, "The device code is too short to be random.")

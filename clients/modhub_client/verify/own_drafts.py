@@ -8,26 +8,21 @@ from uuid import uuid4
 from modhub_client.verify.checks import own_check
 from modhub_client.verify.own_mod import mod_of
 from modhub_client.verify.owner import owner_of
-from modhub_client.verify.replies import Reply, require, require_equal, require_keys
+from modhub_client.verify.replies import Reply, require, require_equal
 from modhub_client.verify.run import Run
-from modhub_client.verify.shapes import MOD_SHAPE, require_shape
+from modhub_client.verify.shapes import MOD_SHAPE, described_answer, require_shape
 
 
-@own_check("C-OWN-1", "C-PRO-3")
+@own_check("C-OWN-1", "C-PRO-3", "C-MOD-1", "C-MOD-11")
 def _a_new_mod_is_a_draft_of_its_account(run: Run) -> None:
-    """It is in the account's list at once."""
+    """It is in the account's list at once; creation, edit and list answer the whole mod."""
     mod = mod_of(run)
     draft = mod.draft
     require(mod.created and mod.created.status == 201, "POST /api/modhub: expected 201.")
     require_equal("published of a new mod", False, draft.get("published"))
-    require(mod.now(), "GET /api/modhub/mine: the mod that was just created is missing.")
-
-
-@own_check("C-MOD-1", "C-MOD-11")
-def _every_call_of_its_owner_answers_the_whole_mod(run: Run) -> None:
-    """Creation, edit and list."""
-    mod = mod_of(run)
-    for answered in (mod.draft, mod.edited({}), mod.now()):
+    listed = mod.now()
+    require(listed, "GET /api/modhub/mine: the mod that was just created is missing.")
+    for answered in (draft, mod.edited({}), listed):
         require_shape("a mod", MOD_SHAPE, answered)
         require_equal("url", f"/Modhub/{mod.id}", answered["url"])
 
@@ -58,19 +53,24 @@ def _a_list_replaces_the_stored_one_and_an_empty_one_clears_it(run: Run) -> None
         require_equal(f"{name} after an empty list", [], mod.edited({name: []})[name])
 
 
-@own_check("C-OWN-4")
-def _bad_lists_of_guids_are_refused(run: Run) -> None:
-    """No GUID, the mod's own, one in both lists in another case, 51."""
+@own_check("C-OWN-4", "C-MOD-14")
+def _bad_lists_are_refused(run: Run) -> None:
+    """No GUID, the mod's own, one in both lists in another case, 51; games that are no strings, and no lists."""
     mod = mod_of(run)
     guid = str(uuid4())
-    for fields in (
+    wrong: list[dict[str, Any]] = [
         {"requires": ["no guid"]},
         {"requires": [guid[:-1]]},
         {"conflictsWith": [mod.guid]},
         {"requires": [mod.guid.upper()]},
         {"requires": [guid], "conflictsWith": [guid.upper()]},
         {"requires": [str(uuid4()) for _ in range(51)]},
-    ):
+        {"requires": {}},
+        {"games": "Portal"},
+        {"games": [1]},
+        {"games": [None]},
+    ]
+    for fields in wrong:
         body = mod.edit(fields).expect_error(400)
         require(body.get("message"), f"PUT of {fields}: the refusal has no sentence.")
 
@@ -228,15 +228,6 @@ def _the_time_of_change_moves_with_changes_only(run: Run) -> None:
     require(later["updatedAt"] > same["updatedAt"], "updatedAt does not move with an edit.")
 
 
-@own_check("C-MOD-14")
-def _games_that_are_no_strings_are_refused(run: Run) -> None:
-    """Nor lists that are none."""
-    mod = mod_of(run)
-    wrong: list[dict[str, Any]] = [{"games": [1]}, {"games": "Portal"}, {"requires": {}}, {"games": [None]}]
-    for fields in wrong:
-        mod.edit(fields).expect_error(400)
-
-
 @own_check("C-ERR-10", "C-ERR-11")
 def _a_body_that_cannot_be_read_is_refused_with_the_name_of_the_field(run: Run) -> None:
     """No JSON, no object, no UTF-8, nested too deeply, wrong types."""
@@ -302,21 +293,14 @@ def stored(run: Run, text: str) -> str:
     return description
 
 
-@own_check("C-TXT-1")
+@own_check("C-TXT-1", "C-TXT-2")
 def _text_of_owners_is_normalised_and_stripped(run: Run) -> None:
-    """NFC, without control characters and outer spaces."""
+    """NFC, without control characters and outer spaces; single lines without breaks and overrides."""
     mod = mod_of(run)
     mark = mod.owner.mark
-    title = mod.edited({"title": f"  {mark} e\u0301\u0007\u0000 end \n"})["title"]
-    require_equal("a title with a combining accent, control and outer characters", f"{mark} é end", title)
-
-
-@own_check("C-TXT-2")
-def _single_lines_have_no_breaks_and_no_overrides(run: Run) -> None:
-    mod = mod_of(run)
-    mark = mod.owner.mark
-    title = mod.edited({"title": f"{mark} a\nb\tc \u202edefg\u2066"})["title"]
-    require_equal("a title with breaks and bidirectional overrides", f"{mark} a b c defg", title)
+    for sent, kept in (("e\u0301\u0007\u0000 end \n", "é end"), ("a\nb\tc \u202edefg\u2066", "a b c defg")):
+        title = mod.edited({"title": f"  {mark} {sent}"})["title"]
+        require_equal(f"the title {sent!r}", f"{mark} {kept}", title)
 
 
 @own_check("C-TXT-8")
@@ -389,8 +373,7 @@ def _a_preview_is_what_is_stored(run: Run) -> None:
     mod = mod_of(run)
     before = mod.edited({"description": "<p>before</p>"})
     sent = {"text": "<p onclick='x()'>new <blink>text</blink></p>", "format": "html", "field": "description"}
-    answer = mod.call("POST", "/preview", sent).expect_document()
-    require_keys("a preview", answer, ("html", "trimmed", "removed"))
+    answer = described_answer(run, "POST /api/modhub/{id}/preview", mod.call("POST", "/preview", sent))
     require_equal("the tags that a preview removes", ["blink"], answer["removed"]["tags"])
     require_equal("the attributes that a preview removes", ["onclick"], answer["removed"]["attributes"])
     require_equal("the mod after a preview", before, mod.now())

@@ -1,6 +1,5 @@
 """The list of all checks, and the features that a deployment may leave out."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from modhub_client.verify import (
@@ -47,28 +46,19 @@ CHECKS: Final[tuple[ContractCheck, ...]] = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureSign:
-    """How a feature shows: a path of the API's description, or an address that is 404 without it.
-
-    ``asked`` may name a mod by ``{id}``.
-    """
-
-    described: str
-    asked: str
-
-
 FEATURE_SIGNS: Final = {
-    "modhub_auth": FeatureSign("/api/auth/me", "/api/auth/me"),
-    "modhub_builds": FeatureSign("/api/modhub/app", "/api/modhub/app"),
-    "modhub_sync": FeatureSign("/api/modhub/changes", "/api/modhub/changes?limit=1"),
-    "modhub_wiki": FeatureSign("/Modhub/api/wiki", "/Modhub/api/wiki"),
-    "modhub_downloads": FeatureSign("/api/modhub/{id}/downloads", "/api/modhub/{id}/downloads"),
-    "modhub_profiles": FeatureSign("/api/modhub/{id}/links", "/api/modhub/{id}/links"),
-    "modhub_tags": FeatureSign("/api/modhub/tags", "/api/modhub/tags"),
-    "modhub_moderation": FeatureSign("/api/modhub/advisories", "/api/modhub/advisories"),
-    "modhub_following": FeatureSign("", "/Modhub/following"),
+    "modhub_auth": "/api/auth/me",
+    "modhub_builds": "/api/modhub/app",
+    "modhub_sync": "/api/modhub/changes",
+    "modhub_wiki": "/Modhub/api/wiki",
+    "modhub_downloads": "/api/modhub/{id}/downloads",
+    "modhub_profiles": "/api/modhub/{id}/links",
+    "modhub_tags": "/api/modhub/tags",
+    "modhub_moderation": "/api/modhub/advisories",
 }
+"""A path of the API's description, which is 404 without the feature."""
+PAGE_SIGNS: Final = {"modhub_following": "/Modhub/following"}
+"""A page that is 404 without the feature."""
 
 
 def find_features(service: VerifiedService) -> frozenset[str]:
@@ -78,12 +68,10 @@ def find_features(service: VerifiedService) -> frozenset[str]:
     if reply.status == 200 and reply.media_type == "application/json":
         described = reply.document().get("paths")
     paths = frozenset(described if isinstance(described, dict) else ())
+    found = {name for name, path in FEATURE_SIGNS.items() if path in paths}
+    asked = PAGE_SIGNS if paths else FEATURE_SIGNS | PAGE_SIGNS
     mod_id = _any_mod(service) if not paths else 0
-    return frozenset({"core"}) | {
-        name
-        for name, sign in FEATURE_SIGNS.items()
-        if (sign.described in paths if paths and sign.described else _is_there(service, sign.asked, mod_id))
-    }
+    return frozenset({"core", *found, *(name for name, path in asked.items() if _is_there(service, path, mod_id))})
 
 
 def _is_there(service: VerifiedService, path: str, mod_id: int) -> bool:

@@ -65,12 +65,10 @@ class VerifyReport:
         """Each clause: broken if one of its checks is, else passed if one is, else skipped or absent."""
         states: dict[str, CheckState] = {}
         for state in reversed(CheckState):
-            states |= {clause: state for result in self.results if result.state is state for clause in _of(result)}
+            states |= {
+                clause: state for result in self.results if result.state is state for clause in result.check.clauses
+            }
         return dict(sorted(states.items(), key=lambda item: clause_order(item[0])))
-
-
-def _of(result: CheckResult) -> Iterable[str]:
-    return result.check.clauses
 
 
 def clause_order(clause: str) -> tuple[str, int]:

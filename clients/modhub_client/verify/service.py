@@ -5,7 +5,6 @@ import json
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from queue import LifoQueue
 from typing import Any, Final, Self
 
@@ -177,6 +176,4 @@ def _asked_wait(reply: Reply) -> float | None:
     asked = reply.header("Retry-After").strip()
     if reply.status not in {429, 503} or not (asked.isascii() and asked.isdigit()):
         return None
-    with suppress(ValueError):
-        return min(float(asked[:6]), LONGEST_WAIT)
-    return None
+    return min(float(asked[:6]), LONGEST_WAIT)
