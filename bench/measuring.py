@@ -130,10 +130,10 @@ def cpu_seconds(pid: int) -> float:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def megabytes(pid: int, what: str = "VmRSS") -> float:
-    """Memory of the process: now, or at its peak (``VmHWM``)."""
+def megabytes(pid: int) -> float:
+    """Memory of the process now."""
     lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(what))
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
 
 
 def in_turns(rounds: int, **measurements: Callable[[], float]) -> dict[str, float]:

@@ -146,12 +146,11 @@ class Site(TestApp):
         """The declarations of the included packages."""
         return self.find_service(Declarations)
 
-    def as_account(self, account_id: int, *, blocked: bool = False) -> "Site":
+    def as_account(self, account_id: int) -> "Site":
         """Return the same application, called by the account with this id."""
         other = Site.__new__(Site)
         other.__dict__.update(self.__dict__)
-        token = f"account-{account_id}" + ("-blocked" if blocked else "")
-        other.extra_environ = {**self.extra_environ, "HTTP_AUTHORIZATION": f"Bearer {token}"}
+        other.extra_environ = {**self.extra_environ, "HTTP_AUTHORIZATION": f"Bearer account-{account_id}"}
         return other
 
     def do_request(self, req: Any, status: Any = None, expect_errors: Any = None) -> TestResponse:

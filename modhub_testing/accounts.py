@@ -1,7 +1,7 @@
 """A stand-in for the accounts feature, for tests of the core.
 
-Programs send ``Authorization: Bearer account-7``, browsers the cookie ``account=7``. ``account-7-blocked`` and
-``7-blocked`` identify a blocked account.
+Programs send ``Authorization: Bearer account-7``, browsers the cookie ``account=7``, or ``account=7-blocked`` for a
+blocked account.
 """
 
 import re
@@ -22,7 +22,7 @@ from modhub.ui.xml_responses import Redirect
 from modhub.web.request import Request
 
 COOKIE = "account"
-_TOKEN = re.compile(r"\ABearer account-([0-9]{1,9})(-blocked)?\Z")
+_TOKEN = re.compile(r"\ABearer account-([0-9]{1,9})\Z")
 _COOKIE = re.compile(r"\A([0-9]{1,9})(-blocked)?\Z")
 
 
@@ -33,7 +33,7 @@ class NumberedAccounts:
     def identify(self, request: Request) -> Identity | None:
         """Return the account of the token."""
         match = _TOKEN.match(request.environ.get("HTTP_AUTHORIZATION", ""))
-        return account_identity(int(match[1]), blocked=bool(match[2])) if match else None
+        return account_identity(int(match[1])) if match else None
 
     def challenge(self, request: Request) -> ApiError:
         """Return the challenge of any bearer credential."""

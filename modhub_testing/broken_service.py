@@ -88,14 +88,13 @@ def status(call: str, code: int, *, only: int = 0) -> Fault:
     return Fault(call, after=change)
 
 
-def header(call: str, name: str, value: str | None, *, only: int = 0) -> Fault:
-    """Responses to those calls have another value of a header, or none; with ``only`` those of that status."""
+def header(call: str, name: str, value: str | None) -> Fault:
+    """Responses to those calls have another value of a header, or none."""
 
     def change(_request: Request, response: Response) -> None:
-        if only in {0, response.status_int}:
-            response.headers.pop(name, None)
-            if value is not None:
-                response.headers[name] = value
+        response.headers.pop(name, None)
+        if value is not None:
+            response.headers[name] = value
 
     return Fault(call, after=change)
 

@@ -9,6 +9,8 @@ from typing import Self
 from modhub_testing.caller import Caller, patiently
 
 UPLOAD_ATTEMPTS = 20
+LOAD_SIZES = (100, 200_000)
+"""Bytes of a file, the least and the most."""
 
 
 class WriteLoad:
@@ -17,12 +19,11 @@ class WriteLoad:
     ``settled`` are mods that nobody changes any more: by id, the SHA-256 of their file.
     """
 
-    def __init__(self, callers: list[Caller], sizes: tuple[int, int] = (100, 200_000)) -> None:
+    def __init__(self, callers: list[Caller]) -> None:
         self.settled: dict[int, str] = {}
         self.writes = 0
         self._errors: list[BaseException] = []
         self._lock = Lock()
-        self._sizes = sizes
         self._finished = Event()
         self._threads = [
             Thread(
@@ -59,13 +60,13 @@ class WriteLoad:
 
     def _write(self, caller: Caller, chance: random.Random) -> None:
         """Make a mod; replace its file, delete it, or leave it as it is."""
-        content = chance.randbytes(chance.randint(*self._sizes))
+        content = chance.randbytes(chance.randint(*LOAD_SIZES))
         mod = caller.new_mod(f"Mod {chance.randrange(10**9)}")
         _upload(caller, mod["id"], content, "1")
         caller.need(200, "POST", f"/api/modhub/{mod['id']}/publish")
         kind = chance.randrange(3)
         if kind == 0:
-            content = chance.randbytes(chance.randint(*self._sizes))
+            content = chance.randbytes(chance.randint(*LOAD_SIZES))
             _upload(caller, mod["id"], content, "2")
         if kind == 1:
             caller.need(204, "DELETE", f"/api/modhub/{mod['id']}")

@@ -117,9 +117,9 @@ class PostgresServer:
         self._run(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(_name_of(url))))
 
     @contextlib.contextmanager
-    def database(self, template: str | None = None) -> Iterator[str]:
-        """Create a fresh database for a ``with`` block, and drop it afterwards."""
-        url = self.new_database(template)
+    def database(self) -> Iterator[str]:
+        """Create an empty database for a ``with`` block, and drop it afterwards."""
+        url = self.new_database()
         try:
             yield url
         finally:
@@ -186,16 +186,13 @@ def _name_of(url: str) -> str:
 
 
 @contextlib.contextmanager
-def postgres_server(
-    binaries: Path | None = None, settings: Mapping[str, str] | None = None
-) -> Iterator[PostgresServer]:
+def postgres_server(settings: Mapping[str, str] | None = None) -> Iterator[PostgresServer]:
     """Run a server for a ``with`` block; it starts in about a second.
 
-    ``binaries`` is the folder of its programs; by default `find_binaries`, else `copy_wheel_binaries`. ``settings``
-    override those for tests. The server ends with the test process, even if that is killed. Raises
-    `PostgresMissingError`.
+    Its programs are those of `find_binaries`, else of `copy_wheel_binaries`. ``settings`` override those for tests. The
+    server ends with the test process, even if that is killed. Raises `PostgresMissingError`.
     """
-    with server_folder(binaries) as (base, programs, account):
+    with server_folder() as (base, programs, account):
         # pg_dump, as new as the server
         os.environ["PATH"] = f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         with (base / "log").open("wb") as log:
@@ -211,14 +208,14 @@ def postgres_server(
 
 
 @contextlib.contextmanager
-def server_folder(binaries: Path | None = None) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
+def server_folder() -> Iterator[tuple[Path, Path, dict[str, Any]]]:
     """A folder that servers may write, the folder of their programs, and what `server_account` returns."""
     account = server_account()
     base = Path(tempfile.mkdtemp(prefix="mhpg-", dir=roomy_memory()))
     try:
         if len(str(base)) > SOCKET_PATH_LIMIT:
             raise PostgresMissingError(f"A socket's path cannot be as long as {base}: set TMPDIR to a shorter folder.")
-        programs = binaries or find_binaries() or copy_wheel_binaries(base / "programs")
+        programs = find_binaries() or copy_wheel_binaries(base / "programs")
         if account:
             for path in (base, *base.rglob("*")):
                 os.chown(path, account["user"], account["group"], follow_symlinks=False)

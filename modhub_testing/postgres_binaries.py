@@ -10,16 +10,14 @@ class PostgresMissingError(RuntimeError):
     """PostgreSQL is not available or does not start; the message says why."""
 
 
-def find_binaries(search: str | None = None, installed: Path = Path("/usr/lib/postgresql")) -> Path | None:
+def find_binaries() -> Path | None:
     """Return the folder that holds ``initdb`` and ``postgres`` of an installed PostgreSQL, or None.
 
-    ``search`` is a list of folders like ``PATH``, which is the default. Debian installs the server's programs outside
-    ``PATH``, in one folder per version below ``installed``; the newest is used.
+    Debian installs the server's programs outside ``PATH``, in one folder per version; the newest is used.
     """
-    versions = [path for path in installed.glob("*/bin") if path.parent.name.isdigit()]
+    versions = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if path.parent.name.isdigit()]
     versions.sort(key=lambda path: int(path.parent.name), reverse=True)
-    path = os.environ.get("PATH", os.defpath) if search is None else search
-    folders = [Path(folder) for folder in path.split(os.pathsep) if folder]
+    folders = [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder]
     for folder in (*folders, *versions):
         if os.access(folder / "initdb", os.X_OK):
             real = (folder / "initdb").resolve().parent

@@ -103,10 +103,10 @@ class Process:
             self.popen.kill()
         return self.popen.wait()
 
-    def memory(self, what: str = "VmHWM") -> int:
-        """Return its peak memory in bytes, or with ``VmRSS`` what it takes now."""
+    def memory(self) -> int:
+        """Return its peak memory in bytes."""
         status = Path(f"/proc/{self.popen.pid}/status").read_text("ascii")
-        return 1024 * int(next(line for line in status.splitlines() if line.startswith(what)).split()[1])
+        return 1024 * int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
 
 
 class Installation:

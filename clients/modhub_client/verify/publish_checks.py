@@ -155,9 +155,9 @@ def _the_key_is_no_address_key_and_no_token(run: Run) -> None:
     run.service.call("GET", "/api/modhub/key", headers=bearer).expect(401)
 
 
-def app_call(run: Run, method: str, path: str, **options: Any) -> Reply:
+def app_call(run: Run, path: str, **options: Any) -> Reply:
     """A call that publishes for the app; `Skipped` if the key may not."""
-    reply = publisher_of(run).call(method, path, **options)
+    reply = publisher_of(run).call("POST", path, **options)
     if reply.status == 401:
         require_equal("a key without the scope", {"error": "unknown_api_key"}, reply.json())
         raise Skipped("the key has not the scope Modhub:app")
@@ -169,7 +169,7 @@ def _bad_platforms_are_refused(run: Run) -> None:
     """Without a body, so that nothing can be published."""
     for name in ("Windows", "-a", "a-", "a--b", "a_b", "a" * 33, "%C3%A4", "a.b"):
         # No body, so that nothing is published if the name is taken.
-        reply = app_call(run, "POST", f"/api/modhub/app/{name}", body=b"").expect_error(400)
+        reply = app_call(run, f"/api/modhub/app/{name}", body=b"").expect_error(400)
         require(reply.get("message"), f"The refusal of the platform {name} has no sentence.")
 
 
@@ -177,10 +177,10 @@ def _bad_platforms_are_refused(run: Run) -> None:
 def _bad_builds_are_refused(run: Run) -> None:
     """Empty, a form, encoded; none is listed."""
     path = f"/api/modhub/app/{PLATFORM}?version=refused"
-    app_call(run, "POST", path, body=b"").expect_error(400)
+    app_call(run, path, body=b"").expect_error(400)
     form = {"Content-Type": "multipart/form-data; boundary=x"}
-    app_call(run, "POST", path, body=b"--x--\r\n", headers=form).expect_error(400)
-    app_call(run, "POST", path, body=b"x", headers={"Content-Encoding": "gzip"}).expect_error(400)
+    app_call(run, path, body=b"--x--\r\n", headers=form).expect_error(400)
+    app_call(run, path, body=b"x", headers={"Content-Encoding": "gzip"}).expect_error(400)
     listed = run.service.get("/api/modhub/app").expect(200).text
     require('"refused"' not in listed, "A refused build is in the list of builds.")
 
@@ -191,7 +191,7 @@ def _a_build_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
     key = publisher_of(run).credential
     path = f"/api/modhub/app/{PLATFORM}"
     declare_body(run, path, BUILD_LIMIT, {}).expect(401)
-    app_call(run, "POST", path, body=b"")
+    app_call(run, path, body=b"")
     body = declare_body(run, path, BUILD_LIMIT + 1, key).expect_error(413)
     require_equal("limitBytes of a build", BUILD_LIMIT, body.get("limitBytes"))
 
@@ -202,8 +202,8 @@ def _bad_sections_are_refused(run: Run) -> None:
     before = run.service.read("/api/modhub/app")["changelog"]
     path, text = "/api/modhub/app/changelog", {"Content-Type": "text/plain"}
     for body in (b"", b" \r\n\t\n", b"modhub-verify \xff\xfe"):
-        app_call(run, "POST", path, body=body, headers=text).expect_error(400)
-    large = app_call(run, "POST", path, body=b" " * (SECTION_LIMIT + 1), headers=text).expect_error(413)
+        app_call(run, path, body=body, headers=text).expect_error(400)
+    large = app_call(run, path, body=b" " * (SECTION_LIMIT + 1), headers=text).expect_error(413)
     require_equal("limitBytes of a section", SECTION_LIMIT, large.get("limitBytes"))
     after = run.service.read("/api/modhub/app")["changelog"]
     require_equal("the app changelog after refusals", before, after)
@@ -320,7 +320,7 @@ def _builds_are_published_and_kept(run: Run) -> None:
     files = [f"{publisher.nonce} build {number}".encode() for number in (1, 2)]
     made = []
     for content, query in zip(files, (f"?version={publisher.nonce}&name=build.zip", ""), strict=True):
-        reply = app_call(run, "POST", f"/api/modhub/app/{PLATFORM}{query}", body=content).expect(201)
+        reply = app_call(run, f"/api/modhub/app/{PLATFORM}{query}", body=content).expect(201)
         made.append(reply.document())
         require_keys("a build", made[-1], ("os", "version", "bytes", "url", "newest"))
     require_equal("version and bytes", (publisher.nonce, len(files[0])), (made[0]["version"], made[0]["bytes"]))
@@ -341,11 +341,11 @@ def _a_section_is_put_on_top_and_taken_back(run: Run) -> None:
     """Only while it is on top."""
     publisher = traces(run)
     before = str(run.service.read("/api/modhub/app")["changelog"])
-    app_call(run, "POST", "/api/modhub/app/changelog", body=b"").expect_error(400)
+    app_call(run, "/api/modhub/app/changelog", body=b"").expect_error(400)
     text = f"modhub-verify {publisher.nonce} <b>first</b>\nsecond"
     publisher.section = text
     sent = f"\r\n\r\n{text}\r\n \r\n".replace("first</b>\n", "first</b>\r\n").encode()
-    reply = app_call(run, "POST", "/api/modhub/app/changelog", body=sent).expect_document(201)
+    reply = app_call(run, "/api/modhub/app/changelog", body=sent).expect_document(201)
     require_equal("characters", len(text), reply["characters"])
     changelog = str(run.service.read("/api/modhub/app")["changelog"])
     require_equal("the app changelog", f"{text}\n\n{before}" if before else text, changelog)
