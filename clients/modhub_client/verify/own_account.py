@@ -13,13 +13,21 @@ from uuid import uuid4
 
 from modhub_client.verify.checks import own_check
 from modhub_client.verify.owner import MARK, Owner, foreign_mod, owner_of
-from modhub_client.verify.replies import Broken, Reply, Skipped, require, require_equal, require_keys, require_same
+from modhub_client.verify.replies import Broken, Reply, Skipped, require, require_equal, require_same
 from modhub_client.verify.run import UNKNOWN_ID, Run
 from modhub_client.verify.shapes import described_answer, require_shape
 
 account_check = partial(own_check, feature="modhub_auth")
 _USER_CODE = re.compile("[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}")
-SESSION = ("accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName")
+KEY_SESSION = {"accessToken": str, "expiresInSeconds": int, "accountId": int}
+SESSION = {**KEY_SESSION, "refreshToken": str, "displayName": str}
+ACCOUNT = {
+    "accountId": int,
+    "kind": re.compile("Password|Platform"),
+    "subject": str,
+    "displayName": str,
+    "verified": bool,
+}
 
 
 def password_owner(run: Run) -> Owner:
@@ -41,9 +49,8 @@ def ask(run: Run, call: str, value: Any) -> Reply:
 def _a_sign_in_answers_a_session(run: Run) -> None:
     """With all its fields, 1800 seconds, nothing personal in the token, and a long random one to refresh it."""
     session = password_owner(run).session
-    require_keys("a session", session, SESSION)
+    require_shape("a session", SESSION, session)
     require_equal("expiresInSeconds", 1800, session["expiresInSeconds"])
-    require(isinstance(session["accountId"], int), "accountId is no number.")
     # 256 random bits are 43 characters of base64; an email address is personal.
     require(len(session["refreshToken"]) >= 43, "The refresh token is too short to be random.")
     # The whole of it: "ed" is in every other token by chance.
@@ -68,8 +75,7 @@ def _the_account_reads_itself(run: Run) -> None:
     owner = owner_of(run)
     owner.require_whole()
     account = owner.call("GET", "/api/auth/me").expect_document()
-    require_keys("an account", account, ("accountId", "kind", "subject", "displayName", "verified"))
-    require(account["kind"] in {"Password", "Platform"}, f"kind: came {account['kind']!r}.")
+    require_shape("an account", ACCOUNT, account)
     if owner.session:
         require_equal("accountId", owner.session["accountId"], account["accountId"])
 
@@ -103,7 +109,7 @@ def _a_refresh_token_works_once(run: Run) -> None:
     used = owner.session["refreshToken"]
     session = ask(run, "refresh", {"refreshToken": used}).expect_document()
     owner.adopt(session)
-    require_keys("a session", session, SESSION)
+    require_shape("a session", SESSION, session)
     require(session["refreshToken"] != used, "A refresh answers the token that was sent.")
     ask(run, "refresh", {"refreshToken": used}).expect_error(401)
     # The second use changes nothing else: the replacement still works.
@@ -149,7 +155,7 @@ def _a_publisher_key_is_exchanged_and_an_unknown_one_is_not(run: Run) -> None:
     owner = owner_of(run)
     if run.credentials.publisher_key:
         _ = owner.token
-        require_keys("the session of a key", owner.session, ("accessToken", "expiresInSeconds", "accountId"))
+        require_shape("the session of a key", KEY_SESSION, owner.session)
         require("refreshToken" not in owner.session, "The session of a key has a refresh token.")
     ask(run, "exchange", {"key": f"mhk_{owner.nonce}_unknown"}).expect_error(401, "invalid_key")
 
@@ -198,7 +204,7 @@ def _a_vote_is_answered_with_all_votes(run: Run) -> None:
     owner.require_whole()
     path = vote_path(run)
     before = owner.call("GET", path).expect_document()
-    require_keys("votes read by an account", before, ("ups", "downs", "value"))
+    require_shape("votes read by an account", {"ups": int, "downs": int, "value": int}, before)
     # The vote that the account has, so that nothing changes.
     after = owner.call("PUT", path, {"value": before["value"]}).expect_document()
     require_equal("votes after the same vote", before, after)

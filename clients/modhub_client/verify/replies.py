@@ -7,7 +7,6 @@ import gzip
 import http.client
 import json
 import zlib
-from collections.abc import Collection
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
@@ -176,15 +175,6 @@ def require_equal(subject: str, expected: object, came: object) -> None:
     """`Broken` unless two values are equal; ``subject`` says of what."""
     if expected != came:
         raise Broken(f"{subject}: expected {_cut(expected)}, came {_cut(came)}.")
-
-
-def require_keys(subject: str, value: Any, names: Collection[str]) -> None:
-    """`Broken` unless a JSON object has these fields; it may have more."""
-    if not isinstance(value, dict):
-        raise Broken(f"{subject}: expected an object, came {_cut(value)}.")
-    missing = [name for name in names if name not in value]
-    if missing:
-        raise Broken(f"{subject}: {', '.join(missing)} missing.")
 
 
 def _cut(value: object) -> str:
