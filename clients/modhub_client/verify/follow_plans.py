@@ -27,11 +27,6 @@ def ask_for_updates(run: Run, *have: dict[str, Any]) -> dict[str, Any]:
     return described_answer(run, "POST /api/modhub/updates", put_question(run, "updates", have=list(have)))
 
 
-def code_digest_of(run: Run, mod: dict[str, Any]) -> str:
-    """The SHA-256 of a mod's code file, by its ``ETag``."""
-    return run.service.head(find_asset(mod, "code")["url"]).expect(200).header("ETag").strip('"')
-
-
 @follow_check("C-SYNC-1")
 def a_mod_is_read_by_its_guid(run: Run) -> None:
     """In any case, as by its number: the same body, ``ETag`` and ``Link``."""
@@ -78,7 +73,7 @@ def a_lookup_refuses_what_is_no_list_of_guids(run: Run) -> None:
 def an_update_check_compares_files(run: Run) -> None:
     """By SHA-256 if one is sent, else by version."""
     mod, guid = run.code_mod, run.code_mod["guid"]
-    digest = code_digest_of(run, mod)
+    digest = run.digest_of(mod)
     for same in ({"sha256": digest}, {"sha256": digest.upper(), "version": "another"}, {"version": mod["version"]}):
         document = ask_for_updates(run, {"guid": guid, **same})
         require_equal(
@@ -220,7 +215,7 @@ def a_plan_has_the_steps_of_install(run: Run) -> None:
 @follow_check("C-SYNC-9")
 def a_plan_keeps_what_is_there_and_updates_the_rest(run: Run) -> None:
     """By file, or by version."""
-    guid, digest = run.code_mod["guid"], code_digest_of(run, run.code_mod)
+    guid, digest = run.code_mod["guid"], run.digest_of(run.code_mod)
     for have, action in (
         ({"sha256": digest}, "keep"),
         ({"version": run.code_mod["version"]}, "keep"),
@@ -256,7 +251,7 @@ def a_step_names_the_file_to_download(run: Run) -> None:
     (changed,) = ask_for_updates(run, {"guid": mod["guid"], "sha256": "0" * 64})["changed"]
     here = {"guid": UNKNOWN_GUID, "version": "1"}
     plan = plan_for(run, UNKNOWN_GUID, mod["guid"], have=[here])
-    expected = (mod["title"], file["name"], file["bytes"], file["url"], code_digest_of(run, mod))
+    expected = (mod["title"], file["name"], file["bytes"], file["url"], run.digest_of(mod))
     for told in (plan["steps"][-1], changed):
         came = tuple(told[name] for name in ("title", "name", "bytes", "url", "sha256"))
         require_equal("the file of a mod", expected, came)
@@ -325,13 +320,13 @@ def a_lock_has_the_digest_of_its_entries(run: Run) -> None:
     canonical = json.dumps(entries, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     require_equal("digest", hashlib.sha256(canonical.encode()).hexdigest(), plan["lock"]["digest"])
     digests = {entry["guid"].lower(): entry["sha256"] for entry in entries}
-    require_equal("sha256 of a mod", code_digest_of(run, run.mods[0]), digests[run.mods[0]["guid"].lower()])
+    require_equal("sha256 of a mod", run.digest_of(run.mods[0]), digests[run.mods[0]["guid"].lower()])
 
 
 @follow_check("C-SYNC-11")
 def a_lock_can_be_checked(run: Run) -> None:
     """``same``, ``replaced`` or ``gone``, in its order."""
-    guid, digest = run.code_mod["guid"], code_digest_of(run, run.code_mod)
+    guid, digest = run.code_mod["guid"], run.digest_of(run.code_mod)
     for entry, state in (
         ({"guid": guid, "sha256": digest}, "same"),
         ({"guid": guid, "sha256": "0" * 64}, "replaced"),

@@ -209,8 +209,8 @@ def _bad_sections_are_refused(run: Run) -> None:
     require_equal("the app changelog after refusals", before, after)
 
 
-LIMIT = 1024 * 1024
-PAGE = {"path": str, "title": str, "url": str, "revision": int, "updatedAt": str}
+PAGE_LIMIT = 1024 * 1024
+PAGE_SHAPE = {"path": str, "title": str, "url": str, "revision": int, "updatedAt": str}
 
 
 def wiki(run: Run) -> RunPublisher:
@@ -242,8 +242,8 @@ def _bad_pages_are_refused(run: Run) -> None:
     publisher = wiki(run)
     for text in (b"", b" \n", b"\xff"):
         publisher.publish_page(publisher.page, text).expect_error(400)
-    body = publisher.publish_page(publisher.page, b"x" * (LIMIT + 1)).expect_error(413)
-    require_equal("limitBytes of a page", LIMIT, body.get("limitBytes"))
+    body = publisher.publish_page(publisher.page, b"x" * (PAGE_LIMIT + 1)).expect_error(413)
+    require_equal("limitBytes of a page", PAGE_LIMIT, body.get("limitBytes"))
     run.service.get(f"/Modhub/api/wiki/{publisher.page}").expect(404)
 
 
@@ -253,7 +253,7 @@ def _a_page_is_published_and_changed(run: Run) -> None:
     publisher = wiki(run)
     page = publisher.page
     made = publisher.publish_page(page, b"text without a heading").expect_document(201)
-    require_shape("a page", PAGE, made)
+    require_shape("a page", PAGE_SHAPE, made)
     require_equal("path, title and revision", (page, page, 1), (made["path"], made["title"], made["revision"]))
     changed = publisher.publish_page(page, f"# About {page}\n\ntext".encode()).expect_document()
     require_equal("title and revision", (f"About {page}", 2), (changed["title"], changed["revision"]))

@@ -1,7 +1,6 @@
-"""What features add for readers: app builds, download counts, tags, links, the wiki, advisories; and reports.
+"""What features add: app builds, download counts, tags, links, the wiki, advisories; and reports that are refused.
 
-As far as nobody has to read one: a report that is refused for one thing alone would be one if the service was broken.
-So these have no text either.
+A report that is refused for one thing alone would be one if the service was broken. So these have no text either.
 """
 
 import base64
@@ -20,7 +19,7 @@ _BUILDS: Final = {
     "builds": [{"os": re.compile("[a-z0-9]+(?:-[a-z0-9]+)*"), **_VERSION, "versions": [_VERSION]}],
     "changelog": str,
 }
-_FIRST: Final = ("windows", "linux", "macos")
+_FIRST_SYSTEMS: Final = ("windows", "linux", "macos")
 
 
 def read_builds(run: Run) -> dict[str, Any]:
@@ -59,7 +58,7 @@ def each_system_has_its_newest_build_and_all_versions(run: Run) -> None:
 def systems_come_in_their_order(run: Run) -> None:
     """Windows, Linux, macOS, then the others by name."""
     names = [build["os"] for build in read_builds(run)["builds"]]
-    rank = {name: place for place, name in enumerate(_FIRST)}
+    rank = {name: place for place, name in enumerate(_FIRST_SYSTEMS)}
     require_equal("the order of systems", sorted(names, key=lambda name: (rank.get(name, 9), name)), names)
 
 
@@ -176,26 +175,26 @@ def paths_of_the_wiki_lead_nowhere_else(run: Run) -> None:
 
 
 moderation_check = partial(check, feature="modhub_moderation", added=True)
-_API: Final = "/api/modhub/advisories"
-_PAGE: Final = "/Modhub/advisories"
-_TEXT: Final = re.compile("(?s).{1,500}")
+_ADVISORIES: Final = "/api/modhub/advisories"
+_ADVISORY_PAGE: Final = "/Modhub/advisories"
+_ADVISORY_TEXT: Final = re.compile("(?s).{1,500}")
 _ADVISORY: Final = {
     "sha256": DIGEST_SHAPE,
     "kind": re.compile("malware|vulnerable|illegal|other"),
-    "reason": _TEXT,
-    "advice": _TEXT,
+    "reason": _ADVISORY_TEXT,
+    "advice": _ADVISORY_TEXT,
     "since": TIME_SHAPE,
     "withdrawnAt": (TIME_SHAPE, None),
 }
 _NO_PREFIXES: Final = ("abcd", "abcdef", "abcdg", "a" * 64, "+1234", "12%2034", "%D9%A1" * 5)
 """Not five hexadecimal digits: too few, too many, others, those of another script."""
 _SIGNATURE_BYTES: Final = 64
-_NEWEST: Final = 100
+_NEWEST_ADVISORIES: Final = 100
 
 
 def read_export(run: Run) -> dict[str, Any]:
     """All advisories."""
-    return run.service.read(_API)
+    return run.service.read(_ADVISORIES)
 
 
 def _all(run: Run) -> list[dict[str, Any]]:
@@ -222,15 +221,17 @@ def advisories_are_found_by_the_first_five_digits(run: Run) -> None:
     for prefix in (*sorted(known)[:20], free):
         expected = [advisory for advisory in everything if advisory["sha256"].startswith(prefix)]
         for asked in (prefix, prefix.upper()):
-            require_equal(f"the advisories of {asked}", expected, run.service.read(f"{_API}/{asked}")["advisories"])
+            require_equal(
+                f"the advisories of {asked}", expected, run.service.read(f"{_ADVISORIES}/{asked}")["advisories"]
+            )
     for prefix in _NO_PREFIXES:
-        run.service.get(f"{_API}/{prefix}").expect_error(404, "not_found")
+        run.service.get(f"{_ADVISORIES}/{prefix}").expect_error(404, "not_found")
 
 
 @moderation_check("C-ADV-2")
 def advisories_are_for_every_origin_and_need_no_credential(run: Run) -> None:
     """With an ``ETag``; a credential, even a bad one, changes nothing."""
-    for path in (_API, f"{_API}/{_any_prefix(run)}", f"{_API}/zzzzz"):
+    for path in (_ADVISORIES, f"{_ADVISORIES}/{_any_prefix(run)}", f"{_ADVISORIES}/zzzzz"):
         plain = run.service.get(path, origin="https://elsewhere.example")
         plain.expect_header("Access-Control-Allow-Origin", "*")
         with_token = run.service.get(path, authorization="Bearer nonsense").expect(plain.status)
@@ -270,25 +271,27 @@ def the_newest_advisories_have_feeds(run: Run) -> None:
     """The hundred that were made or withdrawn last, in both."""
     advisories = read_export(run)["advisories"]
     newest = sorted(advisories, key=lambda advisory: advisory["withdrawnAt"] or advisory["since"], reverse=True)
-    atom = run.service.get(f"{_PAGE}/feed").expect(200)
-    require_equal(f"the type of {_PAGE}/feed", "application/atom+xml", atom.media_type)
-    items = run.service.read(f"{_PAGE}/feed.json")["items"]
-    require_equal(f"the number of items of {_PAGE}/feed.json", min(len(newest), _NEWEST), len(items))
-    for advisory in newest[:_NEWEST]:
+    atom = run.service.get(f"{_ADVISORY_PAGE}/feed").expect(200)
+    require_equal(f"the type of {_ADVISORY_PAGE}/feed", "application/atom+xml", atom.media_type)
+    items = run.service.read(f"{_ADVISORY_PAGE}/feed.json")["items"]
+    require_equal(
+        f"the number of items of {_ADVISORY_PAGE}/feed.json", min(len(newest), _NEWEST_ADVISORIES), len(items)
+    )
+    for advisory in newest[:_NEWEST_ADVISORIES]:
         digest = advisory["sha256"]
-        require(digest in atom.text, f"{_PAGE}/feed: {digest} is missing.")
-        require(any(digest in item["id"] for item in items), f"{_PAGE}/feed.json: {digest} is missing.")
+        require(digest in atom.text, f"{_ADVISORY_PAGE}/feed: {digest} is missing.")
+        require(any(digest in item["id"] for item in items), f"{_ADVISORY_PAGE}/feed.json: {digest} is missing.")
 
 
-_ABSENT: Final = (f"/api/modhub/{UNKNOWN_ID}/reports", f"/api/modhub/authors/{UNKNOWN_ID}/reports")
-_WHOLE: Final = {
+_REPORTS_OF_NOTHING: Final = (f"/api/modhub/{UNKNOWN_ID}/reports", f"/api/modhub/authors/{UNKNOWN_ID}/reports")
+_WHOLE_REPORT: Final = {
     "ground": "other",
     "text": "modhub-verify tries whether an absent mod can be reported.",
     "goodFaith": True,
     "name": "modhub-verify",
     "email": "modhub-verify@example.org",
 }
-_NOTHING: Final[tuple[Any, ...]] = (
+_EMPTY_REPORTS: Final[tuple[Any, ...]] = (
     {},
     [],
     {"ground": "other", "goodFaith": True},
@@ -301,15 +304,15 @@ _NOTHING: Final[tuple[Any, ...]] = (
 @moderation_check("C-NTC-2")
 def what_is_absent_cannot_be_reported(run: Run) -> None:
     """404 whatever the body is."""
-    for path in _ABSENT:
-        for value in (_WHOLE, *_NOTHING):
+    for path in _REPORTS_OF_NOTHING:
+        for value in (_WHOLE_REPORT, *_EMPTY_REPORTS):
             run.service.call("POST", path, value).expect_error(404, "not_found")
         run.service.call("POST", path, body=b"[not json", headers=JSON_TYPE).expect_error(404)
 
 
 @moderation_check("C-NTC-3")
 def a_report_that_says_nothing_is_400(run: Run) -> None:
-    for value in _NOTHING:
+    for value in _EMPTY_REPORTS:
         refused = run.service.call("POST", f"{run.mod_path}/reports", value).expect_error(400)
         require(refused.get("message"), f"{run.mod_path}/reports: the refusal has no sentence.")
 
@@ -317,5 +320,5 @@ def a_report_that_says_nothing_is_400(run: Run) -> None:
 @moderation_check("C-NTC-4")
 def a_bad_token_of_a_report_is_401(run: Run) -> None:
     """Before the report is read; an absent mod is no other than one that is there."""
-    for path in (f"{run.mod_path}/reports", *_ABSENT):
+    for path in (f"{run.mod_path}/reports", *_REPORTS_OF_NOTHING):
         run.service.call("POST", path, {}, headers={"Authorization": "Bearer nonsense"}).expect(401)

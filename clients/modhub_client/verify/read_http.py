@@ -201,8 +201,8 @@ def who_refuses_gzip_gets_none(run: Run) -> None:
 
 
 _METHODS: Final = frozenset({"get", "put", "post", "delete"})
-_PATH: Final = "/api/openapi.json"
-_NEEDED: Final = {
+_DESCRIPTION: Final = "/api/openapi.json"
+_DESCRIBED_PATHS: Final = {
     "core": ("/api/modhub", "/api/modhub/{id}", "/api/modhub/{id}/changelog", "/api/modhub/games", "/api/modhub/key"),
     "modhub_auth": ("/api/auth/login", "/api/auth/me", "/api/auth/refresh"),
     "modhub_builds": ("/api/modhub/app",),
@@ -220,12 +220,12 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 @check("C-API-1", added=True)
 def the_api_is_described_in_openapi(run: Run) -> None:
     """3.1, at most 300 KB, with an ``ETag``, and the address of the service."""
-    reply = run.service.get(_PATH).expect(200)
+    reply = run.service.get(_DESCRIPTION).expect(200)
     document = reply.document()
     require(document["openapi"].startswith("3.1"), f"openapi is {document['openapi']!r}.")
     require(len(reply.body) <= 300 * 1024, f"{reply.call}: {len(reply.body)} bytes.")
     require(document["servers"][0]["url"].startswith(("https://", "http://")), f"servers is {document['servers']}.")
-    run.service.get(_PATH, if_none_match=reply.header("ETag")).expect(304)
+    run.service.get(_DESCRIPTION, if_none_match=reply.header("ETag")).expect(304)
     reply.expect_header("Access-Control-Allow-Origin", "*")
 
 
@@ -240,9 +240,9 @@ def every_call_is_described_once(run: Run) -> None:
         require(operation.get("summary") and operation.get("description"), f"{call}: no sentence.")
         require(any(status.startswith("2") for status in operation["responses"]), f"{call}: no success.")
         require("security" in operation, f"{call}: no credential.")
-    for feature, paths in _NEEDED.items():
+    for feature, paths in _DESCRIBED_PATHS.items():
         missing = [path for path in paths if path not in document["paths"]]
-        require(feature not in run.features or not missing, f"{_PATH}: {missing} are not described.")
+        require(feature not in run.features or not missing, f"{_DESCRIPTION}: {missing} are not described.")
 
 
 @check("C-API-2", added=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from modhub_client.verify.checks import check
 from modhub_client.verify.replies import Skipped, require, require_equal
-from modhub_client.verify.run import UNKNOWN_ID, Run, find_asset
+from modhub_client.verify.run import UNKNOWN_ID, Run
 from modhub_client.verify.shapes import MOD_SHAPE, NOTE_SHAPE, TIME_SHAPE, described_answer, require_shape
 
 _OVERRIDES: Final = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -274,8 +274,8 @@ def what_stands_beside_mods_comes_at_once(run: Run) -> None:
     require_equal("missing", [UNKNOWN_ID, -1], details["missing"])
     require_equal("the mods of the details", ids, [entry["id"] for entry in details["details"]])
     for mod, entry in zip(reversed(run.mods[:5]), details["details"], strict=True):
-        digest = run.service.head(find_asset(mod, "code")["url"]).expect(200).header("ETag").strip('"')
-        require_equal("guid and sha256 of a mod", (mod["guid"], digest), (entry["guid"], entry["sha256"]))
+        expected = mod["guid"], run.digest_of(mod)
+        require_equal("guid and sha256 of a mod", expected, (entry["guid"], entry["sha256"]))
         for feature, field in _FIELDS_OF_FEATURES.items():
             require_equal(f"whether {field} is there", feature in run.features, field in entry)
     for bad in ("1", None, [True], ["1"], [1.5], list(range(1, 102))):

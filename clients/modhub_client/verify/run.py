@@ -195,6 +195,10 @@ class Run:
         """The headers of `code_file`."""
         return self.service.head(self.code_file["url"]).expect(200)
 
+    def digest_of(self, mod: dict[str, Any], kind: str = "code") -> str:
+        """The SHA-256 of a mod's file, by its ``ETag``."""
+        return self.service.head(find_asset(mod, kind)["url"]).expect(200).header("ETag").strip('"')
+
 
 def find_asset(mod: dict[str, Any], kind: str) -> dict[str, Any]:
     """The first asset of a kind; empty if the mod has none."""
