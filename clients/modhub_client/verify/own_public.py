@@ -32,26 +32,19 @@ def single(run: Run) -> tuple[OwnMod, Reply]:
     return mod, run.service.get(mod.path()).expect(200)
 
 
-@own_check("C-READ-1", "C-READ-8", "C-PRO-1")
+@own_check("C-READ-1", "C-READ-3", "C-READ-6", "C-READ-8", "C-PRO-1")
 def _everybody_reads_the_published_mod(run: Run) -> None:
-    """With what its owner wrote, and its changelog, the newest entry first."""
+    """With what its owner wrote, and its changelog, newest first. ``install`` lacks the draft that it requires."""
     mod, reply = single(run)
     body, stored = reply.document(), mod.now()
     for name in ("id", "guid", "title", "description", "games", "requires", "assets", "version"):
         require_equal(name, stored[name], body[name])
     require_equal("title", mod.title, body["title"])
+    require_equal("install", [mod.id], [entry["id"] for entry in body["install"]])
+    require_equal("missing", [mod.other["guid"]], body["missing"])
     changelog = run.service.read(mod.path("/changelog"))
     require_equal("count of the entries", len(changelog["notes"]), changelog["count"])
     require_equal("the newest entry", "final", changelog["notes"][0]["title"])
-
-
-@own_check("C-READ-3", "C-READ-6")
-def _a_required_draft_is_missing(run: Run) -> None:
-    """``install`` has the mod alone."""
-    mod, reply = single(run)
-    body = reply.document()
-    require_equal("install", [mod.id], [entry["id"] for entry in body["install"]])
-    require_equal("missing", [mod.other["guid"]], body["missing"])
 
 
 @own_check("C-READ-9", "C-FILE-1", "C-FILE-5", "C-UP-10")
@@ -111,12 +104,15 @@ def _an_owner_cannot_vote(run: Run) -> None:
     require_equal("votes of a new mod", (0, 0), (votes["ups"], votes["downs"]))
 
 
-@own_check("C-PIC-9", added=True)
-def _the_captions_of_a_published_mod_are_read(run: Run) -> None:
-    """In the order of its images."""
+@own_check("C-PIC-9", "C-OWN-19", added=True)
+def _captions_are_read_and_a_draft_supersedes_nothing(run: Run) -> None:
+    """Captions in the order of the images; the owner may name the draft as successor."""
     mod, _ = single(run)
-    body = run.service.read(mod.path("/captions"))
-    require_equal("captions", [mod.caption, ""], [entry["caption"] for entry in body["captions"]])
+    captions = run.service.read(mod.path("/captions"))["captions"]
+    require_equal("captions", [mod.caption, ""], [entry["caption"] for entry in captions])
+    mod.call("PUT", "/superseded", {"by": mod.other["guid"]}).expect(200)
+    require_equal("supersededBy of a draft", {"supersededBy": None}, run.service.read(mod.path("/superseded")))
+    mod.call("PUT", "/superseded", {"by": None}).expect(200)
 
 
 @own_check("C-UP-6")
@@ -130,16 +126,6 @@ def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
     require_equal("the file after its replacement", mod.content, after.body)
     require(after.header("ETag") != before.header("ETag"), "ETag stays when a file is replaced.")
     require_equal("version after the replacement", "newer", run.service.get(mod.path()).document()["version"])
-
-
-@own_check("C-OWN-19", added=True)
-def _a_draft_supersedes_nothing(run: Run) -> None:
-    """Its owner may name it."""
-    mod, _ = single(run)
-    mod.call("PUT", "/superseded", {"by": mod.other["guid"]}).expect(200)
-    body = run.service.get(mod.path("/superseded")).expect(200)
-    require_equal("supersededBy of a draft", {"supersededBy": None}, body.document())
-    mod.call("PUT", "/superseded", {"by": None}).expect(200)
 
 
 @own_check("C-PAGE-39", added=True)

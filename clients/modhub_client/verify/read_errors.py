@@ -121,21 +121,6 @@ def an_unknown_mod_is_one_404(run: Run) -> None:
     require_equal("the answers of unknown mods", 1, len(bodies))
 
 
-@check("C-ERR-6", "C-TOK-2", feature="modhub_auth", added=True)
-def a_missing_token_is_401_with_a_challenge(run: Run) -> None:
-    """``WWW-Authenticate: Bearer``, and ``error="invalid_token"`` for one that was sent."""
-    for method, path in (("GET", "/api/modhub/mine"), ("GET", "/api/auth/me"), ("PUT", f"/api/modhub/{UNKNOWN_ID}")):
-        missing = run.service.call(method, path).expect(401)
-        require(missing.header("WWW-Authenticate").startswith("Bearer"), f"{missing.call}: no challenge.")
-        require("invalid_token" not in missing.header("WWW-Authenticate"), f"{missing.call}: no token was sent.")
-        bad = run.service.call(method, path, headers={"Authorization": "Bearer nonsense"}).expect(401)
-        require(
-            'error="invalid_token"' in bad.header("WWW-Authenticate"),
-            f"{bad.call}: expected invalid_token for a bad token.",
-        )
-        require_equal(f"the body of {bad.call} with a bad token", missing.body, bad.body)
-
-
 @check("C-OWN-12", "C-OWN-14", feature="modhub_auth")
 def without_a_token_every_mod_is_the_same_401(run: Run) -> None:
     """One that is there and one that is not, byte for byte. Only calls that would change nothing are tried."""
@@ -151,16 +136,25 @@ def without_a_token_every_mod_is_the_same_401(run: Run) -> None:
         require_same(f"{method} …{below} without a token", mine.expect(401), nothing)
 
 
-@check("C-OWN-13", feature="modhub_auth", added=True)
+@check("C-ERR-6", "C-TOK-2", "C-OWN-13", feature="modhub_auth", added=True)
 def credentials_are_checked_before_input(run: Run) -> None:
-    """A body that would be 400 is 401 without a token."""
-    for method, path in (
-        ("POST", "/api/modhub"),
-        ("PUT", f"/api/modhub/{UNKNOWN_ID}"),
-        ("PUT", f"/api/modhub/{UNKNOWN_ID}/changelog/1"),
+    """401 with ``WWW-Authenticate: Bearer``, with ``invalid_token`` if one was sent; their bodies would be 400."""
+    for method, path, body in (
+        ("GET", "/api/modhub/mine", None),
+        ("GET", "/api/auth/me", None),
+        ("POST", "/api/modhub", b"[not json"),
+        ("PUT", f"/api/modhub/{UNKNOWN_ID}", b"[not json"),
+        ("PUT", f"/api/modhub/{UNKNOWN_ID}/changelog/1", b"[not json"),
+        ("POST", f"/api/modhub/{UNKNOWN_ID}/code", b""),
     ):
-        run.service.call(method, path, body=b"[not json", headers=JSON_TYPE).expect(401)
-    run.service.call("POST", f"/api/modhub/{UNKNOWN_ID}/code", body=b"").expect(401)
+        missing = run.service.call(method, path, body=body, headers=JSON_TYPE).expect(401)
+        challenge = missing.header("WWW-Authenticate")
+        require(challenge.startswith("Bearer"), f"{missing.call}: no challenge.")
+        require("invalid_token" not in challenge, f"{missing.call}: no token was sent.")
+        bad = run.service.call(method, path, body=body, headers={**JSON_TYPE, "Authorization": "Bearer nonsense"})
+        challenge = bad.expect(401).header("WWW-Authenticate")
+        require('error="invalid_token"' in challenge, f"{bad.call}: expected invalid_token for a bad token.")
+        require_equal(f"the body of {bad.call} with a bad token", missing.body, bad.body)
 
 
 @check("C-KEY-2", "C-ERR-2")
