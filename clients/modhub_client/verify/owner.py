@@ -28,7 +28,7 @@ class Editor:
     def __init__(self, run: Run) -> None:
         self.service = run.service
         self.nonce = secrets.token_hex(5)
-        run.undo_later(self.leave)
+        run.undo.append(self.leave)
 
     @property
     def credential(self) -> Mapping[str, str]:

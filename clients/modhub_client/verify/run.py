@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -94,7 +94,6 @@ def _lines_of(file: Path) -> list[str]:
         raise WrongUse(f"{file} cannot be read: {problem}.") from None
 
 
-Undo = Callable[[], object]
 UNKNOWN_GUID: Final = "00000000-0000-4000-8000-000000000000"
 """A GUID that no mod has."""
 UNKNOWN_ID: Final = 9_007_199_254_740_993
@@ -119,25 +118,12 @@ class Run:
     credentials: RunCredentials = field(default_factory=RunCredentials)
     notes: dict[str, Any] = field(default_factory=dict)
     """What checks of one part leave for later ones."""
-    _undo: list[Undo] = field(default_factory=list)
-
-    def undo_later(self, step: Undo) -> None:
-        """Call ``step`` when the run ends, however it ends; the last one first. It may be called twice."""
-        self._undo.append(step)
-
-    def undo_all(self) -> Iterator[Exception]:
-        """Undo everything, and yield what went wrong."""
-        while self._undo:
-            try:
-                # It stays in the list while it runs: a second Ctrl-C must not end it for good.
-                self._undo[-1]()
-            except Exception as problem:  # noqa: BLE001 - the other steps have to be undone
-                yield problem
-            self._undo.pop()
+    undo: list[Callable[[], object]] = field(default_factory=list)
+    """What is called when the run ends, however it ends; the last one first. It may be called twice."""
 
     def renewed(self) -> "Run":
         """The same run, which reads its samples of the catalogue once more."""
-        return Run(self.service, self.features, self.options, self.credentials, self.notes, self._undo)
+        return Run(self.service, self.features, self.options, self.credentials, self.notes, self.undo)
 
     # What the catalogue has. It is read once; content that a check needs and nobody published is no fault.
 

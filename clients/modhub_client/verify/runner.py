@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from itertools import groupby
 
 from modhub_client.verify.checks import ContractCheck
@@ -101,12 +102,15 @@ def _undo(run: Run) -> list[Exception]:
     """What was published is removed also after Ctrl-C, and while a second one comes."""
     run.service.stop.clear()
     problems: list[Exception] = []
-    while True:
-        try:
-            problems += run.undo_all()
-        except KeyboardInterrupt:
-            continue
-        return problems
+    while run.undo:
+        # A step stays in the list while it runs: a second Ctrl-C must not end it for good.
+        with suppress(KeyboardInterrupt):
+            try:
+                run.undo[-1]()
+            except Exception as problem:  # noqa: BLE001 - the other steps have to be undone
+                problems.append(problem)
+            run.undo.pop()
+    return problems
 
 
 def _sentence_of(problem: Exception) -> str:
