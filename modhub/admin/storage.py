@@ -13,9 +13,10 @@ from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, FollowsAddress, storage_from_url
 from modhub.blobs.moving import copy_store, count_live
 from modhub.blobs.naming import names_of_keys
+from modhub.db import Databases
 from modhub.plugins.commands import AdminCommand, add_dry_run_option
 from modhub.plugins.declarations import Declarations
-from modhub.plugins.services import IStorageAddress
+from modhub.storage_address.services import CurrentAddress
 
 _EXAMPLES: Final = """\
 move-storage --dry-run file:///var/lib/modhub/files s3://bucket/prefix    says how much there is to copy
@@ -31,7 +32,7 @@ def open_store(registry: Any, *, make: bool, url: str | None = None) -> BlobStor
     except ValueError as error:
         raise StartRefused(str(error).rstrip(".")) from None
     if isinstance(store, FollowsAddress):
-        store.follow_address(find_service(registry, IStorageAddress).current)
+        store.follow_address(CurrentAddress(find_service(registry, Databases).raw_queries).current)
     return store
 
 

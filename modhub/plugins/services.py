@@ -10,13 +10,6 @@ from markupsafe import Markup
 from modhub.base.composed_body import ComposedBody
 
 
-class IStorageAddress(Protocol):
-    """The service for the address that the file-storage machine reported (C-ADDR-3)."""
-
-    def current(self) -> str | None:
-        """``https://host[:port]``, at most 5 seconds old; None before the first report."""
-
-
 class ModSummary(NamedTuple):
     """What features can learn about a mod."""
 

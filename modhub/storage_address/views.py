@@ -1,17 +1,73 @@
 """The report of the storage machine, sent with the address key (C-ADDR-1)."""
 
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Struct
+from pyramid.authorization import Allow
+from zope.interface import Interface, implementer
 
 from modhub.base.errors import invalid
-from modhub.base.operations import Operation, Refusal
+from modhub.base.identity import CredentialKind, Permission
+from modhub.base.operations import Operation, Refusal, about
 from modhub.content.origins import parse_origin
-from modhub.storage_address.request_schemas import AddressReport
-from modhub.storage_address.resources import IAddress, StoragePermission
-from modhub.storage_address.response_schemas import AddressDocument
+from modhub.plugins.security import ADDRESS_KEY_REALM
 from modhub.storage_address.services import store_reported_address
 from modhub.web.payload import read_json
 from modhub.web.request import Request
+from modhub.web.traversal import Resource
 from modhub.web.views import api
+
+
+class IStorage(Interface):
+    """``/api/modhub/storage``"""
+
+
+class IAddress(Interface):
+    """``/api/modhub/storage/address``"""
+
+
+class StoragePermission(Permission):
+    """What the file-storage machine may do."""
+
+    REPORT = "storage:report", CredentialKind.ADDRESS
+
+
+@implementer(IStorage)
+class StorageResource(Resource):
+    """``/api/modhub/storage``"""
+
+
+@implementer(IAddress)
+class StorageAddressResource(Resource):
+    """``/api/modhub/storage/address``"""
+
+    __acl__ = [(Allow, ADDRESS_KEY_REALM, StoragePermission.REPORT)]
+
+
+class AddressReport(Struct, rename="camel"):
+    """The body of a report."""
+
+    base_url: Annotated[
+        str,
+        about(
+            "A plain https origin: `https`, a host, a port if need be, at most a lone `/` behind it. No "
+            "user, query, fragment or spaces; a host of the URL standard; not `localhost`, no name or "
+            "address where a cloud tells its machines about themselves, and no address of a loopback, "
+            "link-local, multicast, broadcast or unspecified range, nor one of IPv6 that stands for such an "
+            "address, nor Teredo",
+            "https://files.example.org:8443",
+        ),
+    ]
+
+
+class AddressDocument(Struct, rename="camel"):
+    """The response to a report."""
+
+    base_url: Annotated[
+        str,
+        about("The origin in lower case without the default port", "https://files.example.org:8443"),
+    ]
+    changed: Annotated[bool, about("Whether it differs from what was stored", True)]
 
 
 @api(

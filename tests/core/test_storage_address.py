@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from modhub.content.origins import parse_origin
-from modhub.storage_address.read_service import STALE_SECONDS, CurrentAddress
+from modhub.storage_address.services import STALE_SECONDS, CurrentAddress
 from modhub_testing import stored_files
 from modhub_testing.mods import mod_address, published_mod, upload_asset
 
