@@ -9,7 +9,7 @@ The public copies of mods report their changes themselves. A feature declares a 
 """
 
 import secrets
-from collections.abc import Collection, Hashable
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -166,10 +166,6 @@ class ChangeReader:
         """
         serial, feed = self._reader.rows(self._generation)[0]
         return serial, feed
-
-    def stamp(self) -> Hashable:
-        """Return the same as a value to compare."""
-        return self.generation()
 
     @cached_property
     def _page(self) -> Any:

@@ -6,7 +6,9 @@ determined by its address and by what raises the serial of :mod:`modhub.db.chang
 """
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from pyramid.config import Configurator
@@ -14,7 +16,6 @@ from pyramid.exceptions import ConfigurationError
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from modhub.base.byte_cache import ByteCache
 from modhub.base.errors import ApiError
 from modhub.base.request_ids import REQUEST_ID
 from modhub.base.service_registry import find_service
@@ -31,7 +32,7 @@ _SAFE_READS: Final = frozenset({"GET", "HEAD"})
 RESPONSE_BYTES: Final = 32 * MB
 """Bytes of the kept responses of one application."""
 _MAX_SHARE: Final = 8
-"""A response larger than the budget divided by this is not kept."""
+"""A response larger than the budget divided by this is not kept: it would evict all others."""
 _OVERHEAD: Final = 4_000
 """Bytes of a kept response besides its key and body: mostly its headers."""
 _VARY: Final = "Accept-Encoding"
@@ -72,15 +73,56 @@ def key_of(environ: dict[str, Any]) -> Key | None:
     )
 
 
-class ResponseCache(ByteCache[KeptResponse]):
-    """The kept responses of one application, by their keys.
+class _Entry(NamedTuple):
+    response: KeptResponse
+    size: int
+    stamp: Hashable
 
-    ``read_stamp`` returns what is equal as long as everybody sees the same (`ChangeReader.stamp`).
+
+class ResponseCache:
+    """The kept responses of one application, at most ``budget`` bytes; the least recently used are evicted first.
+
+    For any thread. ``read_stamp`` returns what is equal as long as everybody sees the same (`ChangeReader.generation`).
     """
 
     def __init__(self, read_stamp: Callable[[], Hashable], budget: int = RESPONSE_BYTES) -> None:
-        super().__init__(budget, _MAX_SHARE)
         self.read_stamp = read_stamp
+        self.budget = self._free = budget
+        self._entries: OrderedDict[Key, _Entry] = OrderedDict()
+        self._lock = Lock()
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._entries
+
+    @property
+    def used(self) -> int:
+        """Bytes of all entries."""
+        return self.budget - self._free
+
+    def find(self, key: Key, stamp: Hashable) -> KeptResponse | None:
+        """Return the response if it was put with the same ``stamp``, None if there is none."""
+        entry = self._entries.get(key)
+        if entry is None or entry.stamp != stamp:
+            return None
+        with self._lock:
+            if key in self._entries:  # not evicted in the meantime
+                self._entries.move_to_end(key)
+        return entry.response
+
+    def put(self, key: Key, response: KeptResponse, size: int, stamp: Hashable) -> None:
+        """Keep a response that was not found; it replaces another of the same key.
+
+        ``size`` is what the entry takes, in bytes, with its key. ``stamp`` says what the response was made from: to be
+        read before that, so that one which a change overtakes is not found afterwards.
+        """
+        if size > self.budget // _MAX_SHARE:
+            return
+        with self._lock:
+            replaced = self._entries.pop(key, None)
+            self._free -= size - (0 if replaced is None else replaced.size)
+            self._entries[key] = _Entry(response, size, stamp)
+            while self._free < 0:
+                self._free += self._entries.popitem(last=False)[1].size
 
 
 def find_kept(cache: ResponseCache, key: Key, request: Request) -> KeptResponse | None:
@@ -204,6 +246,6 @@ response_cache_deriver.options = ("response_cache",)  # type: ignore[attr-define
 
 def includeme(config: Configurator) -> None:
     """Add the cache, the tween, and the view option."""
-    config.add_service(ResponseCache, ResponseCache(find_service(config.registry, ChangeReader).stamp))
+    config.add_service(ResponseCache, ResponseCache(find_service(config.registry, ChangeReader).generation))
     config.add_tween("modhub.web.public_reads.public_reads_tween_factory")
     config.add_view_deriver(response_cache_deriver)

@@ -168,10 +168,10 @@ def test_the_front_shows_what_is_so_now(site: Site, mods: list[Any]) -> None:
     assert page.html.select_one(".game-tiles img")["src"] == card(page, "Mod 6").img["src"]
     assert card(page, "Mod 6").img["src"].startswith("/Modhub/file/")
     # Neither of these moves the serial.
-    before = site.find_service(ChangeReader).stamp()
+    before = site.find_service(ChangeReader).generation()
     vote(site, mods[6], *range(20, 30))
     PictureMaker(site.databases, site.find_service(BlobStore)).make_next()
-    assert site.find_service(ChangeReader).stamp() == before
+    assert site.find_service(ChangeReader).generation() == before
     page = site.get("/Modhub")
     assert "100% liked it (10 votes)" in card(page, "Mod 6").text.replace("\u00a0", " ")
     assert card(page, "Mod 6").img["src"].startswith("/Modhub/picture/")

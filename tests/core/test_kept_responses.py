@@ -1,0 +1,64 @@
+"""The cache of responses: within its bytes, nothing stale, the least recently used leave first."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+from modhub.web.public_reads import KeptResponse, ResponseCache
+
+
+class Cache(ResponseCache):
+    """A cache of responses with short names."""
+
+    def __init__(self, budget: int) -> None:
+        super().__init__(lambda: 1, budget)
+
+    def has(self, name: str) -> bool:
+        return ("", name, "", False) in self
+
+    def tag(self, name: str, stamp: int = 1) -> str | None:
+        found = self.find(("", name, "", False), stamp)
+        return found and found.etag
+
+    def keep(self, name: str, size: int, stamp: int = 1) -> None:
+        self.put(("", name, "", False), KeptResponse([], [], f"{name}{stamp}", b"", object), size, stamp)
+
+
+def test_a_response_is_found_with_the_stamp_that_it_was_put_with() -> None:
+    cache = Cache(800)
+    cache.keep("a", 10)
+    assert [cache.tag("a"), cache.tag("a", 2), cache.tag("b")] == ["a1", None, None]
+    cache.keep("a", 20, 2)
+    assert [cache.tag("a"), cache.tag("a", 2)] == [None, "a2"]
+    assert cache.used == 20  # the replaced one is not counted
+
+
+def test_the_least_recently_used_are_evicted() -> None:
+    cache = Cache(80)
+    for name in "abcdefgh":
+        cache.keep(name, 10)
+    assert cache.tag("a") == "a1"
+    cache.keep("i", 5)
+    assert [cache.has(name) for name in "abci"] == [True, False, True, True]
+    assert cache.used == 75
+
+
+def test_a_large_response_is_not_kept_and_evicts_nothing() -> None:
+    cache = Cache(80)
+    cache.keep("a", 10)
+    cache.keep("b", 11)
+    assert [cache.tag("a"), cache.tag("b")] == ["a1", None]
+
+
+def test_the_bytes_are_right_after_concurrent_use() -> None:
+    cache = Cache(1_000)
+
+    def use(seed: int) -> None:
+        chance = random.Random(seed)
+        for _ in range(2_000):
+            number = chance.randrange(50)
+            if cache.tag(f"{number}") is None:
+                cache.keep(f"{number}", 10 + number)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(use, range(4)))
+    assert cache.used == sum(10 + number for number in range(50) if cache.has(f"{number}")) <= 1_000
