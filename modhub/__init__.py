@@ -27,7 +27,7 @@ from modhub.admin.restored import refuse_unready
 from modhub.admin.start_checks import start_warnings
 from modhub.admin.storage import open_store
 from modhub.audit.recording import log_committed
-from modhub.base.identity import CorePermission, CredentialKind, CredentialPolicy
+from modhub.base.identity import CorePermission, CredentialKind
 from modhub.base.service_registry import add_service, find_service
 from modhub.base.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.base.struct_types import prepare_structs
@@ -36,7 +36,7 @@ from modhub.catalogue.copies import mark_touched, rewrite_touched
 from modhub.db import DatabaseLimits, Databases
 from modhub.db.changes import write_changes
 from modhub.db.unit_of_work import CommitSteps
-from modhub.plugins.declarations import Declarations, StartOptions
+from modhub.plugins.declarations import Declarations
 from modhub.plugins.directives import declare_migrations, declare_settings
 from modhub.plugins.events import ApplicationStarted
 from modhub.plugins.leases import check_lease
@@ -92,11 +92,11 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True, limits_s
     ini_settings = dict(settings)
     features = aslist(os.environ.get(variable("pyramid.includes"), ini_settings.pop("pyramid.includes", "")))
     config = Configurator(settings=ini_settings, root_factory=root_factory, request_factory=Request)
-    add_service(config, StartOptions, StartOptions(tuple(features), tuple(ini_settings), limits_statements))
+    declared = Declarations(tuple(features), tuple(ini_settings), limits_statements)
+    add_service(config, Declarations, declared)
     config.include("modhub")
     for feature in features:
         _include(config, feature)
-    declared = find_service(config.registry, Declarations)
     refuse_unknown(declared.settings, declared.settings_prefixes, config.registry.settings)
     config.commit()
     prepare_structs()
@@ -112,7 +112,7 @@ def _include(config: Configurator, feature: str) -> None:
     """Include a feature that the ini names; mistakes of the operator become one sentence."""
     if "," in feature:
         raise StartRefused("pyramid.includes separates features by spaces or line breaks, not by commas")
-    if find_service(config.registry, StartOptions).includes.count(feature) > 1:
+    if find_service(config.registry, Declarations).includes.count(feature) > 1:
         raise StartRefused(f"pyramid.includes names {feature} twice")
     try:
         config.include(feature)
@@ -166,14 +166,14 @@ def _recognize_machine_keys(config: Configurator, side: Any) -> None:
 def _register_core_services(config: Configurator) -> None:
     registry = config.registry
     settings = registry.settings
-    limits_statements = find_service(registry, StartOptions).limits_statements
-    limits = DatabaseLimits.from_settings(settings, limits_statements=limits_statements)
+    declared = find_service(registry, Declarations)
+    limits = DatabaseLimits.from_settings(settings, limits_statements=declared.limits_statements)
     databases = Databases(settings["sqlalchemy.url"], limits, registry, COMMIT_STEPS)
     config.add_service(Databases, databases)
     config.add_blob_store("file", open_local_store)
     config.add_blob_store("s3", "modhub.blobs.s3.open_s3_store")
-    policy = SecurityPolicy(find_service(registry, Declarations).credentials)
-    config.add_service(CredentialPolicy, policy)
+    policy = SecurityPolicy(declared.credentials)
+    config.add_service(SecurityPolicy, policy)
     config.set_security_policy(policy)
     config.set_default_permission(CorePermission.CLOSED)
     for side in (IApi, ISite):

@@ -2,10 +2,9 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from modhub.base.body_rules import ASKED_ABOVE_BYTES, BodyRules, IBodyRules
+from modhub.base.body_rules import ASKED_ABOVE_BYTES, BodyRules
 from modhub_testing.running_server import RawResponse
 
 LIMIT = 1000
@@ -26,7 +25,7 @@ class BodyApp:
         rules.add(["POST"], "/asked", ASKED_ABOVE_BYTES, "Authorization")
         rules.add(["POST"], "/large", 64 * MB)
         rules.add(["POST"], "/raises", 64 * MB)
-        self.registry = SimpleNamespace(queryUtility=lambda kind: rules if kind is IBodyRules else None)
+        self.registry = {BodyRules: rules}
         self.asked: list[str] = []
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:

@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from modhub.admin.health import UNREACHABLE, Readiness, free_bytes_now
-from modhub.base.body_rules import IBodyRules
+from modhub.base.body_rules import BodyRules
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 
@@ -57,7 +57,7 @@ class ProcessMetrics(Collector):
 
     def _read_server(self) -> Iterator[Metric]:
         """Nothing on a WSGI server that is not ours."""
-        server: Any = self._registry.getUtility(IBodyRules).server
+        server = find_service(self._registry, BodyRules).server
         if server is None:
             return
         waiting = GaugeMetricFamily(

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from modhub.base.service_registry import find_service
 from modhub.base.settings import SECRET_LENGTH, MachineKey
-from modhub.plugins.declarations import Declarations, StartOptions
+from modhub.plugins.declarations import Declarations
 
 MIN_ENTROPY_BITS: Final = 80
 MAKE_SECRET: Final = "create one with: openssl rand -hex 32"  # noqa: S105 - a command
@@ -59,8 +59,9 @@ def key_warnings(registry: Any) -> Iterator[str]:
     if address_key and (weakness := _weakness(address_key)):
         yield f"modhub.storage_address_key {weakness} and may be guessed"
     declared_names = {setting.name for setting in declared.settings}
-    ini_keys = find_service(registry, StartOptions).ini_keys
-    if unused := sorted(key for key in ini_keys if key not in declared_names and not key.startswith(_PYRAMID_KEYS)):
+    if unused := sorted(
+        key for key in declared.ini_keys if key not in declared_names and not key.startswith(_PYRAMID_KEYS)
+    ):
         yield f"no included package reads these keys of the ini: {', '.join(unused)}"
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from zope.interface import Attribute, Interface, implementer
-
 DEFAULT_LIMIT = 8 * 1024 * 1024
 """Bytes of a body that no rule names: the limit of JSON bodies (C-ERR-11)."""
 NOT_FORWARDED: Final = "modhub.not_forwarded"
@@ -34,16 +32,6 @@ class BodyRule:
     waits: bool = False
 
 
-class IBodyRules(Interface):
-    """The utility that the server looks up in the application's registry."""
-
-    error_headers = Attribute("(name, value) pairs that the server's own responses carry besides the fixed ones.")
-    server = Attribute("The running :class:`modhub.server.loop.Server`, for metrics; None on any other server.")
-
-    def find(method: str, path: str) -> BodyRule | None:  # noqa: N805
-        """The rule for a request; ``path`` is percent-decoded. None means the default limit and no credential."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Entry:
     methods: frozenset[str]
@@ -62,12 +50,13 @@ class _Entry:
         return sum(literal), literal, not self.open_end
 
 
-@implementer(IBodyRules)
 class BodyRules:
-    """The table itself; read-only once the server runs, so it needs no lock."""
+    """The service that the server asks; read-only once the server runs, so it needs no lock."""
 
     error_headers: tuple[tuple[str, str], ...] = ()
+    """(name, value) pairs that the server's own responses carry besides the fixed ones."""
     server: Any = None
+    """The running :class:`modhub.server.loop.Server`, for metrics; None on any other server."""
 
     def __init__(self) -> None:
         self._entries: list[_Entry] = []
@@ -102,7 +91,10 @@ class BodyRules:
         self._entries.sort(key=_Entry.weight, reverse=True)
 
     def find(self, method: str, path: str) -> BodyRule | None:
-        """See `IBodyRules`; empty segments are skipped, and dots are names, as in traversal."""
+        """The rule for a request; ``path`` is percent-decoded. None means the default limit and no credential.
+
+        Empty segments are skipped, and dots are names, as in traversal.
+        """
         segments = _segments(path)
         return next((entry.rule for entry in self._entries if entry.matches(method, segments)), None)
 

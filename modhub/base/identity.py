@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from pyramid.authorization import Authenticated, Everyone
 
@@ -86,16 +86,6 @@ class Identity:
 
 
 NOBODY = Identity()
-
-
-class CredentialPolicy(Protocol):
-    """The service that picks a credential by its kind, for the side (API or site) of the request."""
-
-    def identify(self, request: Any, kind: CredentialKind) -> Identity:
-        """The caller by this kind of credential, :data:`NOBODY` if it is absent or wrong."""
-
-    def challenge(self, request: Any, kind: CredentialKind) -> Any:
-        """The error or response for a caller without permission."""
 
 
 def principal_for_account(account_id: int) -> str:

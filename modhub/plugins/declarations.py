@@ -15,15 +15,6 @@ from modhub.plugins.commands import AdminCommand
 
 
 @dataclass(frozen=True, slots=True)
-class StartOptions:
-    """How this application was started: the packages that ``pyramid.includes`` names, in order, and the ini's keys."""
-
-    includes: tuple[str, ...] = ()
-    ini_keys: tuple[str, ...] = ()
-    limits_statements: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Feature:
     """An included feature; ``name`` is also the prefix of its settings."""
 
@@ -197,6 +188,12 @@ class SitemapSource:
 class Declarations:
     """The declarations of one application, filled during configuration and read-only afterwards."""
 
+    includes: tuple[str, ...] = ()
+    """The packages that ``pyramid.includes`` names, in order."""
+    ini_keys: tuple[str, ...] = ()
+    """The keys of the ini."""
+    limits_statements: bool = True
+    """Whether statements of the database have a time limit, unlike those of commands."""
     features: list[Feature] = field(default_factory=list)
     children: dict[tuple[Any, str], Callable[[Any, str], Any]] = field(default_factory=dict)
     """The factory of each child, by the parent's interface and the child's name."""

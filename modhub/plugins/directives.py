@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
-from modhub.base.body_rules import IBodyRules
+from modhub.base.body_rules import BodyRules
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import Refusal
 from modhub.base.service_registry import find_service
@@ -38,7 +38,6 @@ from modhub.plugins.declarations import (
     RemovablePart,
     SitemapEntries,
     SitemapSource,
-    StartOptions,
     Worker,
 )
 
@@ -72,12 +71,12 @@ def add_feature(
     of :func:`modhub.db.changes.mark_changed`, those that everybody can follow. ``demo(admin)`` fills a new
     installation with samples; given by its dotted name, it is imported by ``modhub-admin demo`` only.
     """
-    includes = find_service(config.registry, StartOptions).includes
+    declared = find_declarations(config)
+    includes = declared.includes
     earlier_includes = includes[: includes.index(name)] if name in includes else includes
     for required in requires:
         if required not in earlier_includes:
             raise StartRefused(f"{name} needs {required}: name it before {name} in pyramid.includes")
-    declared = find_declarations(config)
     declared.settings_prefixes.add(f"{name}.")
     declare_settings(config, settings)
     if migrations:
@@ -304,7 +303,7 @@ def add_body_limit(
     method_names = (methods,) if isinstance(methods, str) else methods
 
     def register() -> None:
-        rules = config.registry.getUtility(IBodyRules)
+        rules = find_service(config.registry, BodyRules)
         rules.add(method_names, pattern, limit, credential, waits=waits)
 
     config.action(("modhub body limit", method_names, pattern), register)

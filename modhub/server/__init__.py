@@ -1,7 +1,7 @@
 """``egg:modhub#server``: waitress, with a judgement before the body, deadlines, and a drain (T-D1 to T-D3, T-F9).
 
-The application sees waitress's environ plus the notes of `modhub.server.request`. The `IBodyRules` utility in the
-application's registry says which bodies the server may read.
+The application sees waitress's environ plus the notes of `modhub.server.request`. The service `BodyRules` of the
+application says which bodies the server may read.
 """
 
 import faulthandler

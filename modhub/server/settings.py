@@ -12,11 +12,12 @@ from typing import Any, ClassVar, Final
 
 from waitress.adjustments import Adjustments
 
-from modhub.base.body_rules import DEFAULT_LIMIT, BodyRule, IBodyRules
+from modhub.base.body_rules import DEFAULT_LIMIT, BodyRule, BodyRules
 from modhub.base.metrics import LIMITS_HIT
 from modhub.base.optional_calls import optional_call
 from modhub.base.peers import peer_of_address
 from modhub.base.repeated_lines import log_sometimes
+from modhub.base.service_registry import find_optional_service
 
 MAX_FILES: Final = 65536
 MAX_PORT: Final = 65535
@@ -102,7 +103,7 @@ class Settings(Adjustments):
         self.socket_options = [*Adjustments.socket_options, *_limit_of_unsent()]
         self.default_rule = BodyRule(self.max_request_body_size)
         self.max_request_body_size = 2**62  # `Request` counts, waitress would answer without limitBytes
-        self.rules: Any = None
+        self.rules: BodyRules | None = None
         self.body_bytes = 0
         self._lock = Lock()
 
@@ -156,12 +157,12 @@ def _limit_of_unsent() -> list[tuple[int, int, int]]:
     return []
 
 
-def find_body_rules(app: Any) -> Any:
-    """The application's `IBodyRules`, found through WSGI filters that keep what they wrap; None if it has none."""
+def find_body_rules(app: Any) -> BodyRules | None:
+    """The application's `BodyRules`, found through WSGI filters that keep what they wrap; None if it has none."""
     for _ in range(16):
         registry = getattr(app, "registry", None)
         if registry is not None:
-            return registry.queryUtility(IBodyRules)
+            return find_optional_service(registry, BodyRules)
         app = getattr(app, "application", None) or getattr(app, "app", None)
     return None
 

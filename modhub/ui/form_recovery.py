@@ -16,7 +16,8 @@ from pyramid.response import Response
 from pyramid.viewderivers import INGRESS
 
 from modhub.base.errors import ApiError
-from modhub.base.identity import CredentialKind, CredentialPolicy
+from modhub.base.identity import CredentialKind
+from modhub.plugins.security import SecurityPolicy
 from modhub.ui.forms import expired_form, is_same_origin, is_urlencoded, set_error_status
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
@@ -58,7 +59,7 @@ def preserve_form_deriver(view: RecoverableView, info: Any) -> RecoverableView:
         try:
             return view(context, request)
         except HTTPForbidden:
-            challenge = request.find_service(CredentialPolicy).challenge(request, CredentialKind.ACCOUNT)
+            challenge = request.find_service(SecurityPolicy).challenge(request, CredentialKind.ACCOUNT)
             # With nothing to preserve, redirect to the sign-in page as usual (C-PAGE-8). A large body is not read from
             # an anonymous visitor just for this.
             preserves = (fields and STATE not in request.environ) or wants_json(request)

@@ -24,13 +24,13 @@ from modhub.base.errors import (
     invalid,
     not_found,
 )
-from modhub.base.identity import CredentialKind, CredentialPolicy
+from modhub.base.identity import CredentialKind
 from modhub.base.repeated_lines import log_alarm, log_sometimes
 from modhub.base.request_ids import REQUEST_ID
 from modhub.base.system_faults import is_system_fault
 from modhub.content.text import N_
 from modhub.db import Databases, database_errors, is_transient
-from modhub.plugins.security import Blocked
+from modhub.plugins.security import Blocked, SecurityPolicy
 from modhub.web.headers import PAGE_VARY, is_open
 from modhub.web.payload import encode
 from modhub.web.request import Request
@@ -108,16 +108,18 @@ def forbidden_view(error: HTTPForbidden, request: Request) -> Any:
     if isinstance(error.result, Blocked):
         return render_error(account_blocked(), request)
     permission = getattr(error.result, "permission", None)
-    kind = getattr(permission, "credential", CredentialKind.NONE)
-    if kind is CredentialKind.NONE:
-        return render_error(not_found(), request)
-    challenge = request.find_service(CredentialPolicy).challenge(request, kind)
-    return render_error(challenge, request) if isinstance(challenge, ApiError) else challenge
+    return _challenge(request, getattr(permission, "credential", CredentialKind.NONE))
 
 
 def ownership_view(_error: OwnershipLost, request: Request) -> Any:
     """Something that was just deleted, or belongs to someone else: the same response as a denial by the ACL."""
-    challenge = request.find_service(CredentialPolicy).challenge(request, CredentialKind.ACCOUNT)
+    return _challenge(request, CredentialKind.ACCOUNT)
+
+
+def _challenge(request: Request, kind: CredentialKind) -> Any:
+    if kind is CredentialKind.NONE:
+        return render_error(not_found(), request)
+    challenge = request.find_service(SecurityPolicy).challenge(request, kind)
     return render_error(challenge, request) if isinstance(challenge, ApiError) else challenge
 
 

@@ -13,13 +13,14 @@ from webob.multidict import MultiDict
 
 from modhub.base.body_rules import NOT_FORWARDED
 from modhub.base.errors import storage_not_configured
-from modhub.base.identity import NOBODY, CredentialKind, CredentialPolicy, Identity
+from modhub.base.identity import NOBODY, CredentialKind, Identity
 from modhub.base.request_ids import REQUEST_ID
 from modhub.base.service_registry import Service, find_optional_service, find_service
 from modhub.blobs import BlobStore
 from modhub.content.limits import JSON_BODY
 from modhub.db import Databases
 from modhub.db.unit_of_work import Actor, unit_of_work
+from modhub.plugins.security import SecurityPolicy
 from modhub.web import cookies
 from modhub.web.conditions import identity_etag, named_etag
 from modhub.web.forms import MULTIPART, URLENCODED, media_type_of, parse_fields
@@ -151,7 +152,7 @@ class Request(pyramid.request.Request):
     def identify(self, credential: CredentialKind) -> Identity:
         """The caller's identity by this kind of credential only; a wrong key never falls through to another kind."""
         if credential not in self._identities:
-            self._identities[credential] = self.find_service(CredentialPolicy).identify(self, credential)
+            self._identities[credential] = self.find_service(SecurityPolicy).identify(self, credential)
         return self._identities[credential]
 
     def forget_account(self) -> None:

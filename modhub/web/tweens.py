@@ -8,8 +8,9 @@ from urllib.parse import quote, unquote_to_bytes
 from pyramid.config import Configurator
 from pyramid.response import Response
 
-from modhub.base.body_rules import IBodyRules
+from modhub.base.body_rules import BodyRules
 from modhub.base.errors import ApiError, invalid
+from modhub.base.service_registry import find_service
 from modhub.web.error_views import render_error
 from modhub.web.headers import make_header_rules
 from modhub.web.request import Request
@@ -76,4 +77,4 @@ def includeme(config: Configurator) -> None:
     """Add the tween, and pass its transport headers to the server for responses that no tween sees."""
     config.add_tween("modhub.web.tweens.gateway_tween_factory")
     registry = config.registry
-    registry.getUtility(IBodyRules).error_headers = make_header_rules(registry).transport
+    find_service(registry, BodyRules).error_headers = make_header_rules(registry).transport

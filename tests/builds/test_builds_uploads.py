@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from modhub.base.body_rules import IBodyRules
+from modhub.base.body_rules import BodyRules
 from modhub_builds import limits
 from modhub_testing import stored_files
 
@@ -88,7 +88,7 @@ def test_a_build_has_its_limit_and_no_byte_more(agent, monkeypatch):
 
 
 def test_the_server_knows_the_limits_and_the_credential(agent):
-    rules = agent.site.registry.getUtility(IBodyRules)
+    rules = agent.site.find_service(BodyRules)
     build = rules.find("POST", "/api/modhub/app/linux")
     section = rules.find("POST", "/api/modhub/app/changelog")
     assert (build.limit, build.credential) == (64 * MB, "X-Api-Key")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub.base.body_rules import ASKED_ABOVE_BYTES, BodyRules, IBodyRules
+from modhub.base.body_rules import ASKED_ABOVE_BYTES, BodyRules
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.running_server import RawClient, running
@@ -158,8 +158,7 @@ def test_beyond_the_limit_a_large_body_is_503_if_permitted_and_401_if_not(site):
 
 def test_every_address_for_large_bodies_names_its_credential(start):
     """A large body is refused because the header is missing, or by the view that is asked about it."""
-    rules = start(f"modhub_auth {FEATURES.removeprefix(TEST_ACCOUNTS)}").registry.getUtility(IBodyRules)
-    assert isinstance(rules, BodyRules)
+    rules = start(f"modhub_auth {FEATURES.removeprefix(TEST_ACCOUNTS)}").find_service(BodyRules)
     large = [entry for entry in rules._entries if entry.rule.limit > ASKED_ABOVE_BYTES]
     open_to_all = {entry.segments for entry in large if entry.rule.credential is None}
     # Forms of text, which are kept for who has to sign in again; plans and locks of thousands of mods.

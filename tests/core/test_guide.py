@@ -11,7 +11,7 @@ from sqlalchemy import select, text, update
 
 from modhub.admin import migrate
 from modhub.admin.program import Admin
-from modhub.base.body_rules import IBodyRules
+from modhub.base.body_rules import BodyRules
 from modhub.db import now
 from modhub.plugins.events import AccountDeleted
 from modhub_testing import Site, Start
@@ -46,7 +46,7 @@ def test_its_migration_makes_its_tables(guide_feature: Path, start: Start) -> No
 def test_what_it_declares(guide_feature: Path, start: Start) -> None:
     site = start(INCLUDES, modhub_bookmarks__days="7")
     assert site.registry.settings["modhub_bookmarks.days"] == 7
-    rules = site.registry.getUtility(IBodyRules)
+    rules = site.find_service(BodyRules)
     assert rules.find("POST", "/api/modhub/1/bookmarks").limit == 4096
     assert "Disallow: /Modhub/*/bookmarks" in site.get("/robots.txt").text
     # C-API-8: the reference has its calls, and it wrote nothing for that.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from modhub.base.body_rules import IBodyRules
+from modhub.base.body_rules import BodyRules
 from modhub.content import limits
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, published_mod
@@ -91,6 +91,6 @@ def test_only_declared_fields_are_shown_and_strangers_learn_nothing(site: Site) 
 
 
 def test_the_server_takes_as_much_by_form_as_by_json(start: Start) -> None:
-    rules = start().registry.getUtility(IBodyRules)
+    rules = start().find_service(BodyRules)
     for address in (NEW, "/Modhub/mine/1", "/Modhub/mine/1/changelog/2"):
         assert rules.find("POST", address).limit == limits.JSON_BODY

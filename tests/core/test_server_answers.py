@@ -4,12 +4,12 @@ import socket
 import tempfile
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 from waitress import buffers, wasyncore
 from waitress.channel import HTTPChannel
 
+from modhub.base.body_rules import BodyRules
 from modhub.server.channel import Channel
 from modhub_testing.running_server import RawClient, running, wait_until_checked
 
@@ -65,7 +65,7 @@ def test_an_error_of_the_server_in_the_loop_ends_that_connection_alone(caplog):
     def broken(environ, start_response):
         return app(environ, start_response)
 
-    broken.registry = SimpleNamespace(queryUtility=lambda kind: Broken())
+    broken.registry = {BodyRules: Broken()}
     with running(broken) as service, RawClient(service) as other:
         assert other.ask(get("/")).status == 200
         with RawClient(service) as client:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from modhub.base.body_rules import IS_LARGE_TURN, BodyRules, IBodyRules
+from modhub.base.body_rules import IS_LARGE_TURN, BodyRules
 from modhub_testing.running_server import RawClient, running, wait_until_checked
 
 WAIT = 20
@@ -18,8 +18,7 @@ class App:
     def __init__(self) -> None:
         rules = BodyRules()
         rules.add(["POST"], "/held/{kind}", 1000, waits=True)
-        self.registry = self
-        self.queryUtility = lambda kind: rules if kind is IBodyRules else None
+        self.registry = {BodyRules: rules}
         self.go = threading.Event()
         self.began = threading.Semaphore(0)
         self.done: list[str] = []

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from modhub.base.body_rules import IBodyRules
+from modhub.base.body_rules import BodyRules
 from modhub_testing import Site
 
 pytestmark = pytest.mark.slow
@@ -92,7 +92,7 @@ def test_a_megabyte_is_taken_and_one_byte_more_is_not(wiki: Site) -> None:
 
 
 def test_the_server_knows_the_limit_and_the_header(wiki: Site) -> None:
-    rules = wiki.registry.getUtility(IBodyRules)
+    rules = wiki.find_service(BodyRules)
     for mount in (NEW, OLD):
         for method in ("PUT", "POST", "DELETE"):
             rule = rules.find(method, f"{mount}/deep/down/page")
