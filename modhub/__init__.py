@@ -160,7 +160,7 @@ def _recognize_machine_keys(config: Configurator, side: Any) -> None:
         )
         declared.credentials[CredentialKind.MACHINE, side] = credential
 
-    config.action(("modhub credential", CredentialKind.MACHINE, side), register, order=1_000)
+    config.action(("modhub credential", (CredentialKind.MACHINE, side)), register, order=1_000)
 
 
 def _register_core_services(config: Configurator) -> None:

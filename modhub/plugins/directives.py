@@ -50,6 +50,11 @@ def find_declarations(config: Configurator) -> Declarations:
     return find_service(config.registry, Declarations)
 
 
+def _declare(config: Configurator, kind: str, table: dict[Any, Any], key: Any, value: Any) -> None:
+    """Add an entry to a table of declarations; two of one kind with one key are a conflict."""
+    config.action((f"modhub {kind}", key), lambda: table.update({key: value}))
+
+
 def add_feature(
     config: Configurator,
     name: str,
@@ -116,7 +121,7 @@ def declare_migrations(config: Configurator, package: str, table_prefix: str) ->
     if folder is None:
         raise StartRefused(f"{package} declares migrations, but has no folder of that name")
     migrations = Migrations(package, str(folder), table_prefix)
-    config.action(("modhub migrations", package), lambda: find_declarations(config).migrations.append(migrations))
+    config.action(("modhub migrations", package), partial(find_declarations(config).migrations.append, migrations))
     config.action(("modhub table prefix", table_prefix), None)
 
 
@@ -128,20 +133,12 @@ def _find_folder(package: str, name: str) -> Path | None:
 
 def add_child(config: Configurator, parent: Any, name: str, factory: Callable[[Any, str], Any]) -> None:
     """Mount ``factory(parent_resource, name)`` below every resource that provides ``parent``."""
-
-    def register() -> None:
-        find_declarations(config).children[parent, name] = factory
-
-    config.action(("modhub child", parent, name), register)
+    _declare(config, "child", find_declarations(config).children, (parent, name), factory)
 
 
 def add_credential(config: Configurator, kind: CredentialKind, side: Any, credential: Any) -> None:
     """Recognise callers of ``kind`` on ``side`` (``IApi`` or ``ISite``) by an :class:`ICredential`."""
-
-    def register() -> None:
-        find_declarations(config).credentials[kind, side] = credential
-
-    config.action(("modhub credential", kind, side), register)
+    _declare(config, "credential", find_declarations(config).credentials, (kind, side), credential)
 
 
 def add_scope(
@@ -155,13 +152,9 @@ def add_scope(
 
     ``default``: a key whose line in ``ApiPrivateKeys`` names no scope has this one (C-KEY-1).
     """
-
-    def register() -> None:
-        find_declarations(config).scopes[name] = help
-        if default:
-            find_declarations(config).default_scopes.add(name)
-
-    config.action(("modhub scope", name), register)
+    _declare(config, "scope", find_declarations(config).scopes, name, help)
+    if default:
+        config.action(("modhub default scope", name), partial(find_declarations(config).default_scopes.add, name))
 
 
 def _discard_nothing(_session: Any, _target_id: int, _key: str, _kept: Mapping[str, Any]) -> None:
@@ -186,11 +179,7 @@ def add_removable_part(
     if target not in {"mod", "account"}:
         raise StartRefused(f"the part {name} belongs to a mod or an account, not to a {target}")
     part = RemovablePart(name, title, target, remove, restore, discard)
-
-    def register() -> None:
-        find_declarations(config).removable_parts[name] = part
-
-    config.action(("modhub removable part", name), register)
+    _declare(config, "removable part", find_declarations(config).removable_parts, name, part)
 
 
 def add_personal_data(config: Configurator, name: str, collect: Callable[[Any, int], AccountData | None]) -> None:
@@ -198,11 +187,7 @@ def add_personal_data(config: Configurator, name: str, collect: Callable[[Any, i
 
     Not what others wrote, and no secrets. None if there is nothing.
     """
-
-    def register() -> None:
-        find_declarations(config).personal_data[name] = collect
-
-    config.action(("modhub personal data", name), register)
+    _declare(config, "personal data", find_declarations(config).personal_data, name, collect)
 
 
 def add_blob_store(config: Configurator, scheme: str, factory: BlobStoreFactory | str) -> None:
@@ -212,11 +197,7 @@ def add_blob_store(config: Configurator, scheme: str, factory: BlobStoreFactory 
     imported then, and only if ``modhub.storage`` has its scheme: it may need an optional library.
     """
     scheme = scheme.lower()
-
-    def register() -> None:
-        find_declarations(config).blob_stores[scheme] = factory
-
-    config.action(("modhub blob store", scheme), register)
+    _declare(config, "blob store", find_declarations(config).blob_stores, scheme, factory)
 
 
 def add_panel(
@@ -234,11 +215,8 @@ def add_panel(
     """
     if place not in PANEL_PLACES:
         raise StartRefused(f"no page has a place {place} for the panel {name}; places are {', '.join(PANEL_PLACES)}")
-
-    def register() -> None:
-        find_declarations(config).panels.append(Panel(place, name, order, render, fields))
-
-    config.action(("modhub panel", place, name), register)
+    panel = Panel(place, name, order, render, fields)
+    config.action(("modhub panel", place, name), partial(find_declarations(config).panels.append, panel))
 
 
 def add_mod_column(
@@ -266,11 +244,7 @@ def add_mod_column(
     if bool(filter) != (labels is not None):
         raise StartRefused(f"the column {name} needs both the titles of its filter and its labels")
     column = ModColumn(name, mod_id, value, order, row, figure, filter, labels, off_front)
-
-    def register() -> None:
-        find_declarations(config).mod_columns[name] = column
-
-    config.action(("modhub mod column", name), register)
+    _declare(config, "mod column", find_declarations(config).mod_columns, name, column)
 
 
 def add_mod_detail(config: Configurator, field: str, read: ModDetail) -> None:
@@ -279,11 +253,7 @@ def add_mod_detail(config: Configurator, field: str, read: ModDetail) -> None:
     ``read(session, ids)`` is called once for all published mods that are asked for, and has a value for each of them:
     what JSON can say. Its number of statements does not depend on theirs.
     """
-
-    def register() -> None:
-        find_declarations(config).mod_details[field] = read
-
-    config.action(("modhub mod detail", field), register)
+    _declare(config, "mod detail", find_declarations(config).mod_details, field, read)
 
 
 def add_body_limit(
@@ -301,12 +271,9 @@ def add_body_limit(
     may wait for its turn or for another program (hashing, scanning), so it gets a thread of a separate pool.
     """
     method_names = (methods,) if isinstance(methods, str) else methods
-
-    def register() -> None:
-        rules = find_service(config.registry, BodyRules)
-        rules.add(method_names, pattern, limit, credential, waits=waits)
-
-    config.action(("modhub body limit", method_names, pattern), register)
+    rules = find_service(config.registry, BodyRules)
+    add = partial(rules.add, method_names, pattern, limit, credential, waits=waits)
+    config.action(("modhub body limit", method_names, pattern), add)
 
 
 def add_cross_origin(config: Configurator, pattern: str) -> None:
@@ -315,7 +282,7 @@ def add_cross_origin(config: Configurator, pattern: str) -> None:
     ``pattern`` is a regular expression for the whole path, without a trailing slash.
     """
     compiled = re.compile(pattern + "/?")
-    config.action(("modhub cross origin", pattern), lambda: find_declarations(config).cross_origin.append(compiled))
+    config.action(("modhub cross origin", pattern), partial(find_declarations(config).cross_origin.append, compiled))
 
 
 def add_robots_rule(config: Configurator, path: str) -> None:
@@ -323,7 +290,7 @@ def add_robots_rule(config: Configurator, path: str) -> None:
 
     ``*`` in it stands for any characters.
     """
-    config.action(("modhub robots rule", path), lambda: find_declarations(config).robots.append(path))
+    config.action(("modhub robots rule", path), partial(find_declarations(config).robots.append, path))
 
 
 def add_sitemap(
@@ -338,11 +305,7 @@ def add_sitemap(
     from 0: about `modhub.ui.sitemap.PART` pairs of the percent-encoded path and the time of the last change, or None.
     Everybody can read them, so it must read public data only.
     """
-
-    def register() -> None:
-        find_declarations(config).sitemaps[name] = SitemapSource(addresses, parts)
-
-    config.action(("modhub sitemap", name), register)
+    _declare(config, "sitemap", find_declarations(config).sitemaps, name, SitemapSource(addresses, parts))
 
 
 def add_check(
@@ -360,11 +323,7 @@ def add_check(
     and say what to do; ``verify`` for ``modhub-admin verify``, which may read all rows: those of ``session``, which may
     be a backup. For the first two an exception is a problem too.
     """
-
-    def register() -> None:
-        find_declarations(config).checks[name] = DeclaredCheck(name, run, when, seconds)
-
-    config.action(("modhub check", name), register)
+    _declare(config, "check", find_declarations(config).checks, name, DeclaredCheck(name, run, when, seconds))
 
 
 def add_worker(
@@ -385,11 +344,8 @@ def add_worker(
     runs it, and if another one has taken the lease in the meantime, its transactions are rolled back. With ``at_stop``
     there is a last round when the process stops.
     """
-
-    def register() -> None:
-        find_declarations(config).workers.append(Worker(name, run, every, long, alone, at_stop))
-
-    config.action(("modhub worker", name), register)
+    worker = Worker(name, run, every, long, alone, at_stop)
+    config.action(("modhub worker", name), partial(find_declarations(config).workers.append, worker))
 
 
 def add_blob_names(config: Configurator, name: str, describe: BlobNames) -> None:
@@ -397,20 +353,12 @@ def add_blob_names(config: Configurator, name: str, describe: BlobNames) -> None
 
     ``verify`` and other commands show it to the operator beside a file's key.
     """
-
-    def register() -> None:
-        find_declarations(config).blob_names[name] = describe
-
-    config.action(("modhub blob names", name), register)
+    _declare(config, "blob names", find_declarations(config).blob_names, name, describe)
 
 
 def add_command(config: Configurator, command: AdminCommand) -> None:
     """Add a command to ``modhub-admin``."""
-
-    def register() -> None:
-        find_declarations(config).commands[command.name] = command
-
-    config.action(("modhub command", command.name), register)
+    _declare(config, "command", find_declarations(config).commands, command.name, command)
 
 
 def add_refusals(config: Configurator, operation_id: str, *refusals: Refusal) -> None:
