@@ -8,15 +8,6 @@ from modhub.content.limits import KB, MB
 from modhub.ui.i18n import UNITS, Translations
 
 
-def format_size(count: int, messages: Translations) -> str:
-    """Format a number of bytes; 1 KB is 1024 bytes (C-TXT-7)."""
-    if count < KB:
-        return messages.ngettext("%(num)s byte", "%(num)s bytes", count)
-    number, unit = (count / MB, "MB") if count >= MB else (count / KB, "KB")
-    digits = f"{number:.1f}" if number < 10 else f"{number:.0f}"
-    return f"{digits.removesuffix('.0')}\u00a0{unit}".replace(".", messages.decimal_symbol)
-
-
 def format_age(moment: datetime, now: datetime, messages: Translations) -> str:
     """How long ago, in the largest unit; "just now" for a time in the future (clocks differ)."""
     seconds = int((now - moment).total_seconds())
@@ -26,23 +17,8 @@ def format_age(moment: datetime, now: datetime, messages: Translations) -> str:
     return messages.gettext("just now")
 
 
-def time_element(stamp: str | datetime, text: str, messages: Translations) -> Markup:
-    """``<time>`` that shows ``text``; the exact time is in ``title`` and ``datetime``."""
-    exact = (datetime.fromisoformat(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
-    title = f"{messages.date(exact.date())}, {exact.hour:02}:{exact.minute:02} UTC"
-    return _time_tag(exact, f' title="{escape(title)}"', text)
-
-
-def day_element(stamp: str | datetime, messages: Translations) -> Markup:
-    """``<time>`` that shows the day."""
-    exact = (datetime.fromisoformat(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
-    return _time_tag(exact, "", messages.date(exact.date()))
-
-
-def month_element(stamp: datetime, messages: Translations) -> Markup:
-    """``<time>`` that shows the month."""
-    exact = stamp.astimezone(UTC)
-    return _time_tag(exact, "", messages.month(exact.date()))
+def _exact(stamp: str | datetime) -> datetime:
+    return (datetime.fromisoformat(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
 
 
 def _time_tag(exact: datetime, attributes: str, text: str) -> Markup:
@@ -58,20 +34,28 @@ class Formatter:
         self.messages = messages
 
     def size(self, count: int) -> str:
-        """Return a number of bytes as readers see it (:func:`format_size`)."""
-        return format_size(count, self.messages)
+        """Format a number of bytes; 1 KB is 1024 bytes (C-TXT-7)."""
+        if count < KB:
+            return self.messages.ngettext("%(num)s byte", "%(num)s bytes", count)
+        number, unit = (count / MB, "MB") if count >= MB else (count / KB, "KB")
+        digits = f"{number:.1f}" if number < 10 else f"{number:.0f}"
+        return f"{digits.removesuffix('.0')}\u00a0{unit}".replace(".", self.messages.decimal_symbol)
 
     def moment(self, stamp: str | datetime, text: str) -> Markup:
-        """Return a ``time`` element with date and time (:func:`time_element`)."""
-        return time_element(stamp, text, self.messages)
+        """``<time>`` that shows ``text``; the exact time is in ``title`` and ``datetime``."""
+        exact = _exact(stamp)
+        title = f"{self.messages.date(exact.date())}, {exact.hour:02}:{exact.minute:02} UTC"
+        return _time_tag(exact, f' title="{escape(title)}"', text)
 
     def day(self, stamp: str | datetime) -> Markup:
-        """Return a ``time`` element with the date (:func:`day_element`)."""
-        return day_element(stamp, self.messages)
+        """``<time>`` that shows the day."""
+        exact = _exact(stamp)
+        return _time_tag(exact, "", self.messages.date(exact.date()))
 
-    def month(self, stamp: datetime) -> Markup:
-        """Return a ``time`` element with the month (:func:`month_element`)."""
-        return month_element(stamp, self.messages)
+    def month(self, stamp: str | datetime) -> Markup:
+        """``<time>`` that shows the month."""
+        exact = _exact(stamp)
+        return _time_tag(exact, "", self.messages.month(exact.date()))
 
     def percent(self, part: int, whole: int) -> str:
         """Format ``part`` of ``whole`` in whole percent, rounded down: 100 % is all of it."""

@@ -1,15 +1,14 @@
 """The languages of the pages, by Pyramid's i18n and Babel.
 
-The templates and the code are in English. A package adds its translations with Pyramid's
-A feature ships ``locale``: a folder with ``{language}/LC_MESSAGES/messages.po``. They
-are compiled in memory at startup, so that no ``.mo`` file can be out of date. All catalogues of a language are merged;
-missing texts are shown in English. The language of a page is the visitor's choice (:mod:`modhub.ui.preferences`), else
-by ``Accept-Language``; for the API only that header counts.
+The templates and the code are in English. A feature ships ``locale``: a folder with
+``{language}/LC_MESSAGES/messages.po``. They are compiled in memory at startup, so that no ``.mo`` file can be out of
+date. All catalogues of a language are merged; missing texts are shown in English. The language of a page is the
+visitor's choice (:mod:`modhub.ui.preferences`), else by ``Accept-Language``; for the API only that header counts.
 ``docs/contributing.md`` explains how to add a language.
 """
 
 from collections.abc import Iterable
-from datetime import date, timedelta
+from datetime import timedelta
 from functools import lru_cache
 from gettext import NullTranslations
 from io import BytesIO
@@ -51,10 +50,14 @@ class Translations(Localizer):
         self.group_symbol = get_group_symbol(self.locale)
         self._texts: Any = NullTranslations() if catalog is None else catalog
         self._long_number = lru_cache(MAX_FORMATTED)(lambda number: format_decimal(number, locale=self.locale))
-        self._date = lru_cache(MAX_FORMATTED)(lambda day: format_date(day, "long", locale=self.locale))
-        self._month = lru_cache(MAX_FORMATTED)(lambda day: format_skeleton("yMMMM", day, locale=self.locale))
-        self._percent = lru_cache(MAX_FORMATTED)(lambda percent: format_percent(percent / 100, locale=self.locale))
-        self._ago = lru_cache(MAX_FORMATTED)(self._format_ago)
+        self.date = lru_cache(MAX_FORMATTED)(lambda day: format_date(day, "long", locale=self.locale))
+        """Format a day: ``21 November 2026``."""
+        self.month = lru_cache(MAX_FORMATTED)(lambda day: format_skeleton("yMMMM", day, locale=self.locale))
+        """Format a month: ``November 2026``."""
+        self.percent = lru_cache(MAX_FORMATTED)(lambda percent: format_percent(percent / 100, locale=self.locale))
+        """Format a percentage: ``92%``."""
+        self.ago = lru_cache(MAX_FORMATTED)(self._format_ago)
+        """Format an age: ``3 days ago``. The unit is ``year``, ``month``, ``day``, ``hour`` or ``minute``."""
 
     def gettext(self, text: str, **values: object) -> str:
         """Translate ``text`` and fill ``%(name)s`` from ``values``."""
@@ -76,22 +79,6 @@ class Translations(Localizer):
         """Format a whole number with the group separator of the language."""
         # No language groups below a thousand.
         return str(number) if 0 <= number < 1000 else self._long_number(number)
-
-    def month(self, day: date) -> str:
-        """Format a month: ``November 2026``."""
-        return self._month(day)
-
-    def date(self, day: date) -> str:
-        """Format a day: ``21 November 2026``."""
-        return self._date(day)
-
-    def percent(self, percent: int) -> str:
-        """Format a percentage: ``92%``."""
-        return self._percent(percent)
-
-    def ago(self, unit: str, count: int) -> str:
-        """Format an age: ``3 days ago``. The unit is ``year``, ``month``, ``day``, ``hour`` or ``minute``."""
-        return self._ago(unit, count)
 
     def _format_ago(self, unit: Any, count: int) -> str:
         # Babel would round "36 hours" to "2 days" without the threshold.
