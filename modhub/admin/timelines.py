@@ -68,7 +68,7 @@ def _check_timeline(connection: Connection, databases: Databases) -> str:
     in_recovery, may_read_system, has_column = _single_row(connection, _SERVER)
     if in_recovery:
         # It might be promoted under this connection. The error is the one that a write gets on a standby.
-        databases.empty_pools()
+        databases.dispose()
         driver: Any = connection.dialect.loaded_dbapi
         cause = driver.errors.ReadOnlySqlTransaction("the server is a standby and cannot be written")
         raise OperationalError(_SERVER, {}, cause)

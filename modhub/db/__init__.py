@@ -133,7 +133,7 @@ class Databases:
         if self.dialect == "postgresql":
             for engine in (self.write_engine, self.best_effort_engine):
                 failover.refuse_unconfirmed_commits(engine)
-                failover.leave_demoted_server(engine, self.empty_pools)
+                failover.leave_demoted_server(engine, self.dispose)
         _prepare(self.write_engine, lock_seconds, begin="BEGIN IMMEDIATE")
         _prepare(self.readonly_engine, lock_seconds, begin=None)
         _prepare(self.best_effort_engine, 0, begin="BEGIN IMMEDIATE")
@@ -164,18 +164,11 @@ class Databases:
         zope.sqlalchemy.register(session, initial_state="changed", transaction_manager=manager)
         return session
 
-    def empty_pools(self) -> None:
+    def dispose(self) -> None:
         """Close all pooled connections, and those in use once they are returned: the next ones are new."""
-        self.raw_queries.empty()
+        self.raw_queries.dispose()
         for engine in (self.write_engine, self.readonly_engine, self.best_effort_engine):
             engine.dispose()
-
-    def dispose(self) -> None:
-        """Close all pooled connections."""
-        self.raw_queries.dispose()
-        self.write_engine.dispose()
-        self.readonly_engine.dispose()
-        self.best_effort_engine.dispose()
 
 
 def _engine(url: str, limits: DatabaseLimits, *, waits: bool = True, **options: Any) -> Engine:

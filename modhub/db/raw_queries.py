@@ -119,13 +119,9 @@ class RawQueryExecutor:
         pooled.detach()
         return connection
 
-    def empty(self) -> None:
+    def dispose(self) -> None:
         """Close the idle connections now, and those in use after their statement."""
         self._emptied += 1
-        self.dispose()
-
-    def dispose(self) -> None:
-        """Close the idle connections."""
         # Others may pop at the same time.
         with suppress(IndexError):
             while True:
