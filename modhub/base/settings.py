@@ -17,6 +17,9 @@ DEFAULT_SITE_NAME: Final = "modhub"
 LOOPBACK_NAMES = frozenset({"localhost"})
 SECRET_LENGTH = 32
 MAX_LOCK_SECONDS = 600
+"""A sweep must not find the file of an upload that still waits for a lock."""
+MAX_NUMBER = 999_999_999
+"""It fits every database."""
 BROWSER_SCHEMES = frozenset(
     {"about", "blob", "data", "file", "filesystem", "ftp", "http", "https", "javascript", "mailto", "tel", "vbscript"}
 )
@@ -83,26 +86,18 @@ def boolean(value: str) -> bool:
     return values[value.lower()]
 
 
-def positive(value: str) -> int:
-    """A whole number from 1 to 999,999,999, which fits every database."""
-    if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) < 1:
-        raise ValueError(f"must be a whole number from 1 to 999999999, not {value!r}")
-    return int(value)
+def whole_number(least: int, most: int = MAX_NUMBER) -> Callable[[str], int]:
+    """The kind of a whole number from ``least`` to ``most``."""
+
+    def read(value: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,9}", value) or not least <= int(value) <= most:
+            raise ValueError(f"must be a whole number from {least} to {most}, not {value!r}")
+        return int(value)
+
+    return read
 
 
-def whole(value: str) -> int:
-    """A whole number from 0 to 999,999,999."""
-    if not re.fullmatch(r"[0-9]{1,9}", value):
-        raise ValueError(f"must be a whole number from 0 to 999999999, not {value!r}")
-    return int(value)
-
-
-def lock_seconds(value: str) -> int:
-    """Seconds from 1 to 600: a sweep must not find the file of an upload that still waits for a lock."""
-    number = positive(value)
-    if number > MAX_LOCK_SECONDS:
-        raise ValueError(f"must be a whole number from 1 to {MAX_LOCK_SECONDS}, not {value!r}")
-    return number
+positive, whole = whole_number(1), whole_number(0)
 
 
 def port(value: str) -> int:
@@ -208,7 +203,12 @@ DATABASE = (
 
 CORE = (
     *DATABASE,
-    Setting("modhub.lock_seconds", lock_seconds, "5", "seconds to wait for a lock; then 503; at most 600"),
+    Setting(
+        "modhub.lock_seconds",
+        whole_number(1, MAX_LOCK_SECONDS),
+        "5",
+        "seconds to wait for a lock; then 503; at most 600",
+    ),
     Setting(
         "modhub.statement_seconds",
         positive,
