@@ -59,17 +59,20 @@ class LocalStore:
     def stage(self, stream: Readable, limit: int) -> Blob:
         """Write the stream to the staging folder, count and hash it, then fsync."""
         key = new_key()
-        with write_errors():
-            descriptor = self._create(self._staged_path(key))
         try:
-            try:
-                return _copy(key, stream, descriptor, limit)
-            finally:
-                with write_errors():
-                    os.close(descriptor)
+            return self._write(key, stream, limit)
         except BaseException:
             self.discard(key)
             raise
+
+    def _write(self, key: str, stream: Readable, limit: int) -> Blob:
+        with write_errors():
+            descriptor = self._create(self._staged_path(key))
+        try:
+            return _copy(key, stream, descriptor, limit)
+        finally:
+            with write_errors():
+                os.close(descriptor)
 
     def publish(self, key: str) -> None:
         """Rename into the shard, then fsync the shard: after that the file survives a power failure."""
@@ -97,14 +100,8 @@ class LocalStore:
         staged = self._staged_path(blob.key)
         with write_errors():
             staged.unlink(missing_ok=True)  # of a copy that was killed
-            descriptor = self._create(staged)
         try:
-            try:
-                copied = _copy(blob.key, stream, descriptor, sys.maxsize)
-            finally:
-                with write_errors():
-                    os.close(descriptor)
-            if copied != blob:
+            if self._write(blob.key, stream, sys.maxsize) != blob:
                 log_alarm(log, "a copy of the stored file %s is not what was stored", blob.key)
                 raise storage_refused()
             self.publish(blob.key)

@@ -12,7 +12,7 @@ from typing import Final
 from sqlalchemy import delete, func, select, text
 from sqlalchemy.orm import Session
 
-from modhub.blobs.models import StoredBlob
+from modhub.blobs.models import IS_LIVE, StoredBlob, live_blobs
 from modhub.blobs.store import BlobStore
 from modhub.db import Databases, bulk, now
 
@@ -39,10 +39,7 @@ def count_sweepable(databases: Databases, store: BlobStore, older_than: int = KE
     """What :func:`sweep` would remove now: (rows, orphans). Nothing is locked or changed."""
     with databases.readonly_session() as session:
         trashed = select(func.count()).where(StoredBlob.trashed_at <= now() - timedelta(seconds=older_than))
-        cutoff = time.time() - older_than
-        keys = store.keys()
-        old_keys = (key for key, changed in keys if changed <= cutoff)
-        orphans = sum(len(_without_row(session, batch)) for batch in bulk.batches(old_keys))
+        orphans = sum(len(_without_row(session, batch)) for batch in bulk.batches(_old_keys(store, older_than)))
         return session.scalar(trashed) or 0, orphans
 
 
@@ -76,11 +73,8 @@ def _sweep_orphans(databases: Databases, store: BlobStore, older_than: int) -> i
     smaller batches: if it belonged to an upload, publishing fails before the row can be committed, and the upload is
     rejected.
     """
-    cutoff = time.time() - older_than
-    keys = store.keys()
-    old_keys = (key for key, changed in keys if changed <= cutoff)
     with databases.readonly_session() as session:
-        suspects = [key for batch in bulk.batches(old_keys) for key in _without_row(session, batch)]
+        suspects = [key for batch in bulk.batches(_old_keys(store, older_than)) for key in _without_row(session, batch)]
     removed = 0
     delete_under_lock = older_than < GRACE_SECONDS
     for index, batch in enumerate(bulk.batches(suspects, LOCKED_BATCH if delete_under_lock else bulk.BATCH)):
@@ -94,6 +88,11 @@ def _sweep_orphans(databases: Databases, store: BlobStore, older_than: int) -> i
             orphans = _delete_without_row(databases, store, orphans)
         removed += len(orphans)
     return removed
+
+
+def _old_keys(store: BlobStore, older_than: int) -> Iterator[str]:
+    cutoff, keys = time.time() - older_than, store.keys()
+    return (key for key, changed in keys if changed <= cutoff)
 
 
 @contextmanager
@@ -137,16 +136,9 @@ def blob_damage(
 
     A file that is replaced and swept during the check is not reported. ``advance`` gets the bytes checked.
     """
-    is_live = StoredBlob.trashed_at.is_(None)
-    rows = (
-        select(StoredBlob.id, StoredBlob.key, StoredBlob.size, StoredBlob.sha256).where(is_live).order_by(StoredBlob.id)
-    )
-    last = 0
-    while batch := session.execute(rows.where(StoredBlob.id > last).limit(bulk.BATCH)).all():
-        for row in batch:
-            damage = store.verify(row.key, row.size, row.sha256)
-            # A blob never changes and never leaves the trash: if it is live now, it was live when it was read.
-            if damage is not None and session.scalar(select(StoredBlob.id).where(StoredBlob.id == row.id, is_live)):
-                yield row.key, damage
-            advance(row.size)
-        last = batch[-1].id
+    for row_id, blob in live_blobs(session):
+        damage = store.verify(blob.key, blob.size, blob.sha256)
+        # A blob never changes and never leaves the trash: if it is live now, it was live when it was read.
+        if damage is not None and session.scalar(select(StoredBlob.id).where(StoredBlob.id == row_id, IS_LIVE)):
+            yield blob.key, damage
+        advance(blob.size)

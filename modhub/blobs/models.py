@@ -4,10 +4,11 @@ A feature's row refers to a blob's row, never to a file. Replacing or deleting m
 transaction. ``modhub-admin sweep`` removes the file after a grace period, so that downloads and backups complete.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import BigInteger, Select, String, update
+from sqlalchemy import BigInteger, Select, String, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from modhub.blobs.store import Blob
@@ -33,6 +34,19 @@ def create_blob_row(session: Session, blob: Blob) -> StoredBlob:
     row = StoredBlob(key=blob.key, size=blob.size, sha256=blob.sha256, created_at=now())
     session.add(row)
     return row
+
+
+IS_LIVE: Final = StoredBlob.trashed_at.is_(None)
+
+
+def live_blobs(session: Session) -> Iterator[tuple[int, Blob]]:
+    """Yield the ids and values of the blobs in use, in batches by id."""
+    columns = select(StoredBlob.id, StoredBlob.key, StoredBlob.size, StoredBlob.sha256).where(IS_LIVE)
+    last = 0
+    while batch := session.execute(columns.where(StoredBlob.id > last).order_by(StoredBlob.id).limit(bulk.BATCH)).all():
+        for row in batch:
+            yield row.id, Blob(row.key, row.size, row.sha256)
+        last = batch[-1].id
 
 
 def trash_blob(session: Session, blob_ids: Iterable[int] | Select[int]) -> None:

@@ -1,6 +1,6 @@
 """Copy all files from one store to another while the service runs (``modhub-admin move-storage``)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -8,13 +8,12 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError
-from modhub.blobs.models import StoredBlob
+from modhub.blobs.models import IS_LIVE, StoredBlob, live_blobs
 from modhub.blobs.store import Blob, BlobStore
-from modhub.db import Databases, bulk
+from modhub.db import Databases
 
 MAX_PASSES: Final = 10
 """Each pass copies what was uploaded during the one before."""
-_IS_LIVE: Final = StoredBlob.trashed_at.is_(None)
 
 
 @dataclass(slots=True)
@@ -31,7 +30,7 @@ class MoveResult:
 
 def count_live(session: Session) -> tuple[int, int]:
     """The number of files in use, and their bytes together."""
-    count, size = session.execute(select(func.count(), func.sum(StoredBlob.size)).where(_IS_LIVE)).one()
+    count, size = session.execute(select(func.count(), func.sum(StoredBlob.size)).where(IS_LIVE)).one()
     return count, size or 0
 
 
@@ -48,7 +47,7 @@ def copy_store(
     with databases.readonly_session() as session:
         for _ in range(MAX_PASSES):
             found_new = False
-            for row_id, blob in _live_blobs(session):
+            for row_id, blob in live_blobs(session):
                 if row_id not in done:
                     done.add(row_id)
                     found_new = True
@@ -57,15 +56,6 @@ def copy_store(
             if not found_new:
                 break
     return result
-
-
-def _live_blobs(session: Session) -> Iterator[tuple[int, Blob]]:
-    columns = select(StoredBlob.id, StoredBlob.key, StoredBlob.size, StoredBlob.sha256).where(_IS_LIVE)
-    last = 0
-    while batch := session.execute(columns.where(StoredBlob.id > last).order_by(StoredBlob.id).limit(bulk.BATCH)).all():
-        for row in batch:
-            yield row.id, Blob(row.key, row.size, row.sha256)
-        last = batch[-1].id
 
 
 def _copy(
@@ -77,18 +67,13 @@ def _copy(
     try:
         file = source.open(blob.key, blob.size, blob.sha256)
     except ApiError:
-        # Raises if it is the store that is away.
-        _list_first(source)
+        # Read something, without writing: 503 if it is the store that is away.
+        next(iter(source.keys()), None)
         # It may have been deleted since its row was read.
-        if session.scalar(select(StoredBlob.id).where(StoredBlob.key == blob.key, _IS_LIVE)) is not None:
+        if session.scalar(select(StoredBlob.id).where(StoredBlob.key == blob.key, IS_LIVE)) is not None:
             result.damaged.append(blob)
         return
     with file:
         target.put(blob, file)
     result.copied += 1
     result.copied_bytes += blob.size
-
-
-def _list_first(store: BlobStore) -> None:
-    """Read from the store, without writing: 503 if it is not available."""
-    next(iter(store.keys()), None)
