@@ -8,7 +8,7 @@ from typing import Any, Final
 from pyramid.authorization import ACLHelper
 from pyramid.security import Denied
 from pyramid.traversal import find_interface
-from zope.interface import implementer, providedBy
+from zope.interface import implementer
 
 from modhub.base.errors import ApiError, not_found
 from modhub.base.identity import NOBODY, CredentialKind, Identity, KeyScope, KeyUse, Permission, principal_for_scope
@@ -186,8 +186,3 @@ class SecurityPolicy:
     def forget(self, _request: Any, **_kw: Any) -> list[tuple[str, str]]:
         """Sessions belong to the accounts feature."""
         return []
-
-
-def provided_interfaces(resource: Any) -> tuple[Any, ...]:
-    """The interfaces of a resource, most specific first."""
-    return tuple(providedBy(resource))

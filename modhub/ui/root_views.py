@@ -35,15 +35,10 @@ def robots_view(_context: Any, request: Request) -> Response:
 
 
 @page(context=IRoot, name="favicon.ico", request_method="GET", permission=OPEN)
-def favicon_view(_context: Any, request: Request) -> Response:
-    """The icon at its default path, for clients that do not read ``<link rel="icon">``."""
-    return static_response(request.find_service(StaticFiles).by_asset["modhub:favicon.ico"], A_DAY)
-
-
 @page(context=IRoot, name="apple-touch-icon.png", request_method="GET", permission=OPEN)
-def touch_icon_view(_context: Any, request: Request) -> Response:
-    """The icon for home screens at its default path."""
-    return static_response(request.find_service(StaticFiles).by_asset["modhub:apple-touch-icon.png"], A_DAY)
+def icon_view(_context: Any, request: Request) -> Response:
+    """An icon at its default path, for clients that do not read ``<link rel="icon">``, and for home screens."""
+    return static_response(request.find_service(StaticFiles).by_asset[f"modhub:{request.view_name}"], A_DAY)
 
 
 @page(context=IRoot, name="manifest.webmanifest", request_method="GET", permission=OPEN)

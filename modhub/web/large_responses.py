@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, BinaryIO, Final
 
 from pyramid.config import Configurator
+from pyramid.response import FileIter
 
 from modhub.base.body_rules import IS_LARGE_TURN
 from modhub.base.errors import LargeTurnExpected, busy
@@ -121,21 +122,7 @@ def write_body(request: Any, parts: Iterable[bytes], size: int, *, compressed: b
 
 def file_body(environ: dict[str, Any], file: BinaryIO | RawIOBase) -> Any:
     """The body of a response with all of ``file``, which is closed when it was sent."""
-    wrapper = environ.get("wsgi.file_wrapper")
-    return _Pieces(file) if wrapper is None else wrapper(file, _COPY_BYTES)
-
-
-class _Pieces:
-    """The body where the server has no file wrapper."""
-
-    def __init__(self, file: BinaryIO | RawIOBase) -> None:
-        self._file = file
-
-    def __iter__(self) -> Any:
-        return iter(lambda: self._file.read(_COPY_BYTES), b"")
-
-    def close(self) -> None:
-        self._file.close()
+    return environ.get("wsgi.file_wrapper", FileIter)(file, _COPY_BYTES)
 
 
 def _write(file: FileIO, part: bytes) -> None:

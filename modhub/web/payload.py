@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import cache
 from threading import Lock
-from typing import Any, BinaryIO, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from typing import BinaryIO, Literal, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import unquote_to_bytes
 
 import msgspec
+from pyramid.request import Request
 from webob.request import DisconnectionError
 
 from modhub.base import errors
@@ -58,23 +59,7 @@ _KINDS = {
 }
 
 
-class Message(Protocol):
-    """The part of a request that this module uses; WebOb's and Pyramid's requests have it."""
-
-    @property
-    def environ(self) -> dict[str, Any]:
-        """The WSGI environ."""
-
-    @property
-    def body_file(self) -> Any:
-        """``wsgi.input``, ending where ``Content-Length`` says."""
-
-    @property
-    def content_length(self) -> int | None:
-        """The length that the client announced, or the server counted for a chunked body."""
-
-
-def body_stream(request: Message, limit: int, too_large: str = errors.BODY_TOO_LARGE) -> BinaryIO:
+def body_stream(request: Request, limit: int, too_large: str = errors.BODY_TOO_LARGE) -> BinaryIO:
     """The request's body as a stream that ends where the body ends; for at most ``limit`` bytes.
 
     Raises at once for what is known by now: 413 if the server stopped at a limit or the announced length is over
@@ -107,7 +92,7 @@ def body_stream(request: Message, limit: int, too_large: str = errors.BODY_TOO_L
     return stream
 
 
-def raw_stream(request: Message, limit: int) -> BinaryIO:
+def raw_stream(request: Request, limit: int) -> BinaryIO:
     """As :func:`body_stream`, for a body that is the file itself: 400 for a multipart one, before anything is read.
 
     Otherwise the form around the file would be stored and served with it, while the sender sees a success.
@@ -117,7 +102,7 @@ def raw_stream(request: Message, limit: int) -> BinaryIO:
     return body_stream(request, limit, errors.UPLOAD_TOO_LARGE)
 
 
-def read_body(request: Message, limit: int) -> bytes:
+def read_body(request: Request, limit: int) -> bytes:
     """The whole body; 413 as soon as it exceeds ``limit`` bytes, plus the errors of :func:`body_stream`."""
     return _read(body_stream(request, limit), limit, errors.BODY_TOO_LARGE)
 
@@ -136,7 +121,7 @@ def _read(stream: BinaryIO, limit: int, too_large: str) -> bytes:
     return b"".join(chunks)
 
 
-def read_text(request: Message, limit: int) -> str:
+def read_text(request: Request, limit: int) -> str:
     """The whole body as UTF-8 text, otherwise 400, as for a form; a leading byte order mark is dropped."""
     try:
         return _read(raw_stream(request, limit), limit, errors.UPLOAD_TOO_LARGE).decode("utf-8-sig")
@@ -144,7 +129,7 @@ def read_text(request: Message, limit: int) -> str:
         raise errors.invalid("The body is not UTF-8.") from error
 
 
-def read_json(request: Message, model: type[_Model], limit: int = limits.JSON_BODY) -> _Model:
+def read_json(request: Request, model: type[_Model], limit: int = limits.JSON_BODY) -> _Model:
     """The body of at most ``limit`` bytes as ``model``, whatever its ``Content-Type`` (C-ERR-11).
 
     ``null`` for an optional field means "not sent": the field gets its default. Such a field is declared as
@@ -177,7 +162,7 @@ def decode(body: bytes, model: type[_Model]) -> _Model:
     return document
 
 
-def query(request: Message, name: str) -> str | None:
+def query(request: Request, name: str) -> str | None:
     """The last value of the query parameter ``name``, or None; bytes that are not UTF-8 become U+FFFD."""
     query_string = request.environ.get("QUERY_STRING", "")
     if not query_string:

@@ -11,11 +11,11 @@ from pyramid.config import Configurator
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from pyramid.viewderivers import INGRESS
+from zope.interface import providedBy
 
 from modhub.base.errors import not_found
 from modhub.base.operations import Operation
 from modhub.base.service_registry import find_service
-from modhub.plugins.security import provided_interfaces
 from modhub.web.payload import encode
 from modhub.web.request import Request
 from modhub.web.traversal import Addresses
@@ -112,8 +112,7 @@ def allowed_methods(request: Request) -> list[str]:
     """The methods of the address of ``request``, sorted; empty if it has no view at all."""
     table = request.find_service(Addresses).methods
     method_sets = (
-        table.get((interface, request.view_name, request.is_api), ())
-        for interface in provided_interfaces(request.context)
+        table.get((interface, request.view_name, request.is_api), ()) for interface in providedBy(request.context)
     )
     return sorted({method for methods in method_sets for method in methods})
 
