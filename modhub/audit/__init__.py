@@ -6,14 +6,15 @@ is known from the session.
 
 from pyramid.config import Configurator
 
-from modhub.audit.batches import find_batch, record_batch
 from modhub.audit.history import OwnEntry, collect_entries, read_own_entries
 from modhub.audit.recording import (
     act_for_account,
     act_for_operator,
     erase_account,
     erase_old,
+    find_batch,
     record,
+    record_batch,
     record_nothing,
 )
 from modhub.plugins.events import AccountDeleted, DatabaseRestored

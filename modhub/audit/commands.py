@@ -32,7 +32,7 @@ def entry_document(entry: AuditEntry) -> dict[str, Any]:
         "actor": {"kind": entry.actor_kind, "id": entry.actor_id},
         "action": entry.action,
         "target": {"kind": entry.target_kind, "id": entry.target_id},
-        "details": facts_of(entry),
+        "details": facts_of(entry.details),
         "requestId": entry.request_id or None,
         "address": entry.address,
         "name": entry.name,
@@ -41,7 +41,7 @@ def entry_document(entry: AuditEntry) -> dict[str, Any]:
 
 def describe_entry(entry: AuditEntry) -> str:
     """An entry in one line, without control characters."""
-    facts = "".join(f", {name} {_plain(value)}" for name, value in facts_of(entry).items())
+    facts = "".join(f", {name} {_plain(value)}" for name, value in facts_of(entry.details).items())
     source = " ".join(filter(None, (entry.name, entry.address)))
     actor = " ".join(filter(None, (entry.actor_kind, entry.actor_id)))
     target = " ".join(filter(None, (entry.target_kind, _plain(entry.target_id))))

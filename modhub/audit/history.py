@@ -37,13 +37,15 @@ def read_own_entries(session: Session, account_id: int, actions: Collection[str]
         .order_by(AuditEntry.id.desc())
         .limit(size)
     )
-    return [OwnEntry(entry.at, entry.action, facts_of(entry), entry.address or "") for entry in session.scalars(own)]
+    return [
+        OwnEntry(entry.at, entry.action, facts_of(entry.details), entry.address or "") for entry in session.scalars(own)
+    ]
 
 
-def facts_of(entry: AuditEntry) -> dict[str, Any]:
-    """The facts of an entry."""
-    details: dict[str, Any] = json.loads(entry.details) if entry.details else {}
-    return details
+def facts_of(details: str) -> dict[str, Any]:
+    """The facts of an entry with these ``details``."""
+    facts: dict[str, Any] = json.loads(details) if details else {}
+    return facts
 
 
 def collect_entries(session: Session, account_id: int) -> AccountData | None:
@@ -55,5 +57,5 @@ def collect_entries(session: Session, account_id: int) -> AccountData | None:
     entries = select(*columns).where(*by_account(account_id), AuditEntry.address.is_not(None))
     documents = row_documents(session, entries.order_by(AuditEntry.id))
     for document in documents:
-        document["details"] = json.loads(document["details"]) if document["details"] else {}
+        document["details"] = facts_of(document["details"])
     return AccountData(documents) if documents else None

@@ -1,21 +1,26 @@
-"""Recording: one entry for each action, in the transaction of the action."""
+"""Recording: one entry for each action, in the transaction of the action.
+
+A batch, what one command did to many things at once, has an entry of its own, so that it can be undone as a whole.
+"""
 
 import getpass
 import json
 import os
-from datetime import timedelta
-from typing import Any, Final
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from modhub.audit.history import by_account
+from modhub.audit.history import by_account, facts_of
 from modhub.audit.models import AuditEntry
 from modhub.base.security_log import log_event
 from modhub.base.service_registry import find_service
-from modhub.db import Databases, bulk, is_transient, now
+from modhub.db import Databases, bulk, is_transient, iso, now
 from modhub.db.unit_of_work import Actor, unit_of_work
 
+BATCH_TARGET: Final = "batch"
 _MAX_ADDRESS, _MAX_NAME = 100, 200
 _ERASED: Final = {"address": None, "name": None}
 
@@ -85,6 +90,35 @@ def record(
     session.add(entry)
     unit.pending.log_lines.append((action, {target: target_id, **facts}))
     return entry
+
+
+class BatchParts(NamedTuple):
+    """What a batch changed: accounts, mods, and the moment that it wrote into their rows."""
+
+    accounts: list[int]
+    mods: list[int]
+    at: datetime
+
+
+def record_batch(
+    session: Session, action: str, at: datetime, *, accounts: Sequence[int] = (), mods: Sequence[int] = ()
+) -> int | None:
+    """Record a batch, besides the entries of its parts; its number, None in a dry run."""
+    account_ids, mod_ids = (" ".join(map(str, many)) or None for many in (accounts, mods))
+    entry = record(session, action, BATCH_TARGET, at=iso(at), accounts=account_ids, mods=mod_ids)
+    session.flush()
+    return None if entry is None else entry.id
+
+
+def find_batch(session: Session, number: int) -> BatchParts | None:
+    """The batch with this number in the audit trail; None if that entry is not one."""
+    is_batch = (AuditEntry.id == number, AuditEntry.target_kind == BATCH_TARGET)
+    entry = session.scalars(select(AuditEntry).where(*is_batch)).one_or_none()
+    if entry is None:
+        return None
+    facts = facts_of(entry.details)
+    accounts, mods = ([*map(int, facts.get(name, "").split())] for name in ("accounts", "mods"))
+    return BatchParts(accounts, mods, datetime.fromisoformat(facts["at"]))
 
 
 def log_committed(session: Session) -> None:
