@@ -8,8 +8,7 @@ from sqlalchemy import delete, insert, select, text
 
 from modhub.admin import migrate
 from modhub.admin.dumps import disposing, in_one_sentence, read_dumped, refuse_unnamed
-from modhub.admin.models import Observation
-from modhub.admin.observations import BACKUP_VERIFIED
+from modhub.admin.observations import BACKUP_VERIFIED, Observation
 from modhub.admin.restore import refuse_tables
 from modhub.admin.row_ids import last_used_id, skip_ids
 from modhub.audit import record

@@ -6,14 +6,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import text
+from sqlalchemy import String, Text, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from modhub.admin.models import Observation
 from modhub.content.limits import MB
-from modhub.db import now
+from modhub.db import Base, Timestamp, now
 
 BACKUP_VERIFIED: Final = "backup verified"
 """``backup --verify`` has found a backup whole."""
@@ -24,6 +23,17 @@ _NEED_ROOM: Final = text(
     "WITH filler AS MATERIALIZED (SELECT repeat('x', 16384) FROM generate_series(1, 64)) SELECT count(*) FROM filler"
 )
 """A megabyte that PostgreSQL has to put into a temporary file: nothing of it is kept."""
+
+
+class Observation(Base):
+    """What a process noticed that ``modhub-admin doctor`` and others need to know, by a name."""
+
+    __tablename__ = "core_observation"
+    __table_args__ = {"info": {"in_backup": False}}
+
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    observed_at: Mapped[datetime] = mapped_column(Timestamp)
+    text: Mapped[str] = mapped_column(Text)
 
 
 def record_observation(session: Session, name: str, note: str = "") -> None:

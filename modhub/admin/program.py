@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
@@ -14,7 +15,6 @@ from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
 from modhub.admin import migrate
-from modhub.admin.command_help import as_sentence, complete_help
 from modhub.admin.restored import refuse_unready
 from modhub.admin.storage import open_store
 from modhub.audit import act_for_operator, record_nothing
@@ -26,6 +26,7 @@ from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
 from modhub.blobs.operator_reasons import operator_sentence
 from modhub.db import Databases, database_errors, is_transient
+from modhub.plugins.commands import AdminCommand
 from modhub.plugins.declarations import Declarations
 from modhub.web.payload import encode
 
@@ -167,6 +168,31 @@ def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
         complete_help(subparser, command)
         subparser.set_defaults(run=command.run, needs_schema=command.needs_schema)
     return parser
+
+
+def complete_help(parser: argparse.ArgumentParser, command: AdminCommand) -> None:
+    """Complete the help of a command, and that of its actions: each has its own examples, and says what it does."""
+    examples, _, remark = command.examples.partition("\n\n")
+    lines = examples.splitlines()
+    parser.epilog = _epilog(lines, remark)
+    for group in parser._actions:
+        if isinstance(group, argparse._SubParsersAction):
+            summaries = {choice.dest: choice.help or "" for choice in group._choices_actions}
+            for name, action in group.choices.items():
+                action.formatter_class = argparse.RawDescriptionHelpFormatter
+                action.description = textwrap.fill(action.description or as_sentence(summaries.get(name, "")), 79)
+                action.epilog = _epilog([line for line in lines if line.split()[:2] == [command.name, name]])
+
+
+def as_sentence(summary: str) -> str:
+    """The line of a list of commands as a sentence."""
+    return f"{summary[:1].upper()}{summary[1:]}." if summary else ""
+
+
+def _epilog(lines: Sequence[str], remark: str = "") -> str | None:
+    if not lines:
+        return None
+    return "\n".join(["examples (after modhub-admin -c my.ini):", *(f"  {line}" for line in lines), "", remark])
 
 
 def main(configure: Configure, argv: Sequence[str] | None = None) -> int:

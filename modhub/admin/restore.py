@@ -14,7 +14,7 @@ from sqlalchemy import inspect
 from modhub.admin import migrate
 from modhub.admin.backup import DUMP, Manifest, blob_file, check_backup
 from modhub.admin.dumps import in_one_sentence, load_database, read_dumped, refuse_unnamed
-from modhub.admin.models import Observation
+from modhub.admin.observations import Observation
 from modhub.admin.restored import is_ready, make_ready
 from modhub.base.progress import progress_bar
 from modhub.base.service_registry import find_optional_service

@@ -10,8 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.admin import migrate
-from modhub.admin.models import Observation
-from modhub.admin.observations import record_observation
+from modhub.admin.observations import Observation, record_observation
 from modhub.admin.row_ids import skip_all_ids
 from modhub.base.settings import StartRefused
 from modhub.db import Databases

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from modhub.web.access_log import log, log_request
+from modhub.web.execution import log, log_request
 from modhub.web.headers import REQUEST_ID
 
 HOSTILE = [

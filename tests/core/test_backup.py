@@ -20,8 +20,7 @@ from modhub.admin import program as admin
 from modhub.admin.backup import DUMP, blob_file, create_backup, read_manifest
 from modhub.admin.copy_to import copy_rows
 from modhub.admin.dumps import disposing, load_database
-from modhub.admin.models import Observation
-from modhub.admin.observations import BACKUP_VERIFIED
+from modhub.admin.observations import BACKUP_VERIFIED, Observation
 from modhub.admin.row_ids import ID_GAP
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance

@@ -14,8 +14,7 @@ from modhub.base.errors import ApiError
 from modhub.base.settings import Secret
 from modhub.blobs import storage_from_url
 from modhub.blobs.s3 import S3Store, connection, files
-from modhub.blobs.s3.breaker import FAILURES, REST_SECONDS, CircuitBreaker
-from modhub.blobs.s3.connection import Bucket, S3Connection
+from modhub.blobs.s3.connection import FAILURES, REST_SECONDS, Bucket, CircuitBreaker, S3Connection
 from modhub.blobs.s3.files import CopySpace
 from modhub.blobs.s3.pieces import PIECE_BYTES, UploadPieces
 from modhub.blobs.store import StoreTrouble

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from modhub.base.errors import ApiError
-from modhub.blobs.s3 import breaker
+from modhub.blobs.s3 import connection
 from modhub.blobs.s3.connection import WINDOW_BYTES
 from modhub.blobs.s3.pieces import PIECE_BYTES
 from modhub.blobs.store import RemoteFile
@@ -20,7 +20,7 @@ LONG = b"".join(b"%015d\n" % number for number in range((2 * PIECE_BYTES + 48_00
 
 @pytest.fixture(autouse=True)
 def a_short_rest(monkeypatch):
-    monkeypatch.setattr(breaker, "REST_SECONDS", 0.3)
+    monkeypatch.setattr(connection, "REST_SECONDS", 0.3)
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_a_disturbed_download_is_503_and_never_wrong(object_store, line, prefix,
 
 def test_a_silent_store_is_given_up_in_time_and_then_refused_at_once(line, store, monkeypatch):
     # T-F5, C-ERR-18
-    monkeypatch.setattr(breaker, "REST_SECONDS", 1.0)
+    monkeypatch.setattr(connection, "REST_SECONDS", 1.0)
     line.fault = "silent"
     began = time.monotonic()
     with pytest.raises(ApiError) as refusal:

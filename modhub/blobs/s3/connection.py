@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 import obstore
@@ -14,7 +15,6 @@ from obstore.exceptions import BaseError, PermissionDeniedError, PreconditionErr
 from obstore.store import S3Store as Client
 
 from modhub.base.repeated_lines import log_sometimes
-from modhub.blobs.s3.breaker import CircuitBreaker
 from modhub.blobs.s3.pieces import PIECE_BYTES, UploadPieces
 from modhub.blobs.store import StoreTrouble
 
@@ -31,6 +31,10 @@ Three of these, a failed call, the abort of its upload and the removal of what m
 seconds in which an upload to a dead store is refused.
 """
 RETRIES: Final = 2
+FAILURES: Final = 2
+"""Consecutive failed calls, each with its retries, after which the store counts as down."""
+REST_SECONDS: Final = 5.0
+"""Seconds without calls to a store that is down; then one call tries again."""
 WINDOW_BYTES: Final = 4 * 1024 * 1024
 """Bytes that are asked for at once."""
 LISTED: Final = 1000
@@ -49,6 +53,38 @@ class ObjectMissing(StoreTrouble):
 
 class ObjectChanged(StoreTrouble):
     """The object is not what was stored, or not the one that was found before."""
+
+
+class CircuitBreaker:
+    """Counts failed calls to one endpoint."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._failures = 0
+        self._resting_until = 0.0
+        self._lock = Lock()
+
+    def check(self) -> None:
+        """Raise :class:`StoreTrouble` while the store is down; let one call through every `REST_SECONDS`."""
+        with self._lock:
+            if self._failures < FAILURES:
+                return
+            now = self._clock()
+            if now < self._resting_until:
+                raise StoreTrouble("it did not answer a moment ago")
+            # If this call never reports its result, the next one may try after the same time.
+            self._resting_until = now + REST_SECONDS
+
+    def failed(self) -> None:
+        """Count a call without a response, or with a 5xx."""
+        with self._lock:
+            self._failures += 1
+            self._resting_until = self._clock() + REST_SECONDS
+
+    def succeeded(self) -> None:
+        """Reset the count: the store responded."""
+        with self._lock:
+            self._failures = 0
 
 
 @dataclass(frozen=True)
