@@ -13,7 +13,7 @@ NOT_FORWARDED: Final = "modhub.not_forwarded"
 """The environ key that says whether a request came without any forwarding header, of a trusted proxy or not."""
 IS_LARGE_TURN: Final = "modhub.is_large_turn"
 """The environ key that says whether the request runs in the thread of large responses. If not, a view that finds its
-response to be large raises :class:`modhub.base.errors.LargeTurnExpected`, and runs again there."""
+response to be large raises :class:`modhub.base.errors.RunAgain`, and runs again there."""
 ASKED_ABOVE_BYTES = 256 * 1024
 """The application is asked before a body that may be larger than this is read (bytes)."""
 

@@ -108,9 +108,12 @@ class OwnershipLost(Exception):
     """The thing was deleted, or was never the caller's: the response is the credential's challenge (C-OWN-12)."""
 
 
-class ContinueExpected(Exception):
-    """A view needs the body, which the server has not read yet: 100. The view runs again, with the body."""
+class RunAgain(Exception):
+    """The view has to run again, when the server has done what ``status`` asks of it.
 
+    100: read the body, which it has not read yet. 102: take its thread of large responses, as this one is.
+    """
 
-class LargeTurnExpected(Exception):
-    """A view finds that its response is large: 102. The view runs again, in the server's thread of large responses."""
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status

@@ -16,9 +16,8 @@ from webob.request import DisconnectionError
 
 from modhub.base.errors import (
     ApiError,
-    ContinueExpected,
-    LargeTurnExpected,
     OwnershipLost,
+    RunAgain,
     account_blocked,
     busy,
     invalid,
@@ -80,11 +79,6 @@ def _prefers_json(request: Request) -> bool:
     return bool(offers) and offers[0][0] == "application/json"
 
 
-def api_error_view(error: ApiError, request: Request) -> Response:
-    """An expected error."""
-    return render_error(error, request)
-
-
 def notfound_view(_error: HTTPNotFound, request: Request) -> Response:
     """404, or 405 with ``Allow`` where the address has views for other methods; the same for everybody (C-OWN-12)."""
     methods = []
@@ -123,14 +117,9 @@ def _challenge(request: Request, kind: CredentialKind) -> Any:
     return render_error(challenge, request) if isinstance(challenge, ApiError) else challenge
 
 
-def continue_view(_error: ContinueExpected, _request: Request) -> Response:
-    """100: the server reads the body, then calls the application again with it (:mod:`modhub.server.request`)."""
-    return Response(status=100)
-
-
-def large_turn_view(_error: LargeTurnExpected, _request: Request) -> Response:
-    """102: the server calls the application again in its thread of large responses (:mod:`modhub.server.tasks`)."""
-    return Response(status=102)
+def run_again_view(error: RunAgain, _request: Request) -> Response:
+    """100 or 102, which the server understands (:mod:`modhub.server.tasks`) and no client gets."""
+    return Response(status=error.status)
 
 
 def undecodable_view(_error: Exception, request: Request) -> Response:
@@ -169,10 +158,9 @@ def internal_error_view(error: Exception, request: Request) -> Response:
 
 def includeme(config: Configurator) -> None:
     """The exception views."""
-    config.add_exception_view(api_error_view, context=ApiError)
+    config.add_exception_view(render_error, context=ApiError)
     config.add_exception_view(ownership_view, context=OwnershipLost)
-    config.add_exception_view(continue_view, context=ContinueExpected)
-    config.add_exception_view(large_turn_view, context=LargeTurnExpected)
+    config.add_exception_view(run_again_view, context=RunAgain)
     config.add_notfound_view(notfound_view)
     config.add_forbidden_view(forbidden_view)
     config.add_exception_view(undecodable_view, context=URLDecodeError)

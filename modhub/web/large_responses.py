@@ -18,7 +18,7 @@ from pyramid.config import Configurator
 from pyramid.response import FileIter
 
 from modhub.base.body_rules import IS_LARGE_TURN
-from modhub.base.errors import LargeTurnExpected, busy
+from modhub.base.errors import RunAgain, busy
 from modhub.base.metrics import LIMITS_HIT
 from modhub.base.peers import peer_of_address
 from modhub.base.repeated_lines import log_alarm
@@ -41,11 +41,11 @@ log = logging.getLogger(__name__)
 def take_large_turn(environ: dict[str, Any]) -> None:
     """Call it before a large response is made: the request goes on in the server's thread for these.
 
-    Raises `LargeTurnExpected` to get there, then the view runs again. Nothing may be written before. Other servers have
+    Raises `RunAgain` to get there. Nothing may be written before. Other servers have
     no such thread.
     """
     if environ.get(IS_LARGE_TURN) is False:
-        raise LargeTurnExpected
+        raise RunAgain(102)
 
 
 class UnreadBodies:

@@ -65,7 +65,7 @@ def body_stream(request: Request, limit: int, too_large: str = errors.BODY_TOO_L
     Raises at once for what is known by now: 413 if the server stopped at a limit or the announced length is over
     ``limit``, 502 if the server could not store the body, 503 if it already stores too much, 400 for a body that was
     left unread and for a content coding. A large body, and one that the client holds back (``Expect: 100-continue``),
-    is read only once a view calls this: see `modhub.base.errors.ContinueExpected`. The caller counts the bytes that it
+    is read only once a view calls this: see `modhub.base.errors.RunAgain`. The caller counts the bytes that it
     reads. Reading raises `OSError` if the client hangs up. ``too_large`` is what a 413 says.
     """
     environ = request.environ
@@ -87,7 +87,7 @@ def body_stream(request: Request, limit: int, too_large: str = errors.BODY_TOO_L
     if length is not None and length > limit:
         raise errors.too_large(limit, too_large)
     if environ.get(STATE) == EXPECTED:
-        raise errors.ContinueExpected
+        raise errors.RunAgain(100)
     stream: BinaryIO = request.body_file
     return stream
 

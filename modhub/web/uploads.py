@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webob.request import DisconnectionError
 
-from modhub.base.errors import ContinueExpected, invalid
+from modhub.base.errors import RunAgain, invalid
 from modhub.blobs.data_manager import stage
 from modhub.blobs.store import Blob, Readable
 from modhub.plugins.events import UploadStarted
@@ -113,7 +113,7 @@ def receive_upload(request: Any, limit: int, end: int = 0) -> ReceivedUpload:
     """Stage the request body by :func:`stage_with_end`. 413 above ``limit`` bytes, 400 if empty or a form."""
     try:
         stream = raw_stream(request, limit)
-    except ContinueExpected:
+    except RunAgain:
         _ = request.store  # Without one that is said now, not after the body (C-ERR-20).
         raise
     head = _PrefixedStream(b"", stream).read(SNIFF_BYTES)

@@ -10,7 +10,7 @@ from pyramid.response import Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub.base.errors import ContinueExpected, invalid
+from modhub.base.errors import RunAgain, invalid
 from modhub.base.identity import CorePermission, CredentialKind
 from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.bodies import (
@@ -170,7 +170,7 @@ def upload_code_view(context: ModResource, request: Request) -> ModDocument:
         raise invalid("A code upload needs a version in the address: ?version=1.0.")
     try:
         return _upload(context, request, AssetKind.CODE, version)
-    except ContinueExpected:
+    except RunAgain:
         # A used version is known without the body (C-ERR-20); it is checked again when the file is there.
         with request.databases.readonly_session() as session:
             uploads.check_version(session, context.id, version)
