@@ -6,7 +6,7 @@ So a crash leaves at most an orphaned file, never a row without its file.
 
 from typing import Any
 
-from transaction.interfaces import IDataManagerSavepoint, ISavepointDataManager
+from transaction.interfaces import IDataManager
 from zope.interface import implementer
 
 from modhub.blobs.store import Blob, BlobStore, Readable
@@ -33,13 +33,9 @@ def stage(tm: _Manager, store: BlobStore, stream: Readable, limit: int) -> Blob:
     return blob
 
 
-@implementer(ISavepointDataManager)
+@implementer(IDataManager)
 class StagedBlob:
-    """The data manager of one staged blob.
-
-    One per blob, so that savepoints need no bookkeeping: a rollback makes the transaction abort every data manager
-    that joined after the savepoint, and those that joined before it have nothing to undo.
-    """
+    """The data manager of one staged blob."""
 
     def __init__(self, tm: _Manager, store: BlobStore, key: str) -> None:
         self.transaction_manager = tm
@@ -81,15 +77,3 @@ class StagedBlob:
     def sortKey(self) -> str:  # noqa: N802 - the name is the transaction package's
         """Sorts first: we vote before the rows commit, and finish before another data manager can fail to."""
         return f"!modhub.blobs:{self._key}"
-
-    def savepoint(self) -> "StagedBlobSavepoint":
-        """A rollback keeps what was staged before the savepoint."""
-        return StagedBlobSavepoint()
-
-
-@implementer(IDataManagerSavepoint)
-class StagedBlobSavepoint:
-    """A savepoint after the blob was staged."""
-
-    def rollback(self) -> None:
-        """Keep what was staged: it belongs to the transaction."""

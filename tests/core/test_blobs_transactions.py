@@ -1,4 +1,4 @@
-"""Files in the transaction: commit, abort, savepoints, a failing commit, retries, a kill."""
+"""Files in the transaction: commit, abort, a failing commit, retries, a kill."""
 
 import io
 import os
@@ -119,20 +119,6 @@ def test_a_store_that_refuses_to_publish_undoes_everything(tm, store, monkeypatc
     assert caught.value.status == 502
     assert "tpc_vote" not in seen
     assert len(kept(store)) == 1, "the one that was published before is left for the sweep"
-
-
-def test_a_savepoint_takes_back_what_was_staged_after_it(tm, store):
-    with tm:
-        before = put(tm, store)
-        savepoint = tm.savepoint()
-        after = put(tm, store)
-        assert kept(store) == {before.key, after.key}
-        savepoint.rollback()
-        assert kept(store) == {before.key}
-        again = put(tm, store)
-    assert kept(store) == {before.key, again.key}
-    assert readable(store, before)
-    assert readable(store, again)
 
 
 def test_a_transaction_that_takes_nobody_in_any_more(tm, store):
