@@ -26,10 +26,9 @@ from modhub.admin.restored import refuse_unready
 from modhub.admin.start_checks import base_url_warnings, key_warnings, secret_warnings
 from modhub.base.errors import ApiError
 from modhub.base.settings import StartRefused, is_loopback
-from modhub.base.system_faults import is_system_fault
 from modhub.blobs.operator_reasons import store_reason
 from modhub.content.limits import CODE, MB
-from modhub.db import database_errors, is_transient, now
+from modhub.db import database_errors, fault_reason, now
 from modhub.plugins.commands import add_json_option
 from modhub.plugins.declarations import DeclaredCheck
 from modhub.plugins.workers import find_worker_problems
@@ -78,7 +77,8 @@ def examine(find_problems: Callable[[], Iterable[str]], seconds: float, admin: A
             problems.append(str(error).rstrip("."))
         except Exception as error:
             log.debug("a check failed", exc_info=True)
-            problems.append(f"the check failed ({_reason(error, admin)})")
+            reason = fault_reason(error, admin.databases.write_engine.url) or type(error).__name__
+            problems.append(f"the check failed ({reason})")
         ended.set()
 
     Thread(target=run, name="modhub doctor", daemon=True).start()
@@ -86,15 +86,6 @@ def examine(find_problems: Callable[[], Iterable[str]], seconds: float, admin: A
         return problems
     advice = "start what it asks, or correct the setting that names it"
     return [*problems, f"no answer within {seconds:g} seconds: {advice}"]
-
-
-def _reason(error: Exception, admin: Any) -> str:
-    """What an operator can mend, in words; else the kind of the error."""
-    if is_transient(error):
-        return (
-            f"the database is not available: {database_errors.driver_reason(error, admin.databases.write_engine.url)}"
-        )
-    return str(error.strerror) if is_system_fault(error) else type(error).__name__
 
 
 def find_database_problems(admin: Any) -> Iterator[str]:

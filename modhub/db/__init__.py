@@ -11,13 +11,14 @@ from time import monotonic
 from typing import Any
 
 import zope.sqlalchemy
-from sqlalchemy import BigInteger, Engine, Integer, MetaData, create_engine, event, text
+from sqlalchemy import URL, BigInteger, Engine, Integer, MetaData, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
 from modhub.base.settings import StartRefused
+from modhub.base.system_faults import is_system_fault
 from modhub.db import database_errors, failover, session_limits
 from modhub.db.raw_queries import RawQueryExecutor
 from modhub.db.session_limits import DatabaseLimits as DatabaseLimits
@@ -235,6 +236,13 @@ def _try_begin(connection: Any, begin: str, *, last: bool) -> bool:
             raise
         return False
     return True
+
+
+def fault_reason(error: BaseException, url: URL) -> str:
+    """What an operator can mend, in words: a fault of the system, or a database that is away; else nothing."""
+    if is_system_fault(error):
+        return error.strerror or ""
+    return f"the database is not available: {database_errors.driver_reason(error, url)}" if is_transient(error) else ""
 
 
 def is_transient(error: BaseException) -> bool:

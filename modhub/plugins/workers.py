@@ -18,9 +18,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from modhub.base.errors import ApiError
 from modhub.base.service_registry import find_service
-from modhub.base.system_faults import is_system_fault
 from modhub.blobs.operator_reasons import failure_sentence
-from modhub.db import Databases, database_errors, is_transient
+from modhub.db import Databases, fault_reason
 from modhub.plugins.declarations import Declarations, Worker
 from modhub.plugins.events import ApplicationStarted
 from modhub.plugins.leases import LEASE_SECONDS, HeldLease, LeaseLost, expired_seconds, release_leases
@@ -189,12 +188,8 @@ def _log_failure(registry: Any, worker: Worker, error: Exception) -> None:
         log.warning("%s wait: %s", worker.name, failure_sentence(error))
     elif isinstance(error, RoundFailed | LeaseLost):
         log.warning("%s wait: %s", worker.name, error)
-    elif is_system_fault(error):
-        log.warning("%s wait: %s", worker.name, error.strerror)
-    elif is_transient(error):
-        url = find_service(registry, Databases).write_engine.url
-        reason = database_errors.driver_reason(error, url)
-        log.warning("%s wait: the database is not available: %s", worker.name, reason)
+    elif reason := fault_reason(error, find_service(registry, Databases).write_engine.url):
+        log.warning("%s wait: %s", worker.name, reason)
     else:
         log.warning("%s wait: %s", worker.name, type(error).__name__, exc_info=error)
 
