@@ -18,8 +18,6 @@ must never name something else."""
 def last_used_id(connection: Connection, table: Table) -> int | None:
     """The highest id that the database has given out for the table, also if its row is gone; None if it is not kept."""
     if connection.dialect.name == "sqlite":
-        if not inspect(connection).has_table("sqlite_sequence"):
-            return None
         statement = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
         last_id: int | None = connection.scalar(statement, {"name": table.name})
         return last_id
@@ -50,7 +48,7 @@ def skip_ids(connection: Connection, table: Table, given_out: int = 0) -> None:
         return
     is_sqlite = connection.dialect.name == "sqlite"
     sequence = None if is_sqlite else _sequence_of(connection, table)
-    if not (_is_autoincrement(connection, table) if is_sqlite else sequence):
+    if not (table.dialect_options["sqlite"]["autoincrement"] if is_sqlite else sequence):
         return
     in_table = connection.scalar(select(func.max(key[0]))) or 0
     last = max(given_out, in_table, last_used_id(connection, table) or 0) + ID_GAP
@@ -69,8 +67,3 @@ def skip_all_ids(session: Session) -> None:
     for table in Base.metadata.sorted_tables:
         if table.name in present:
             skip_ids(connection, table)
-
-
-def _is_autoincrement(connection: Connection, table: Table) -> bool:
-    statement = text("SELECT count(*) FROM sqlite_master WHERE name = :name AND sql LIKE '%AUTOINCREMENT%'")
-    return bool(connection.scalar(statement, {"name": table.name}))

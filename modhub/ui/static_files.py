@@ -34,10 +34,6 @@ _SCHEMES: Final = b"color-scheme: light dark;"
 _TYPES: Final = {".js": "text/javascript", ".ico": "image/x-icon", ".svg": "image/svg+xml", ".css": "text/css"}
 
 
-class IStatics(IResource):
-    """``/static``"""
-
-
 class IStaticFile(IResource):
     """``/static/{name}``"""
 
@@ -103,7 +99,6 @@ def static_file(stem: str, suffix: str, body: bytes) -> StaticFile:
     return StaticFile(f"{stem}-{digest}{suffix}", media_type + charset, body)
 
 
-@implementer(IStatics)
 class StaticFolder(Resource):
     """``/static``"""
 

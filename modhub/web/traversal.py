@@ -12,7 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, ClassVar
 
 from pyramid.authorization import DENY_ALL, Allow
@@ -47,52 +47,35 @@ def parse_id(segment: str) -> int | None:
     return int(segment) if _ID.match(segment) else None
 
 
-class _Children(dict[type, dict[str, Factory]]):
-    """The declared children of each resource class, by name.
+def _children_of(declared: Mapping[tuple[Any, str], Factory], resource_class: type) -> dict[str, Factory]:
+    """The declared children of a resource class, by name.
 
     Computed once per class: walking the interfaces at each step of a traversal costs more than the step.
     """
-
-    def __init__(self, declared: Mapping[tuple[Any, str], Factory]) -> None:
-        super().__init__()
-        self._declared = declared
-
-    def __missing__(self, resource_class: type) -> dict[str, Factory]:
-        ranked = reversed(list(implementedBy(resource_class)))
-        self[resource_class] = children = {
-            name: factory
-            for interface in ranked
-            for (parent, name), factory in self._declared.items()
-            if parent is interface
-        }
-        return children
+    return {
+        name: factory
+        for interface in reversed(list(implementedBy(resource_class)))
+        for (parent, name), factory in declared.items()
+        if parent is interface
+    }
 
 
-class _ViewNames(dict[type, frozenset[str]]):
-    """The names of the views of each resource class.
+def _view_names_of(adapters: Any, resource_class: type) -> frozenset[str]:
+    """The names of the views of a resource class.
 
     Not asked name by name: ``registry.adapters`` remembers each name that it does not know, and callers send any.
     """
-
-    def __init__(self, adapters: Any) -> None:
-        super().__init__()
-        self._adapters = adapters
-
-    def __missing__(self, resource_class: type) -> frozenset[str]:
-        required = (IViewClassifier, IRequest, implementedBy(resource_class))
-        kinds = (IView, ISecuredView, IMultiView)
-        self[resource_class] = names = frozenset(
-            name for kind in kinds for name, _ in self._adapters.lookupAll(required, kind)
-        )
-        return names
+    required = (IViewClassifier, IRequest, implementedBy(resource_class))
+    kinds = (IView, ISecuredView, IMultiView)
+    return frozenset(name for kind in kinds for name, _ in adapters.lookupAll(required, kind))
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
     """What is at the addresses of an application."""
 
-    children: Mapping[type, dict[str, Factory]]
-    view_names: Mapping[type, frozenset[str]]
+    children_of: Callable[[type], dict[str, Factory]]
+    view_names_of: Callable[[type], frozenset[str]]
     methods: dict[tuple[Any, str, Any], set[str]] = field(default_factory=dict)
     """The methods of each (interface, view name, is_api); complete once all views are declared."""
 
@@ -141,14 +124,14 @@ class Resource:
         factory = children.get(name)
         if factory is not None:
             return factory(self, name)
-        if name in self.request.find_service(Addresses).view_names[type(self)]:
+        if name in self.request.find_service(Addresses).view_names_of(type(self)):
             raise KeyError(name)
         return self.get_member(name)
 
     @property
     def children(self) -> "Mapping[str, Factory]":
         """The children declared for this resource's interfaces, by name."""
-        return self.request.find_service(Addresses).children[type(self)]
+        return self.request.find_service(Addresses).children_of(type(self))
 
     def get_member(self, name: str) -> "Resource":
         """The member of a collection, by the child declared as :data:`ANY`; most resources have none."""
@@ -268,6 +251,7 @@ class Traverser:
 
 def includeme(config: Configurator) -> None:
     """Register the addresses and the traverser."""
-    children = _Children(find_service(config.registry, Declarations).children)
-    config.add_service(Addresses, Addresses(children, _ViewNames(config.registry.adapters)))
+    children_of = cache(partial(_children_of, find_service(config.registry, Declarations).children))
+    view_names_of = cache(partial(_view_names_of, config.registry.adapters))
+    config.add_service(Addresses, Addresses(children_of, view_names_of))
     config.add_traverser(Traverser)
