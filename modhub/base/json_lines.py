@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from modhub.base.request_ids import current_request_id
 
-JSON_LOGGERS: Final = frozenset({"modhub.requests", "modhub.security", "modhub.statements"})
+JSON_LOGGERS: Final = frozenset({"modhub.requests", "modhub.security"})
 """Loggers whose messages are JSON objects already: their fields are added to those of the line."""
 
 

@@ -38,6 +38,8 @@ _SOURCE_TAG = re.compile(
 _BLOCK_END = re.compile(r"</(blockquote|dd|dt|figcaption|li|p|pre|td|th|tr)>")
 _HEADING = re.compile(r"<h[1-6][ >]")
 _FIRST_HEADINGS = re.compile(r"\A\s*(?:<h([1-6])(?: [^<>]*)?>(?:(?!</h[1-6]>).)*</h\1>\s*)+", re.DOTALL)
+WITH_CONTENT = frozenset({"script", "style"})
+"""Elements that are dropped with their content."""
 RENAMED = {"h1": "h2", "h5": "h4", "h6": "h4"}
 """Tags that become others where the allowlist has only these."""
 BLOCKS = _names(
@@ -91,15 +93,13 @@ def phrase(value: str) -> str | None:
 class Allowlist:
     """The HTML that is allowed. A check returns the value to keep, or None to drop the attribute, and is idempotent.
 
-    ``required`` maps an element to the attribute without which it is dropped. Elements in ``dropped_with_content`` are
-    dropped with their content. ``rel`` is forced on every link. ``trusted``: the HTML comes from a renderer of ours, so
-    one parser is enough; the second takes ten times as long.
+    ``required`` maps an element to the attribute without which it is dropped. ``rel`` is forced on every link.
+    ``trusted``: the HTML comes from a renderer of ours, so one parser is enough; the second takes ten times as long.
     """
 
     tags: frozenset[str]
     attributes: Mapping[str, Mapping[str, Check]]
     required: Mapping[str, str] = field(default_factory=dict)
-    dropped_with_content: frozenset[str] = frozenset({"script", "style"})
     rel: str = "nofollow noopener ugc"
     trusted: bool = False
 
@@ -188,7 +188,7 @@ def _without_unknown(source: str, allow: Allowlist) -> str:
     Left in, some would make the parsers treat the content as foreign (``svg``), raw (``iframe``) or inert
     (``template``), and its text would be lost or show its tags. The parsers drop what this misses.
     """
-    known_tags = allow.tags | allow.dropped_with_content
+    known_tags = allow.tags | WITH_CONTENT
 
     def replace(tag: re.Match[str]) -> str:
         name = tag[1].lower()
@@ -220,7 +220,7 @@ def _by_nh3(source: str, limit: int, allow: Allowlist) -> str:
     normal = nh3.clean(
         source,
         tags=set(allow.tags),
-        clean_content_tags=set(allow.dropped_with_content),
+        clean_content_tags=set(WITH_CONTENT),
         attributes=attributes,
         attribute_filter=allow.filter_attribute,
         link_rel=allow.rel,

@@ -32,11 +32,6 @@ class DatabaseLimits:
             settings["modhub.statement_seconds"] if limits_statements else 0,
         )
 
-    @property
-    def connections(self) -> int:
-        """The most connections of a process: of the writing, the reading and the raw pool, and one of best effort."""
-        return 3 * (self.pool_size + self.max_overflow) + 1
-
 
 def connection_options(lock_timeout: str, statement_seconds: int) -> str:
     """The startup options of a connection; ``statement_seconds`` 0 is no limit."""

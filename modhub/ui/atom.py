@@ -45,7 +45,7 @@ class AtomEntry:
 
 
 def atom_feed(
-    request: Request, path: str, page: str, title: str, entries: Iterable[AtomEntry], *, twin: str = ""
+    request: Request, path: str, page: str, title: str, entries: Iterable[AtomEntry], *, twin: str
 ) -> Response:
     """Return the feed at ``path``. ``entries`` are newest first; ``page`` is the HTML page with the same content.
 
@@ -58,8 +58,7 @@ def atom_feed(
     _add_texts(ET.SubElement(root, "author"), name=request.registry.settings["modhub.site_name"])
     _add_link(root, base_url + path, rel="self", type="application/atom+xml")
     _add_link(root, base_url + page, rel="alternate", type="text/html")
-    if twin:
-        _add_link(root, base_url + twin, rel="alternate", type="application/feed+json")
+    _add_link(root, base_url + twin, rel="alternate", type="application/feed+json")
     for entry in listed:
         _fill_entry(ET.SubElement(root, "entry"), base_url, entry)
     return xml_response(ET.tostring(root, encoding="utf-8", xml_declaration=True), "application/atom+xml")

@@ -15,11 +15,11 @@ from modhub.web.conditions import compressed_etag
 from modhub.web.large_responses import LARGE, file_body, take_large_turn, write_body
 from modhub.web.request import Request
 
-_PUBLIC: Final = (("Cross-Origin-Resource-Policy", "cross-origin"), ("Cache-Control", "no-cache"))
+Headers = tuple[tuple[str, str], ...]
+_PUBLIC: Final[Headers] = (("Cross-Origin-Resource-Policy", "cross-origin"), ("Cache-Control", "no-cache"))
 """Where it differs from other responses of the API (:mod:`modhub.web.headers`)."""
 MAX_COMPOSITIONS: Final = 10
 """How often a body is composed again because something has changed meanwhile."""
-Headers = tuple[tuple[str, str], ...]
 
 
 class PublicResponse(Response):
@@ -29,9 +29,9 @@ class PublicResponse(Response):
     """
 
 
-def public_json(body: bytes, content_type: str = "application/json", *, links: str = "") -> PublicResponse:
-    """A public response with the bytes of a JSON document; ``links`` is its ``Link`` header (RFC 8288)."""
-    return public_response(body, content_type, _linked(links))
+def public_json(body: bytes, content_type: str = "application/json") -> PublicResponse:
+    """A public response with the bytes of a JSON document."""
+    return public_response(body, content_type, _PUBLIC)
 
 
 def public_response(body: bytes, content_type: str, headers: Headers) -> PublicResponse:
@@ -78,7 +78,9 @@ def _composed(read: Callable[[], ComposedBody | None], respond: Callable[[Compos
 
 
 def _public_composed(request: Request, composed: ComposedBody) -> Response:
-    etag, links = composed.etag, _linked(composed.links)
+    etag, links = composed.etag, _PUBLIC
+    if composed.links:
+        links += (("Link", composed.links),)
     if composed.size <= LARGE:
         return public_response(b"".join(composed.parts()), "application/json", (*links, ("ETag", etag)))
     request.keep_under = None
@@ -101,7 +103,3 @@ def _with_body(
     take_large_turn(request.environ)
     file, size = write_body(request, composed.parts(), composed.size, compressed=compressed)
     return Response(headerlist=[*headers, ("Content-Length", str(size))], app_iter=file_body(request.environ, file))
-
-
-def _linked(links: str) -> Headers:
-    return (*_PUBLIC, ("Link", links)) if links else _PUBLIC

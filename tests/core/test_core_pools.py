@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from modhub.db import DatabaseLimits, Databases, is_transient
+from modhub.db import Databases, is_transient
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, published_mod
 
@@ -53,7 +53,7 @@ def test_a_process_never_has_more_connections_than_the_ini_allows(
         while len(counted) < 40 and not any(future.done() and future.exception() for future in running):
             most = max(most, connection.scalar(OPEN))
         assert [future.exception() for future in running] == [None] * 8
-    assert 1 < most <= DatabaseLimits(1, 1).connections == 7
+    assert 1 < most <= 7  # two for writing, reading and raw queries each, and one of best effort
 
 
 def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(

@@ -25,7 +25,7 @@ from modhub.content import limits, text
 from modhub.content.folding import fold_game
 from modhub.content.markdown_effort import EFFORT, Effort, TooMuchWork, WorkLimits, meter_parser
 from modhub.content.markdown_tables import fill_tables
-from modhub.content.markup import BLOCKS, OWNERS, RENAMED, clean
+from modhub.content.markup import BLOCKS, OWNERS, RENAMED, WITH_CONTENT, clean
 
 # Ordinary text of the longest description takes 14,000 units, one of nothing but marks 90,000.
 _LIMITS: Final = WorkLimits(work=120_000, block_work=80_000, emphasis_work=80_000, mark_work=80_000, headings=400)
@@ -54,7 +54,7 @@ def render_markdown(source: str) -> str | None:
 
 _PARAGRAPHS: Final = re.compile(r"\n[ \t]*\n\s*")
 _TAG: Final = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*)(?:\s[^<>]*)?/?>")
-_KNOWN_TAGS: Final = OWNERS.tags | OWNERS.dropped_with_content | RENAMED.keys() | BLOCKS
+_KNOWN_TAGS: Final = OWNERS.tags | WITH_CONTENT | RENAMED.keys() | BLOCKS
 _CLOSED_BY_ITSELF: Final = {"br", "hr", "img", "p", "li", "dt", "dd", "tr", "td", "th", "option"}
 _CODE: Final = re.compile(
     r"""(?mxs)
