@@ -22,8 +22,7 @@ from pyramid_retry import BeforeRetry
 from sqlalchemy.orm import Session
 
 from modhub.admin import program
-from modhub.admin.migrate import refuse_when_behind
-from modhub.admin.restored import refuse_unready
+from modhub.admin.restored import refuse_unusable
 from modhub.admin.start_checks import start_warnings
 from modhub.admin.storage import open_store
 from modhub.audit.recording import log_committed
@@ -63,10 +62,8 @@ def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any
     ini = (global_config or {}).get("__file__", "YOUR.ini")
     try:
         config = configure(settings)
-        declared = find_service(config.registry, Declarations)
-        databases = find_service(config.registry, Databases)
-        refuse_when_behind(databases, declared.migrations, ini)
-        refuse_unready(databases, ini)
+        packages = find_service(config.registry, Declarations).migrations
+        refuse_unusable(find_service(config.registry, Databases), packages, ini)
     except StartRefused as error:
         sys.exit(f"modhub does not start: {error}.")
     for warning in start_warnings(config.registry):

@@ -8,9 +8,9 @@ from pyramid.config import Configurator
 from pyramid.path import DottedNameResolver
 
 from modhub.admin import migrate
-from modhub.admin.doctor import doctor_arguments, find_feature_problems, run_doctor
+from modhub.admin.doctor import find_feature_problems, run_doctor
 from modhub.admin.start_checks import start_warnings
-from modhub.plugins.commands import AdminCommand, add_dry_run_option
+from modhub.plugins.commands import AdminCommand, add_dry_run_option, add_json_option
 from modhub.web.openapi import encode_description
 from modhub.web.request import Request
 
@@ -102,7 +102,7 @@ COMMANDS = (
     AdminCommand(
         "doctor",
         "check all that the service needs and say what to do",
-        doctor_arguments,
+        add_json_option,
         run_doctor,
         needs_schema=False,
         examples="doctor\ndoctor --json",

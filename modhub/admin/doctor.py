@@ -29,7 +29,6 @@ from modhub.base.settings import StartRefused, is_loopback
 from modhub.blobs.operator_reasons import store_reason
 from modhub.content.limits import CODE, MB
 from modhub.db import database_errors, fault_reason, now
-from modhub.plugins.commands import add_json_option
 from modhub.plugins.declarations import DeclaredCheck
 from modhub.plugins.workers import find_worker_problems
 from modhub.server.settings import Settings
@@ -218,11 +217,6 @@ def server_section(ini: str) -> dict[str, str]:
         return {}
     section = dict(parser["server:main"]) if parser.has_section("server:main") else {}
     return section if section.get("use", "").startswith(("egg:modhub#", "egg:waitress#")) else {}
-
-
-def doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    """``--json``"""
-    add_json_option(parser)
 
 
 CORE_CHECKS: Final = (

@@ -139,22 +139,19 @@ def upgrade_or_refuse(databases: Databases, packages: Iterable[Migrations]) -> l
 
 
 def with_connection(databases: Databases, query: Callable[[Connection], Found]) -> Found:
-    """Call ``query`` with a connection. Database errors become one sentence for the operator and close every one."""
+    """Call ``query`` with a connection. Database errors become one sentence for the operator."""
     url = databases.readonly_engine.url
     try:
         with databases.readonly_engine.connect() as connection:
-            sentence = database_errors.old_server(connection.dialect)
-            if not sentence and session_limits.is_behind_pooler(connection):
-                sentence = f"the database is behind a pooler, {_BEHIND_POOLER}"
-            if not sentence:
-                return query(connection)
+            if sentence := database_errors.old_server(connection.dialect):
+                raise StartRefused(sentence)
+            if session_limits.is_behind_pooler(connection):
+                raise StartRefused(f"the database is behind a pooler, {_BEHIND_POOLER}")
+            return query(connection)
     except SQLAlchemyError as error:
-        databases.dispose()
         if isinstance(error, OperationalError):
             raise StartRefused(database_errors.unreachable_database(error, url)) from None
         raise StartRefused(f"the database cannot be used: {database_errors.driver_reason(error, url)}") from None
-    databases.dispose()
-    raise StartRefused(sentence)
 
 
 def packages_behind(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
@@ -165,16 +162,13 @@ def packages_behind(databases: Databases, packages: Iterable[Migrations]) -> lis
     if databases.has_no_file:
         return [package.package for package in packages]
     behind, newer = with_connection(databases, lambda connection: compare_schema(connection, packages))
-    if newer:
-        databases.dispose()
     _refuse_newer(newer)
     return behind
 
 
 def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini: str = "YOUR.ini") -> None:
-    """Stop the start if the schema is older than this code, or newer; then all connections are closed."""
+    """Stop the start if the schema is older than this code, or newer."""
     if behind := packages_behind(databases, packages):
-        databases.dispose()
         raise StartRefused(f"the database is behind ({', '.join(behind)}); run: modhub-admin -c {ini} migrate")
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -14,8 +14,7 @@ import transaction
 from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
-from modhub.admin import migrate
-from modhub.admin.restored import refuse_unready
+from modhub.admin.restored import refuse_unusable
 from modhub.admin.storage import open_store
 from modhub.audit import act_for_operator, record_nothing
 from modhub.base.errors import ApiError
@@ -220,7 +219,7 @@ def main(configure: Configure, argv: Sequence[str] | None = None) -> int:
 
 
 def run_arguments(configure: Configure, arguments: Sequence[str]) -> int:
-    """Read the ini and run the command; the exit code."""
+    """Read the ini and run the command; the exit code. Whatever the operator can mend is one line."""
     config_parser = argparse.ArgumentParser(add_help=False)
     config_parser.add_argument("-c", "--config", metavar="INI")
     ini = config_parser.parse_known_args(arguments)[0].config
@@ -234,7 +233,12 @@ def run_arguments(configure: Configure, arguments: Sequence[str]) -> int:
             log_for_people()
     except StartRefused as error:
         return print_error(error, 2)
-    return run_reporting_errors(configure, settings, arguments, ini)
+    try:
+        return run_command(configure(settings, makes_store=False, limits_statements=False), arguments, ini)
+    except StartRefused as error:
+        return print_error(error, 1)
+    except ApiError as error:
+        return print_error(operator_sentence(error), 1)
 
 
 def log_for_people() -> None:
@@ -257,16 +261,6 @@ def print_usage(*, help_wanted: bool) -> int:
     return 0
 
 
-def run_reporting_errors(configure: Configure, settings: Mapping[str, Any], arguments: Sequence[str], ini: str) -> int:
-    """Run the command; whatever the operator can mend is one line, and the exit code says so."""
-    try:
-        return run_command(configure(settings, makes_store=False, limits_statements=False), arguments, ini)
-    except StartRefused as error:
-        return print_error(error, 1)
-    except ApiError as error:
-        return print_error(operator_sentence(error), 1)
-
-
 def print_error(error: Exception | str, code: int) -> int:
     """Print the error in one line; returns ``code``, the exit code."""
     sys.stderr.write(f"modhub-admin: {str(error).rstrip('.')}.\n")
@@ -279,8 +273,7 @@ def run_command(config: Configurator, argv: Sequence[str], ini: str = "YOUR.ini"
     try:
         arguments = build_admin_parser(config).parse_args(argv)
         if arguments.needs_schema:
-            migrate.refuse_when_behind(admin.databases, admin.declarations.migrations, ini)
-            refuse_unready(admin.databases, ini)
+            refuse_unusable(admin.databases, admin.declarations.migrations, ini)
         code: int = arguments.run(admin, arguments)
     except Exception as error:
         if is_transient(error):

@@ -15,6 +15,7 @@ from modhub.admin.row_ids import skip_all_ids
 from modhub.base.settings import StartRefused
 from modhub.db import Databases
 from modhub.db.changes import start_new_feed
+from modhub.plugins.declarations import Migrations
 from modhub.plugins.events import DatabaseRestored
 
 DATABASE_READY: Final = "database ready"
@@ -30,8 +31,17 @@ def is_ready(databases: Databases) -> bool:
 def refuse_unready(databases: Databases, ini: str = "YOUR.ini") -> None:
     """`StartRefused` on a database that was restored without what has to follow."""
     if not is_ready(databases):
-        databases.dispose()
         raise StartRefused(f"the database was restored, and not prepared for use; run: modhub-admin -c {ini} restored")
+
+
+def refuse_unusable(databases: Databases, packages: list[Migrations], ini: str) -> None:
+    """`StartRefused` unless the database has the schema of this code, and is ready; then all connections are closed."""
+    try:
+        migrate.refuse_when_behind(databases, packages, ini)
+        refuse_unready(databases, ini)
+    except StartRefused:
+        databases.dispose()
+        raise
 
 
 def make_ready(session: Session, registry: Any, previous_base_url: str) -> list[str]:
