@@ -8,6 +8,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import event
@@ -110,19 +111,14 @@ def take_steps(factory: sessionmaker[Any], steps: CommitSteps) -> None:
         for step in steps.after_flush:
             step(session)
 
-    def before_commit(session: Session) -> None:
+    def take(some: tuple[CommitStep, ...], session: Session) -> None:
         if not session.in_nested_transaction():
-            for step in steps.before_commit:
-                step(session)
-
-    def after_commit(session: Session) -> None:
-        if not session.in_nested_transaction():
-            for step in steps.after_commit:
+            for step in some:
                 step(session)
 
     event.listen(factory, "after_flush", after_flush)
-    event.listen(factory, "before_commit", before_commit)
-    event.listen(factory, "after_commit", after_commit)
+    event.listen(factory, "before_commit", partial(take, steps.before_commit))
+    event.listen(factory, "after_commit", partial(take, steps.after_commit))
     event.listen(factory, "after_transaction_create", _keep_savepoint)
     event.listen(factory, "after_soft_rollback", _return_to_savepoint)
     event.listen(factory, "after_transaction_end", _forget)
