@@ -105,6 +105,7 @@ class HeaderRules:
         """Add each default header for the address's kind that ``response`` lacks, and the request id."""
         present = {name.lower() for name, _ in response.headerlist}
         if response.status_int == 304:
+            # What a cache has kept has a policy of its own: another one would forbid the scripts of a page.
             present |= {"content-security-policy", "access-control-expose-headers"}
         defaults = self.api if request.is_api else (*self.site, *page_headers(request, response))
         if not request.is_api and is_open(request):
@@ -132,9 +133,6 @@ def page_headers(request: Request, response: Any) -> Pairs:
     A page without a script has no nonce, so that error pages are identical for everything that does not exist. Style
     sheets need none, since our files cannot be used as one (:mod:`modhub.web.downloads`).
     """
-    if response.status_int == 304:
-        # The page that the browser has kept has the nonce of its own policy: another policy would forbid its scripts.
-        return ()
     nonce = request.environ.get(NONCE)
     policy = PAGE_POLICY.format(source=f"'nonce-{nonce}'" if nonce else "'none'")
     pairs: Pairs = (("Content-Security-Policy", policy),)
