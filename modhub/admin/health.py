@@ -19,7 +19,7 @@ from modhub.blobs.operator_reasons import failure_sentence
 from modhub.db import Databases, database_errors
 from modhub.plugins.declarations import Declarations, DeclaredCheck
 from modhub.plugins.resources import IRoot
-from modhub.web.payload import encode
+from modhub.web.payload import json_response
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
@@ -32,16 +32,10 @@ CHECK_TIMEOUT_SECONDS: Final = 5.0
 NOT_READY_SECONDS: Final = 5
 
 
-def _json_response(value: object, status: int = 200) -> Response:
-    response = Response(encode(value), status, content_type="application/json", charset=None)
-    response.headers["Cache-Control"] = "no-store"
-    return response
-
-
 @page(context=IRoot, name="healthz", request_method="GET", permission=OPEN)
 def healthz(_context: Any, _request: Request) -> Response:
     """The process is alive; nothing else is checked."""
-    return _json_response({"status": "ok"})
+    return json_response({"status": "ok"})
 
 
 @page(context=IRoot, name="readyz", request_method="GET", permission=OPEN)
@@ -50,7 +44,7 @@ def readyz(_context: Any, request: Request) -> Response:
     states = request.find_service(Readiness).states()
     is_ready = UNREACHABLE not in states.values()
     summary = {"status": "ok" if is_ready else "unavailable", **states, "freeBytes": free_bytes_now(request.registry)}
-    response = _json_response(summary, 200 if is_ready else 503)
+    response = json_response(summary, 200 if is_ready else 503)
     if not is_ready:
         response.retry_after = NOT_READY_SECONDS
     return response

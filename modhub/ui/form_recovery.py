@@ -21,7 +21,7 @@ from modhub.plugins.security import SecurityPolicy
 from modhub.ui.forms import expired_form, is_same_origin, is_urlencoded, set_error_status
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
-from modhub.web.payload import LIMIT_EXCEEDED, STATE, encode
+from modhub.web.payload import LIMIT_EXCEEDED, STATE, json_response
 from modhub.web.request import Request
 
 RESUBMIT_TEMPLATE: Final = "modhub:templates/again.jinja2"
@@ -41,8 +41,7 @@ def wants_json(request: Request) -> bool:
 def json_for_script(request: Request, error: ApiError, **more: object) -> Response:
     """Return an error for the pages' own script: the body of the API, with the message translated."""
     message = error.localized(translations_for(request).gettext)
-    body = encode({**error.body(), "message": message, **more})
-    return Response(body, error.status, content_type="application/json", charset=None, cache_control="no-store")
+    return json_response({**error.body(), "message": message, **more}, error.status)
 
 
 def preserve_form_deriver(view: RecoverableView, info: Any) -> RecoverableView:

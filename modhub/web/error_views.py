@@ -31,7 +31,7 @@ from modhub.content.text import N_
 from modhub.db import Databases, database_errors, is_transient
 from modhub.plugins.security import Blocked, SecurityPolicy
 from modhub.web.headers import PAGE_VARY, is_open
-from modhub.web.payload import encode
+from modhub.web.payload import json_response
 from modhub.web.request import Request
 from modhub.web.views import allowed_methods
 
@@ -58,7 +58,7 @@ def render_error(error: ApiError, request: Request) -> Response:
     """The response for an error, as JSON or as a page; of a file or feed, as the caller prefers."""
     is_file = not request.is_api and is_open(request)
     if request.is_api or (is_file and _prefers_json(request)):
-        response = Response(encode(error.body()), error.status, content_type="application/json", charset=None)
+        response = json_response(error.body(), error.status)
     else:
         values = {
             "refusal": error,

@@ -15,6 +15,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 from pyramid.request import Request
+from pyramid.response import Response
 from webob.request import DisconnectionError
 
 from modhub.base import errors
@@ -178,6 +179,11 @@ def query(request: Request, name: str) -> str | None:
 def encode(value: object) -> bytes:
     """``value`` as JSON in UTF-8: Structs, dicts, lists and plain values; unset fields are left out."""
     return msgspec.json.encode(value)
+
+
+def json_response(value: object, status: int = 200) -> Response:
+    """A response with ``value`` as JSON, which no cache keeps."""
+    return Response(encode(value), status, content_type="application/json", charset=None, cache_control="no-store")
 
 
 def _unquote_plus(encoded: bytes) -> bytes:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webob.request import DisconnectionError
-
 from modhub.base.errors import RunAgain, invalid
 from modhub.blobs.data_manager import stage
 from modhub.blobs.store import Blob, Readable
@@ -36,11 +34,8 @@ class _PrefixedStream:
         self._rest = rest
 
     def read(self, size: int, /) -> bytes:
-        """Return the first bytes, then the rest. 400 if the client disconnects."""
-        try:
-            return self._head.read(size) or self._rest.read(size)
-        except DisconnectionError as error:
-            raise invalid("The body ended before its Content-Length.") from error
+        """Return the first bytes, then the rest."""
+        return self._head.read(size) or self._rest.read(size)
 
 
 class _SeenStream:
