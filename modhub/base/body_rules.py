@@ -84,8 +84,6 @@ class BodyRules:
         if limit < 0 or not pattern.startswith("/") or any(name.endswith("...}") for name in names):
             raise ValueError(f"body rule {pattern!r}: the limit, the leading slash or the position of '...' is wrong")
         segments = tuple(None if _is_variable(name) else name for name in names)
-        if isinstance(methods, str):
-            methods = [methods]
         rule = BodyRule(limit, credential, waits)
         self._entries.append(_Entry(frozenset(methods), segments, open_end, rule))
         self._entries.sort(key=_Entry.weight, reverse=True)

@@ -105,22 +105,6 @@ def address_credential(key: str) -> ApiKey:
     return ApiKey([(key, "storage address", frozenset({ADDRESS_KEY_REALM}))])
 
 
-@implementer(ICredential)
-class AnonymousCredential:
-    """Used if no feature provides accounts: nobody is signed in; programs get 401, pages 404 (C-PAGE-12)."""
-
-    def __init__(self, *, api: bool) -> None:
-        self.api = api
-
-    def identify(self, request: Any) -> Identity | None:  # noqa: ARG002 - the interface's signature
-        """Return None: no caller presents this kind of credential."""
-        return None
-
-    def challenge(self, request: Any) -> ApiError:
-        """401 or 404."""
-        return bearer_challenge(request) if self.api else not_found()
-
-
 class Blocked(Denied):
     """The denial for a blocked account; no ACL was checked."""
 
@@ -143,18 +127,23 @@ class SecurityPolicy:
         self.acl = ACLHelper()
 
     def _credential(self, request: Any, kind: CredentialKind) -> Any:
-        side = IApi if request.is_api else ISite
-        return self.credentials.get((kind, side)) or AnonymousCredential(api=request.is_api)
+        """None if no feature recognises callers of this kind."""
+        return self.credentials.get((kind, IApi if request.is_api else ISite))
 
     def identify(self, request: Any, kind: CredentialKind) -> Identity:
         """The caller by this kind of credential, :data:`NOBODY` if it is absent or wrong."""
-        if kind is CredentialKind.NONE:
-            return NOBODY
-        return self._credential(request, kind).identify(request) or NOBODY
+        credential = self._credential(request, kind)
+        return NOBODY if credential is None else credential.identify(request) or NOBODY
 
     def challenge(self, request: Any, kind: CredentialKind) -> Any:
-        """The error or response for a caller without permission."""
-        return self._credential(request, kind).challenge(request)
+        """The error or response for a caller without permission.
+
+        If no feature provides accounts, nobody is signed in: programs get 401, pages 404 (C-PAGE-12).
+        """
+        credential = self._credential(request, kind)
+        if credential is None:
+            return bearer_challenge(request) if request.is_api else not_found()
+        return credential.challenge(request)
 
     def identity(self, request: Any) -> Identity:
         """Pyramid's ``request.identity``: the account."""

@@ -13,6 +13,7 @@ from modhub.ui import (
     forms,
     i18n,
     preferences,
+    root_views,
     security_txt,
     site_settings,
     sitemap,
@@ -34,8 +35,6 @@ def includeme(config: Configurator) -> None:
     config.include(i18n)
     config.include(forms)
     config.include(form_recovery)
-    config.include(preferences)
-    config.include(sitemap)
     config.include(site_settings)
     config.include(security_txt)
     config.add_subscriber(template_helpers.add_renderer_globals, BeforeRender)
@@ -43,4 +42,5 @@ def includeme(config: Configurator) -> None:
     config.include(documentation)
     for prefix in API_PREFIXES:
         config.add_robots_rule(prefix)
-    config.scan("modhub.ui.root_views")
+    for module in (preferences, root_views, sitemap):
+        config.scan(module)

@@ -7,8 +7,6 @@ has its own address in it: the 404 of an unpublished mod stays the same as any o
 
 from typing import Any, Final
 
-from pyramid.config import Configurator
-
 from modhub.plugins.resources import ISite
 from modhub.ui.i18n import LANGUAGE_COOKIE, Catalogs
 from modhub.ui.xml_responses import Redirect, previous_page
@@ -42,8 +40,3 @@ def preferences_submit(_context: Any, request: Request) -> Redirect:
     if language in request.find_service(Catalogs).translations:
         set_own_cookie(request, response, LANGUAGE_COOKIE, language, _YEAR)
     return response
-
-
-def includeme(config: Configurator) -> None:
-    """Register the view."""
-    config.scan(__name__)

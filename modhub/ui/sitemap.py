@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from markupsafe import escape
-from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
@@ -65,8 +64,3 @@ def _urls(base: str, entries: SitemapEntries) -> Iterator[str]:
 def _document(root: str, lines: Iterable[str]) -> str:
     content = "\n".join(lines)
     return f'<?xml version="1.0" encoding="utf-8"?>\n<{root} xmlns="{_NAMESPACE}">\n{content}\n</{root}>\n'
-
-
-def includeme(config: Configurator) -> None:
-    """The view."""
-    config.scan(__name__)

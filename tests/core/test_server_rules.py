@@ -12,7 +12,7 @@ def rules():
     table.add(["POST"], "/api/modhub/{id}/code", 1, None)
     table.add(["POST"], "/api/modhub/app/{os}", CODE, "X-Api-Key")
     table.add(["PUT", "POST"], "/Modhub/api/wiki/{path...}", 5, "X-Api-Key")
-    table.add("DELETE", "/x", 7)
+    table.add(["DELETE"], "/x", 7)
     return table
 
 
