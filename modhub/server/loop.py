@@ -179,13 +179,8 @@ class Server:
         if self.adj.unix_socket:
             yield UnixListener(app, sockinfo=(socket.AF_UNIX, socket.SOCK_STREAM, None, None), **common)
             return
-        for sock in self.adj.sockets:
-            info = (sock.family, sock.type, sock.proto, sock.getsockname())
-            kind = UnixListener if sock.family == socket.AF_UNIX else TcpListener
-            yield kind(app, _sock=sock, bind_socket=False, sockinfo=info, **common)
-        if not self.adj.sockets:
-            for info in self.adj.listen:
-                yield TcpListener(app, sockinfo=info, **common)
+        for info in self.adj.listen:
+            yield TcpListener(app, sockinfo=info, **common)
 
     @property
     def addresses(self) -> list[tuple[str, Any]]:

@@ -26,6 +26,8 @@ WAIT_THREADS: Final = 72
 UNSENT_BYTES: Final = 262144
 """How much of a response the kernel takes beyond what the client's window allows: so a slow reader's progress shows."""
 _NUMBERS: Final[Mapping[Any, str]] = {int: "a whole number", float: "a number"}
+_OTHERWISE: Final = frozenset({"asyncore_loop_timeout", "cleanup_interval", "sockets"})
+"""The first two are fractions here. Nobody can write sockets into an ini."""
 _NO_ADDRESS: Final = "Invalid host/port specified."
 """What waitress says about an address that it cannot resolve."""
 logger = logging.getLogger("modhub.server")
@@ -39,7 +41,7 @@ class Settings(Adjustments):
     """
 
     _params = (
-        *(pair for pair in Adjustments._params if pair[0] not in ("asyncore_loop_timeout", "cleanup_interval")),
+        *(pair for pair in Adjustments._params if pair[0] not in _OTHERWISE),
         ("asyncore_loop_timeout", float),
         ("cleanup_interval", float),
         ("header_seconds", float),

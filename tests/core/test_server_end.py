@@ -252,14 +252,10 @@ def test_a_server_that_cannot_be_ends_pserve_with_one_line_and_a_code(tmp_path, 
     assert ("Starting server" in ended.stderr) is is_late
 
 
-def test_several_listeners_and_a_bound_socket_and_stop_from_any_thread():
+def test_several_listeners_and_stop_from_any_thread():
     with running(hello, listen="127.0.0.1:0 127.0.0.1:0") as service:
         for address in service.addresses:
             with socket.create_connection(address, 10) as client:
                 client.sendall(get("/"))
                 assert client.recv(12) == b"HTTP/1.1 200"
     service.stop()
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        with running(hello, sockets=[bound], listen=None) as service, RawClient(service) as client:
-            assert client.ask(get("/")).body == b"ok"
