@@ -110,11 +110,9 @@ class Admin:
                 session.flush()
                 raise _RollBack
 
-    @contextmanager
-    def reading(self) -> Iterator[Session]:
-        """A read-only session."""
-        with self.databases.readonly_session() as session:
-            yield session
+    def reading(self) -> Session:
+        """A read-only session, closed at the end of a ``with``."""
+        return self.databases.readonly_session()
 
     def say(self, line: str) -> None:
         """Print one line for the operator."""
@@ -291,7 +289,6 @@ def run_command(config: Configurator, argv: Sequence[str], ini: str = "YOUR.ini"
 def includeme(config: Configurator) -> None:
     """The commands of the core."""
     config.include("modhub.admin.core_commands")
-    config.include("modhub.admin.maintenance_commands")
     config.include("modhub.admin.backup")
     config.include("modhub.admin.restore")
     config.include("modhub.admin.copy_to")
