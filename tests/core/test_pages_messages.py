@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import modhub
-from modhub.ui.formatting import format_age
 from modhub.ui.i18n import Catalogs
+from modhub.ui.template_helpers import format_age
 from modhub.web import error_views
 from modhub_testing import Site
 from modhub_testing.messages import translated_texts
