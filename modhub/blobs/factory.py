@@ -23,22 +23,17 @@ def storage_from_url(
         return None
     scheme, separator, _ = value.partition("://")
     factory = factories.get(scheme.lower()) if separator else None
-    if factory is not None:
-        return _resolve(scheme, factory)(value, settings, make=make)
-    raise ValueError("modhub.storage: not a supported URL; use file:///absolute/folder or s3://bucket/prefix.")
-
-
-def _resolve(scheme: str, factory: BlobStoreFactory | str) -> BlobStoreFactory:
-    """Import a factory that was declared by its dotted name."""
-    if not isinstance(factory, str):
-        return factory
+    if factory is None:
+        raise ValueError("modhub.storage: not a supported URL; use file:///absolute/folder or s3://bucket/prefix.")
     try:
-        resolved: BlobStoreFactory = DottedNameResolver().resolve(factory)
+        # Its dotted name is enough for one that may need an optional library.
+        open_store = DottedNameResolver().maybe_resolve(factory)
     except ModuleNotFoundError as error:
         raise ValueError(
             f"modhub.storage: {scheme}:// needs the Python module {error.name}, which is not installed."
         ) from None
-    return resolved
+    store: BlobStore = open_store(value, settings, make=make)
+    return store
 
 
 def open_local_store(url: str, settings: Mapping[str, Any], *, make: bool) -> LocalStore:

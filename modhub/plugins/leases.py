@@ -56,7 +56,7 @@ class HeldLease:
 
     def take(self) -> bool:
         """Take or keep the lease; False while another process has it, which is seen without a write."""
-        clock = self._clock()
+        clock = _clock(self.databases)
         # One much further in the future than any process takes it for is of a clock that was set back.
         until = type_coerce(Lease.until, BigInteger)
         is_free = (until <= clock) | (until > clock + 2 * self._micros) | (Lease.holder == self.holder)
@@ -85,9 +85,6 @@ class HeldLease:
     @property
     def _micros(self) -> int:
         return int(self.seconds * 1_000_000)
-
-    def _clock(self) -> Any:
-        return _clock(self.databases)
 
 
 def _clock(databases: Databases) -> Any:

@@ -21,14 +21,6 @@ OVERHEAD: Final = 2 * MAX_FIELDS
 """Bytes that a body may have besides its files."""
 
 
-def _decode(value: bytes, *, is_cut: bool) -> str:
-    """Decode a field; 400 if it is not UTF-8."""
-    try:
-        return decode_field(value, is_cut=is_cut)
-    except UnicodeDecodeError:
-        raise invalid("The form is not valid UTF-8.") from None
-
-
 class UploadForm:
     """A streamed form whose files have at most ``limit`` bytes in total. The token is checked before any file.
 
@@ -73,7 +65,7 @@ class UploadForm:
             left -= len(value)
             if not left:
                 raise invalid("The form has too many fields.")
-            self.fields[self._reader.name] = _decode(value, is_cut=is_cut)
+            self.fields[self._reader.name] = decode_field(value, is_cut=is_cut)
         self._reader.file_name = None
 
     @property

@@ -36,10 +36,6 @@ _CUT_ESCAPE: Final = re.compile(rb"%[0-9A-Fa-f]?\Z")
 _BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^\s;,"]{1,70}))', re.IGNORECASE)
 
 
-def _incomplete_form() -> ApiError:
-    return invalid("The form arrived incomplete. Submit it again.")
-
-
 def _unreadable_form() -> ApiError:
     return invalid("The form could not be read.")
 
@@ -55,12 +51,9 @@ def parse_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
     Always read as UTF-8, whatever the type claims; anything else is 400, as in JSON (C-ERR-11).
     """
     media_type = media_type_of(content_type)
-    try:
-        if media_type == URLENCODED:
-            return _urlencoded_fields(body)
-        return _multipart_fields(content_type, body) if media_type == MULTIPART else []
-    except UnicodeDecodeError:
-        raise invalid("The form is not valid UTF-8.") from None
+    if media_type == URLENCODED:
+        return _urlencoded_fields(body)
+    return _multipart_fields(content_type, body) if media_type == MULTIPART else []
 
 
 def _urlencoded_fields(body: bytes) -> list[tuple[str, str]]:
@@ -85,8 +78,11 @@ def _unquote(encoded: bytes, limit: int) -> str:
 
 
 def decode_field(value: bytes, *, is_cut: bool) -> str:
-    """Decode the bytes of a field; a field that was cut off may end within a character. Raises `UnicodeDecodeError`."""
-    return codecs.getincrementaldecoder("utf-8")().decode(value, final=not is_cut)
+    """Decode the bytes of a field; one that was cut off may end within a character. 400 if it is not UTF-8."""
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(value, final=not is_cut)
+    except UnicodeDecodeError:
+        raise invalid("The form is not valid UTF-8.") from None
 
 
 def _multipart_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
@@ -166,4 +162,4 @@ def _parse(stream: BinaryIO, boundary: bytes) -> Iterator[MultipartSegment | byt
             # close() raises unless the form itself was complete.
             parser.close()
     except (MultipartError, DisconnectionError):
-        raise _incomplete_form() from None
+        raise invalid("The form arrived incomplete. Submit it again.") from None
