@@ -1,6 +1,5 @@
 """Rows as JSON objects, for documents that are read by people and programs alike."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,17 +11,12 @@ from modhub.db import iso
 
 def row_documents(session: Session, statement: Select[*tuple[Any, ...]]) -> list[dict[str, Any]]:
     """The rows of a statement, with the names of its columns in camel case; times as C-TXT-4 says."""
-    return [_document(row) for row in session.execute(statement).mappings()]
-
-
-def _document(row: Mapping[Any, Any]) -> dict[str, Any]:
-    return {_camel(str(name)): _plain(value) for name, value in row.items()}
+    return [
+        {_camel(str(name)): iso(value) if isinstance(value, datetime) else value for name, value in row.items()}
+        for row in session.execute(statement).mappings()
+    ]
 
 
 def _camel(name: str) -> str:
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))
-
-
-def _plain(value: Any) -> Any:
-    return iso(value) if isinstance(value, datetime) else value

@@ -8,7 +8,7 @@ import logging
 from typing import Any
 
 from pyramid.config import Configurator
-from pyramid.exceptions import PredicateMismatch, URLDecodeError
+from pyramid.exceptions import PredicateMismatch
 from pyramid.httpexceptions import HTTPException, HTTPForbidden, HTTPNotFound
 from pyramid.renderers import render
 from pyramid.response import Response
@@ -122,11 +122,6 @@ def run_again_view(error: RunAgain, _request: Request) -> Response:
     return Response(status=error.status)
 
 
-def undecodable_view(_error: Exception, request: Request) -> Response:
-    """400: the address is not UTF-8."""
-    return render_error(invalid("The address is not valid UTF-8."), request)
-
-
 def http_exception_view(error: HTTPException, request: Request) -> Any:
     """Pyramid's own redirects pass; its errors are rendered as ours."""
     if error.status_int < 400:
@@ -163,6 +158,5 @@ def includeme(config: Configurator) -> None:
     config.add_exception_view(run_again_view, context=RunAgain)
     config.add_notfound_view(notfound_view)
     config.add_forbidden_view(forbidden_view)
-    config.add_exception_view(undecodable_view, context=URLDecodeError)
     config.add_exception_view(http_exception_view, context=HTTPException)
     config.add_exception_view(internal_error_view, context=Exception)

@@ -19,7 +19,7 @@ from pyramid_retry import RetryableExecutionPolicy
 from modhub.base.peers import note_caller
 from modhub.base.request_ids import REQUEST_ID, current_request_id
 from modhub.web.error_views import internal_error_view
-from modhub.web.headers import make_header_rules
+from modhub.web.headers import HeaderRules
 from modhub.web.request import SAFE_METHODS
 
 log = logging.getLogger("modhub.requests")
@@ -105,7 +105,7 @@ def server_error_response(environ: dict[str, Any], router: Any, error: Exception
     with router.request_context(environ) as request:
         try:
             response = internal_error_view(error, request)
-            make_header_rules(router.registry).finish(request, response)
+            HeaderRules(router.registry).finish(request, response)
             return response
         finally:
             router.finish_request(request)

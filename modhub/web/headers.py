@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from modhub.base.request_ids import REQUEST_ID
 from modhub.plugins.declarations import Declarations
+from modhub.web.own_cookies import is_https
 from modhub.web.request import Request, normalize_slashes
 
 EXPOSED: Final = (
@@ -65,12 +66,13 @@ class HeaderRules:
         ("Access-Control-Max-Age", "7200"),
     )
 
-    def __init__(self, *, https: bool) -> None:
+    def __init__(self, registry: Any) -> None:
         common: Pairs = (
             ("X-Content-Type-Options", "nosniff"),
             ("Referrer-Policy", "strict-origin-when-cross-origin"),
         )
-        self.transport: Pairs = (("Strict-Transport-Security", "max-age=31536000; includeSubDomains"),) * https
+        hsts = ("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
+        self.transport: Pairs = (hsts,) if is_https(registry) else ()
         """Also sent with the server's own responses, which the application never sees."""
         common += self.transport
         self.api: Pairs = (
@@ -120,11 +122,6 @@ def is_open(request: Request) -> bool:
     """Whether pages of other sites may read this address outside of the API (``config.add_cross_origin``)."""
     path = normalize_slashes(request.environ.get("PATH_INFO", ""))
     return any(pattern.fullmatch(path) for pattern in request.find_service(Declarations).cross_origin)
-
-
-def make_header_rules(registry: Any) -> HeaderRules:
-    """The rules of this deployment."""
-    return HeaderRules(https=registry.settings["modhub.base_url"].startswith("https:"))
 
 
 def page_headers(request: Request, response: Any) -> Pairs:

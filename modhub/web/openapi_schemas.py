@@ -65,11 +65,6 @@ def schema_of(body: Any) -> dict[str, Any]:
     return schema
 
 
-def name_of(reference: str) -> str:
-    """The name of the schema that a ``$ref`` leads to."""
-    return reference.removeprefix(_COMPONENTS)
-
-
 def example_of(schema: Mapping[str, Any], schemas: Schemas, *, whole: bool) -> Any:
     """An example, put together from those of the fields; None if they have none.
 
@@ -78,7 +73,7 @@ def example_of(schema: Mapping[str, Any], schemas: Schemas, *, whole: bool) -> A
     if "examples" in schema:
         return schema["examples"][0]
     if "$ref" in schema:
-        return example_of(schemas[name_of(schema["$ref"])], schemas, whole=whole)
+        return example_of(schemas[schema["$ref"].removeprefix(_COMPONENTS)], schemas, whole=whole)
     if "anyOf" in schema:
         return example_of(schema["anyOf"][0], schemas, whole=whole)
     if schema.get("type") == "array":

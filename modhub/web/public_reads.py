@@ -23,7 +23,7 @@ from modhub.content.limits import MB
 from modhub.db.changes import ChangeReader
 from modhub.web.compression import accepts_gzip, compress, is_for_everybody
 from modhub.web.error_views import render_error
-from modhub.web.headers import NONCE, HeaderRules, headers_of_304, make_header_rules
+from modhub.web.headers import NONCE, HeaderRules, headers_of_304
 from modhub.web.large_responses import LARGE, file_body, write_body
 from modhub.web.request import Request
 from modhub.web.responses import PublicResponse
@@ -202,7 +202,7 @@ def large_as_file(request: Request, response: Response, rules: HeaderRules) -> R
 
 def public_reads_tween_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
     """Return the tween, for Pyramid."""
-    cache, rules = find_service(registry, ResponseCache), make_header_rules(registry)
+    cache, rules = find_service(registry, ResponseCache), HeaderRules(registry)
 
     def public_reads_tween(request: Request) -> Any:
         key = key_of(request.environ)

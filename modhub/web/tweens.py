@@ -12,7 +12,7 @@ from modhub.base.body_rules import BodyRules
 from modhub.base.errors import ApiError, invalid
 from modhub.base.service_registry import find_service
 from modhub.web.error_views import render_error
-from modhub.web.headers import make_header_rules
+from modhub.web.headers import HeaderRules
 from modhub.web.request import Request
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
@@ -51,7 +51,7 @@ def _is_text(query: str) -> bool:
 
 def gateway_tween_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
     """Return the tween, for Pyramid."""
-    rules = make_header_rules(registry)
+    rules = HeaderRules(registry)
 
     def gateway_tween(request: Request) -> Any:
         environ = request.environ
@@ -77,4 +77,4 @@ def includeme(config: Configurator) -> None:
     """Add the tween, and pass its transport headers to the server for responses that no tween sees."""
     config.add_tween("modhub.web.tweens.gateway_tween_factory")
     registry = config.registry
-    find_service(registry, BodyRules).error_headers = make_header_rules(registry).transport
+    find_service(registry, BodyRules).error_headers = HeaderRules(registry).transport
