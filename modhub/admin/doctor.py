@@ -187,11 +187,11 @@ def find_backup_problems(admin: Any) -> Iterator[str]:
     if admin.databases.has_no_file:
         return
     with admin.reading() as session:
-        verified = observations.last_observed(session, observations.BACKUP_VERIFIED)
+        verified = session.get(observations.Observation, observations.BACKUP_VERIFIED)
     advice = "run modhub-admin backup, then backup --verify, every night"
     if verified is None:
         yield f"no backup of this database was ever found whole: {advice}"
-    elif now() - (made_at := datetime.fromisoformat(verified[1])) > BACKUP_AGE:
+    elif now() - (made_at := datetime.fromisoformat(verified.text)) > BACKUP_AGE:
         yield f"the last backup that was found whole is of {made_at:%Y-%m-%d %H:%M} UTC: {advice}"
 
 

@@ -43,12 +43,6 @@ def record_observation(session: Session, name: str, note: str = "") -> None:
     session.execute(insert.on_conflict_do_update(index_elements=[Observation.name], set_=values))
 
 
-def last_observed(session: Session, name: str) -> tuple[datetime, str] | None:
-    """When ``name`` was last observed, and its note; None if it never was."""
-    row = session.get(Observation, name)
-    return None if row is None else (row.observed_at, row.text)
-
-
 def record_written(session: Session, name: str) -> None:
     """Note ``name`` only if there is room for more.
 

@@ -14,7 +14,6 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 DEFAULT_SITE_NAME: Final = "modhub"
-LOOPBACK_NAMES = frozenset({"localhost"})
 SECRET_LENGTH = 32
 MAX_LOCK_SECONDS = 600
 """A sweep must not find the file of an upload that still waits for a lock."""
@@ -173,7 +172,7 @@ def is_loopback(url: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:
-        return host in LOOPBACK_NAMES
+        return host == "localhost"
 
 
 def read_settings(declared: Iterable[Setting], settings: MutableMapping[str, Any]) -> None:

@@ -41,11 +41,11 @@ def sitemap_view(_context: Any, request: Request) -> Response:
         if max(parts.values(), default=0) > 1:
             return xml_response(_document("sitemapindex", _index(base, parts)), "application/xml")
         entries = [entry for source_name in parts for entry in sources[source_name].addresses(request.registry, 0)]
-        return xml_response(_document("urlset", _urls(base, entries)), "application/xml")
-    source, part = sources.get(name), query(request, "part") or "0"
-    if source is None or not _NUMBER.fullmatch(part):
-        raise not_found()
-    entries = list(source.addresses(request.registry, int(part)))
+    else:
+        part = query(request, "part") or "0"
+        if name not in sources or not _NUMBER.fullmatch(part):
+            raise not_found()
+        entries = list(sources[name].addresses(request.registry, int(part)))
     return xml_response(_document("urlset", _urls(base, entries)), "application/xml")
 
 
