@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pyramid.config import Configurator
+from pyramid.renderers import JSON
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from pyramid.viewderivers import INGRESS
@@ -95,19 +96,6 @@ def describing_deriver(view: ViewCallable, _info: Any) -> ViewCallable:
 describing_deriver.options = ("operation",)  # type: ignore[attr-defined]
 
 
-class JsonRenderer:
-    """The renderer ``json``, for the bodies of the contract."""
-
-    def __init__(self, _info: Any) -> None:
-        pass
-
-    def __call__(self, value: Any, system: dict[str, Any]) -> bytes:
-        """``value`` as bytes; sets the content type of the request's response."""
-        response = system["request"].response
-        response.content_type = "application/json"
-        return encode(value)
-
-
 def allowed_methods(request: Request) -> list[str]:
     """The methods of the address of ``request``, sorted; empty if it has no view at all."""
     table = request.find_service(Addresses).methods
@@ -137,6 +125,6 @@ def includeme(config: Configurator) -> None:
     config.add_view_deriver(reject_subpath_deriver, "exact", under=INGRESS, over="secured_view")
     config.add_view_deriver(require_existing_deriver, "existing", under="secured_view", over="rendered_view")
     config.add_view_deriver(describing_deriver, "describing")
-    config.add_renderer("json", JsonRenderer)
+    config.add_renderer("json", JSON(serializer=lambda value, **_: encode(value)))
     # After all views of all features: PHASE3 actions have order 0.
     config.action("modhub view methods", lambda: build_allowed_methods(config), order=1_000)
