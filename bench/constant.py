@@ -25,7 +25,7 @@ def main(body: bytes, port: str, server: str = "modhub") -> None:
     if server == "waitress":
         waitress.serve(config.make_wsgi_app(), listen=listen, threads=4, _quiet=True)
     else:
-        serve(config.make_wsgi_app(), {}, listen=listen, threads="4")
+        serve(config.make_wsgi_app(), listen=listen, threads="4")
 
 
 if __name__ == "__main__":

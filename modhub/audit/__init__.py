@@ -6,7 +6,7 @@ is known from the session.
 
 from pyramid.config import Configurator
 
-from modhub.audit.history import OwnEntry, collect_entries, read_own_entries
+from modhub.audit.history import collect_entries, read_own_entries
 from modhub.audit.recording import (
     act_for_account,
     act_for_operator,
@@ -20,7 +20,6 @@ from modhub.audit.recording import (
 from modhub.plugins.events import AccountDeleted, DatabaseRestored
 
 __all__ = [
-    "OwnEntry",
     "act_for_account",
     "act_for_operator",
     "find_batch",

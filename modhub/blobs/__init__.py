@@ -3,25 +3,14 @@
 from modhub.blobs.data_manager import stage
 from modhub.blobs.factory import is_missing_folder, open_local_store, storage_from_url
 from modhub.blobs.local import LocalStore
-from modhub.blobs.store import (
-    Blob,
-    BlobStore,
-    BlobStoreFactory,
-    FollowsAddress,
-    Readable,
-    RemoteFile,
-    is_key,
-)
+from modhub.blobs.store import Blob, BlobStore, FollowsAddress, RemoteFile
 
 __all__ = [
     "Blob",
     "BlobStore",
-    "BlobStoreFactory",
     "FollowsAddress",
     "LocalStore",
-    "Readable",
     "RemoteFile",
-    "is_key",
     "is_missing_folder",
     "open_local_store",
     "stage",

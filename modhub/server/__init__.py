@@ -67,7 +67,7 @@ def _settings_sentence(error: Exception) -> str:
     return f"the section [server:main] is wrong: {str(error).rstrip('.')}"
 
 
-def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: ARG001
+def serve(app: Any, **settings: Any) -> int:
     """Serve ``app`` until SIGTERM, SIGINT or SIGHUP, drain, return 0. A second signal ends the drain.
 
     ``settings`` are waitress's and those of `modhub.server.settings.Settings`. Raises
