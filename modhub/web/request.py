@@ -4,7 +4,7 @@ import re
 from collections.abc import Hashable
 from functools import cached_property, partial
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Final
 
 import pyramid.request
 import transaction
@@ -21,7 +21,6 @@ from modhub.content.limits import JSON_BODY
 from modhub.db import Databases
 from modhub.db.unit_of_work import Actor, unit_of_work
 from modhub.plugins.security import SecurityPolicy
-from modhub.web import cookies
 from modhub.web.conditions import identity_etag, named_etag
 from modhub.web.forms import MULTIPART, URLENCODED, media_type_of, parse_fields
 from modhub.web.payload import read_body
@@ -29,6 +28,9 @@ from modhub.web.payload import read_body
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 API_PREFIXES = ("/api/", "/Modhub/api/")
 _SLASHES = re.compile("//+")
+MAX_COOKIE_BYTES: Final = 4096
+"""The largest pair that browsers store (RFC 6265, 6.1); longer ones are ignored."""
+_COOKIE_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def normalize_slashes(path: str) -> str:
@@ -49,6 +51,28 @@ def is_loopback_address(peer: str) -> bool:
     except ValueError:
         return False
     return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+def parse_cookies(header: str) -> dict[str, str]:
+    """The cookies by name (RFC 6265, 4.2); one pair of quotes around a value is removed.
+
+    WebOb's parser is not used: it takes minutes over a long run without ``=``.
+
+    If a name occurs twice, the last one counts. ``header`` is as WSGI provides it. Malformed pairs and invalid UTF-8
+    are skipped: a cookie set by somebody else on the same host must not break every page (C-ERR-8).
+    """
+    cookies = {}
+    for pair in header.split(";"):
+        name, equals, value = pair.strip(" \t").partition("=")
+        if not equals or len(pair) > MAX_COOKIE_BYTES or not _COOKIE_NAME.fullmatch(name):
+            continue
+        if len(value) > 1 and value[0] == value[-1] == '"':
+            value = value[1:-1]
+        try:
+            cookies[name] = value.encode("latin-1").decode("utf-8")
+        except UnicodeError:
+            continue
+    return cookies
 
 
 class Request(pyramid.request.Request):
@@ -94,8 +118,8 @@ class Request(pyramid.request.Request):
 
     @cached_property
     def cookies(self) -> dict[str, str]:
-        """The visitor's cookies by name, values unchanged (see :func:`modhub.web.cookies.parse_cookies`)."""
-        return cookies.parse_cookies(self.environ.get("HTTP_COOKIE", ""))
+        """The visitor's cookies by name, values unchanged (see :func:`parse_cookies`)."""
+        return parse_cookies(self.environ.get("HTTP_COOKIE", ""))
 
     @cached_property
     def POST(self) -> MultiDict:  # noqa: N802 - WebOb's name

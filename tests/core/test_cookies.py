@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub.web.cookies import MAX_COOKIE_BYTES, parse_cookies
+from modhub.web.request import MAX_COOKIE_BYTES, parse_cookies
 from modhub_testing import Site
 from modhub_testing.mods import OWNER
 
