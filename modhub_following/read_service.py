@@ -27,7 +27,7 @@ class FollowReader:
         account: Any = bindparam("account")
         unread, untold = _watched_since(Reader.seen_at, account), _watched_since(Reader.told_until, account)
         self._unread = PreparedQuery(cards.count_changed(unread, account, UNREAD_MOST + 1))
-        self._changed = PreparedQuery(cards.find_changed(unread, account, reader.dialect))
+        self._changed = PreparedQuery(cards.find_changed(unread, account))
         self._untold = PreparedQuery(cards.list_changed(untold, account))
         owner = select(Reader.account_id).join(Account, Account.id == Reader.account_id)
         owner = owner.where(Reader.feed_hash == bindparam("digest"), Account.blocked_at.is_(None))

@@ -8,7 +8,7 @@ from modhub.catalogue.commands import GAMES_CHANGED
 from modhub.catalogue.copies import public_copy_damage
 from modhub.catalogue.files import FilesResource, GameIconsResource, PicturesResource, describe_mod_files
 from modhub.catalogue.reading.details import DETAILS_QUESTION
-from modhub.catalogue.reading.lookup import ModLookup, PublicLookup
+from modhub.catalogue.reading.lookup import ModLookup
 from modhub.catalogue.reading.service import CatalogueReader
 from modhub.catalogue.resources import (
     ApiAuthorsResource,
@@ -35,7 +35,7 @@ def includeme(config: Configurator) -> None:
     databases, declared = find_service(config.registry, Databases), find_service(config.registry, Declarations)
     mods = CatalogueReader(databases.raw_queries, declared)
     config.add_service(CatalogueReader, mods)
-    config.add_service(IPublicMods, PublicLookup(databases.raw_queries, mods))
+    config.add_service(IPublicMods, mods.stored)
     config.add_service(IMods, ModLookup())
     config.add_service(ChangeReader, ChangeReader(databases.raw_queries, declared.change_kinds))
     declared.change_kinds.update((MOD, GAMES_CHANGED))

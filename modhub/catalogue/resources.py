@@ -3,19 +3,14 @@
 from functools import cached_property
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 from zope.interface import implementer, implementer_only
 
 from modhub.base.identity import CorePermission, CredentialKind, KeyUse, Permission
 from modhub.base.operations import Parameter
 from modhub.base.service_registry import find_optional_service
-from modhub.catalogue.reading.statements import (
-    image_owner_statement,
-    note_owner_statement,
-    owner_statement,
-    published_by_statement,
-    votes_statement,
-)
+from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod
 from modhub.plugins.resources import (
     IApiAuthor,
     IAsset,
@@ -71,7 +66,7 @@ class ModResource(OwnedResource):
 
     def find_owner(self, session: Session) -> int | None:
         """Return the owner of the mod, published or not."""
-        return session.scalar(owner_statement(), _ids(id=self.id))
+        return session.scalar(_owner_of(self))
 
 
 class AuthorsResource(Resource):
@@ -99,7 +94,8 @@ class AuthorResource(Resource):
 
     def check_exists(self, session: Session) -> bool:
         """Whether the account has a published mod."""
-        return session.scalar(published_by_statement(), _ids(owner=self.id)) is not None and self.profile is not None
+        published = select(PublicMod.id).where(PublicMod.owner == _known(self.id)).limit(1)
+        return session.scalar(published) is not None and self.profile is not None
 
 
 class ApiAuthorsResource(Resource):
@@ -148,7 +144,7 @@ class VotesResource(ModChild):
 
     def check_exists(self, session: Session) -> bool:
         """Whether the mod is published."""
-        return session.execute(votes_statement(), _ids(id=self.mod.id)).first() is not None
+        return session.scalar(select(PublicMod.id).where(PublicMod.id == _known(self.mod.id))) is not None
 
 
 @implementer(INotes)
@@ -168,7 +164,7 @@ class NoteResource(OwnedChild):
 
     def find_owner(self, session: Session) -> int | None:
         """Return the owner of the mod if it has this entry."""
-        return session.scalar(note_owner_statement(), _ids(id=self.mod.id, member=self.id))
+        return session.scalar(_owner_of(self.mod).join(Note, Note.mod_id == Mod.id).where(Note.id == _known(self.id)))
 
 
 @implementer(IImages)
@@ -188,7 +184,8 @@ class ImageResource(OwnedChild):
 
     def find_owner(self, session: Session) -> int | None:
         """Return the owner of the mod if it has this image; code and css do not count."""
-        return session.scalar(image_owner_statement(), _ids(id=self.mod.id, member=self.id))
+        is_image = Asset.id == _known(self.id), Asset.kind == AssetKind.IMAGE.value
+        return session.scalar(_owner_of(self.mod).join(Asset, Asset.mod_id == Mod.id).where(*is_image))
 
 
 @implementer_only(IOwnMod)
@@ -207,5 +204,9 @@ class MineResource(Resource):
         return OwnModResource(self, name)
 
 
-def _ids(**ids: int | None) -> dict[str, int]:
-    return {name: _NO_ID if value is None else value for name, value in ids.items()}
+def _owner_of(mod: ModResource) -> Select[int]:
+    return select(Mod.owner).where(Mod.id == _known(mod.id))
+
+
+def _known(number: int | None) -> int:
+    return _NO_ID if number is None else number

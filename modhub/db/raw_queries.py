@@ -1,6 +1,6 @@
 """Fast reads: statements compiled once, run on driver connections without a session."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Final
@@ -25,14 +25,16 @@ class PreparedQuery:
     only a few. So it can stand at the top of a module.
     """
 
-    def __init__(self, select: "Select[*tuple[Any, ...]]") -> None:
+    def __init__(self, select: "Select[*tuple[Any, ...]] | Callable[[str], Select[*tuple[Any, ...]]]") -> None:
+        """``select``: or what makes it for ``sqlite`` or ``postgresql``, if it has another shape on each."""
         self._select = select
         self._compiled: dict[str, tuple[str, dict[str, Any]]] = {}
 
     def compile(self, dialect: str) -> tuple[str, dict[str, Any]]:
         """(the SQL, the values bound in the statement itself)."""
         if dialect not in self._compiled:
-            compiled = self._select.compile(dialect=_DIALECTS[dialect], compile_kwargs={"render_postcompile": True})
+            made = self._select if isinstance(self._select, Select) else self._select(dialect)
+            compiled = made.compile(dialect=_DIALECTS[dialect], compile_kwargs={"render_postcompile": True})
             values = {name: value for name, value in compiled.params.items() if value is not None}
             self._compiled[dialect] = str(compiled), values
         return self._compiled[dialect]

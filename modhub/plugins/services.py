@@ -353,7 +353,7 @@ class IModCards(Protocol):
     def list_changed(self, watch: ChangeWatch, but_of: Any) -> Any:
         """The statement that lists the mods that `count_changed` counts: the id, and since when it is watched."""
 
-    def find_changed(self, watch: ChangeWatch, but_of: Any, dialect: str) -> Any:
+    def find_changed(self, watch: ChangeWatch, but_of: Any) -> Any:
         """The statement that finds which of the mods ``ids``, a JSON array as a parameter, `count_changed` counts.
 
         Two columns: the id, and whether the mod was created after the moment (1 or 0).

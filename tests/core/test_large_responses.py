@@ -11,7 +11,7 @@ import pytest
 from modhub.base.body_rules import IS_LARGE_TURN
 from modhub.base.errors import ApiError
 from modhub.catalogue.models import Note
-from modhub.catalogue.reading.documents import DocumentReader
+from modhub.catalogue.reading.documents import PublicMods
 from modhub.catalogue.reading.service import CatalogueReader
 from modhub.db import now
 from modhub.plugins.services import IPublicMods
@@ -75,7 +75,7 @@ def test_a_large_chain_is_complete_in_either_coding_and_revalidated(
     assert sent.headers["Content-Encoding"] == "gzip"
     assert "Content-Length" not in sent.headers
     # For HEAD and 304 no document is read.
-    monkeypatch.setattr(DocumentReader, "documents", None)
+    monkeypatch.setattr(PublicMods, "documents", None)
     for coding, whole in (("identity", plain), ("gzip", zipped)):
         head = ask(site, url, "HEAD", **{"Accept-Encoding": coding})
         left_out = {"Content-Length"} if coding == "gzip" else set()
@@ -91,20 +91,20 @@ def test_a_large_chain_is_complete_in_either_coding_and_revalidated(
 def test_a_change_while_the_body_is_made_makes_it_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mod_id, _ = insert_chain(site, 40)
     last = ask(site, f"/api/modhub/{mod_id}").json["install"][0]
-    real, edits = DocumentReader.documents, []
+    real, edits = PublicMods.documents, []
 
-    def edit_first(self: DocumentReader, stored: Any) -> Any:
+    def edit_first(self: PublicMods, stored: Any) -> Any:
         if len(edits) < 2:
             edits.append(site.as_account(OWNER).put_json(mod_address(last), {"title": f"edit {len(edits)}"}))
         return real(self, stored)
 
-    monkeypatch.setattr(DocumentReader, "documents", edit_first)
+    monkeypatch.setattr(PublicMods, "documents", edit_first)
     made = ask(site, f"/api/modhub/{mod_id}")
     monkeypatch.undo()
     assert made.json["install"][0]["title"] == "edit 1"
     assert made.headers["ETag"] == ask(site, f"/api/modhub/{mod_id}").headers["ETag"]
     monkeypatch.setattr(
-        DocumentReader,
+        PublicMods,
         "documents",
         lambda self, stored: (
             site.as_account(OWNER).put_json(mod_address(last), {"title": str(uuid.uuid4())}),
@@ -206,7 +206,7 @@ def test_a_large_body_takes_little_memory(site: Site) -> None:
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        response = composed_json(request, lambda: reader.mod(mod_id))
+        response = composed_json(request, lambda: reader.stored.mod(mod_id))
         assert response is not None
         assert response.content_length is not None
         assert response.content_length > 8_000_000

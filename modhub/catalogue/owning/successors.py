@@ -33,8 +33,8 @@ class SupersededDocument(msgspec.Struct, rename="camel"):
     ]
 
 
-def _with_successor(mod: Any) -> Select[Any, Any]:
-    """(GUID of the successor or NULL, its document if it is published) of a mod."""
+def with_successor(mod: Any) -> Select[Any, Any]:
+    """(GUID of the successor or NULL, its document if it is published) of the mod ``id``."""
     successor = aliased(PublicMod)
     joined = select(Successor.guid, successor.document).select_from(mod)
     joined = joined.outerjoin(Successor, Successor.mod_id == mod.id).outerjoin(
@@ -43,14 +43,9 @@ def _with_successor(mod: Any) -> Select[Any, Any]:
     return joined.where(mod.id == bindparam("id"))
 
 
-def successor_statement() -> Select[Any, Any]:
-    """(GUID, document of its successor if that is published) of the published mod ``id``."""
-    return _with_successor(PublicMod)
-
-
 def read_successor(session: Session, mod_id: int | None, owner: int) -> tuple[str, SuccessorDocument | None]:
     """Return (GUID as stored or "", the successor if it is published) of the owner's mod."""
-    row = session.execute(_with_successor(Mod).where(Mod.owner == owner), {"id": mod_id}).first()
+    row = session.execute(with_successor(Mod).where(Mod.owner == owner), {"id": mod_id}).first()
     return ("", None) if row is None else (row[0] or "", successor_document(row[1]))
 
 
@@ -60,12 +55,6 @@ def successor_document(document: Any) -> SuccessorDocument | None:
         return None
     mod = decode_mod(bytes(document))
     return SuccessorDocument(mod.guid, mod.id, mod.title, mod.url)
-
-
-def find_successor(session: Session, mod_id: int | None) -> SuccessorDocument | None:
-    """Return the successor of any mod if it is published, as this session sees it."""
-    row = session.execute(_with_successor(Mod), {"id": mod_id}).first()
-    return None if row is None else successor_document(row[1])
 
 
 def change_successor(session: Session, mod_id: int | None, owner: int, guid: str) -> None:

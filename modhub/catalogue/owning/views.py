@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import msgspec
 from pyramid.response import Response
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import RunAgain, invalid
@@ -40,7 +39,7 @@ from modhub.catalogue.documents import (
     mod_document,
     note_document,
 )
-from modhub.catalogue.models import AssetKind, Mod, Note
+from modhub.catalogue.models import AssetKind, Mod
 from modhub.catalogue.owning import images, operations, rehearsal, services, uploads, voting
 from modhub.catalogue.owning.archives import END_BYTES, ArchiveProblem, judge_code
 from modhub.catalogue.owning.idempotency import RepeatableCall, create_once, describe_call, read_idempotency_key
@@ -55,7 +54,7 @@ from modhub.catalogue.owning.rehearsal import (
     TextProblem,
     check_draft,
 )
-from modhub.catalogue.owning.successors import SupersededDocument, change_successor, find_successor, read_successor
+from modhub.catalogue.owning.successors import SupersededDocument, change_successor, read_successor
 from modhub.catalogue.owning.texts import find_removed_markup, is_html_truncated, write_text
 from modhub.catalogue.owning.uploads import FALLBACKS, LIMITS, AssetUpload
 from modhub.catalogue.reading.views import catalogue_reader
@@ -313,7 +312,7 @@ def change_successor_view(context: ModResource, request: Request) -> SupersededD
     # Only null clears it: the empty variable of a script must not.
     guid = "" if by is None else find_guid(request, by.strip() or "-", "by")
     change_successor(request.dbsession, context.id, account_id_of(request), guid)
-    return SupersededDocument(find_successor(request.dbsession, context.id))
+    return SupersededDocument(read_successor(request.dbsession, context.id, account_id_of(request))[1])
 
 
 def find_guid(request: Request, typed: str, field: str) -> str:
@@ -346,9 +345,8 @@ def _may_know(request: Request, mod: ModSummary) -> bool:
 )
 def list_own_notes_view(context: ModResource, request: Request) -> NotesDocument:
     """``GET /api/modhub/{id}/notes``: the changelog, of a draft too."""
-    own = select(Note).join(Mod, Mod.id == Note.mod_id).where(Mod.owner == account_id_of(request))
-    notes = request.dbsession.scalars(own.where(Note.mod_id == context.id).order_by(Note.id.desc())).all()
-    return NotesDocument(len(notes), [note_document(note) for note in notes])
+    notes = read_notes(request.dbsession, context.id, account_id_of(request))
+    return NotesDocument(len(notes), notes)
 
 
 _LIMITS: Final = {"description": limits.DESCRIPTION, "changelog": limits.NOTE}

@@ -80,9 +80,9 @@ class ModCards:
         """The statement that lists them."""
         return changed_statement(watch, but_of)
 
-    def find_changed(self, watch: ChangeWatch, but_of: Any, dialect: str) -> Any:
+    def find_changed(self, watch: ChangeWatch, but_of: Any) -> Any:
         """The statement that finds their ids."""
-        return changed_among_statement(watch, but_of, dialect)
+        return changed_among_statement(watch, but_of)
 
 
 _CARDS: Final = ModCards()

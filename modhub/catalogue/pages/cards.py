@@ -15,7 +15,7 @@ from modhub.catalogue.reading.statements import AnySelect
 from modhub.content.folding import fold_game
 from modhub.content.markup import summarize
 from modhub.db import from_micros, iso
-from modhub.db.raw_queries import Row
+from modhub.db.raw_queries import PreparedQuery, Row
 from modhub.ui.accent import nearest_hue
 
 
@@ -183,11 +183,7 @@ class GameTile(NamedTuple):
     mod: ModPresenter | None
 
 
-def game_tiles_statement() -> AnySelect:
-    """(folded name, number of mods, document of a mod, facts of its images) of the `TILES` games with the most mods.
-
-    The mod is the one with an image that was changed last.
-    """
+def _game_tiles() -> AnySelect:
     number = select(func.count()).where(PublicGame.folded == Game.folded).correlate(Game).scalar_subquery()
     games = select(Game.folded, number.label("mods")).order_by(number.desc(), Game.folded).limit(TILES)
     listed = games.subquery()
@@ -198,3 +194,10 @@ def game_tiles_statement() -> AnySelect:
     columns = (listed.c.folded, listed.c.mods, PublicMod.document, statements.image_facts())
     joined = select(*columns).outerjoin(PublicMod, PublicMod.id == pictured).where(listed.c.mods > 0)
     return joined.order_by(listed.c.mods.desc(), listed.c.folded)
+
+
+GAME_TILES: Final = PreparedQuery(_game_tiles())
+"""(folded name, number of mods, document of a mod, facts of its images) of the `TILES` games with the most mods.
+
+The mod is the one with an image that was changed last.
+"""

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -115,27 +116,24 @@ def _newest(dialect: str, columns: tuple[Any, ...], size: Any, offset: Any = Non
     return select(*columns).join(page, is_hit).order_by(PublicMod.updated_at.desc(), PublicMod.id.desc())
 
 
-def untold_statement(dialect: str) -> AnySelect:
-    """The documents of ``size`` of the newest mods with the words ``match``, whose title and games have not all words.
-
-    ``patterns`` are those of the words, a JSON array.
-    """
-    patterns = json_items("patterns", dialect).subquery()
+def _untold(dialect: str) -> AnySelect:
+    patterns = json_items("patterns").subquery()
     lacks_one = exists().where(~PublicText.text.like(patterns.c.value, escape="\\"))
     newest = _newest(dialect, (PublicMod.document,), WINDOW).join(PublicText, PublicText.mod_id == PublicMod.id)
     return newest.where(lacks_one.correlate(PublicText)).limit(bindparam("size"))
 
 
-def described_page_statement(dialect: str, columns: tuple[Any, ...]) -> AnySelect:
-    """The ``columns`` of one page of all mods with the words ``match``, last changed first."""
-    return _newest(dialect, columns, bindparam("size"), bindparam("offset"))
+_UNTOLD: Final = PreparedQuery(_untold)
+"""The documents of ``size`` of the newest mods with the words ``match``, whose title and games have not all words.
 
-
-def described_total_statement(dialect: str) -> AnySelect:
-    """The number of mods with the words ``match``."""
-    return select(func.count()).select_from(_hits(dialect).subquery())
-
-
+``patterns`` are those of the words, a JSON array.
+"""
+_DESCRIBED: Final = PreparedQuery(
+    partial(_newest, columns=statements.CARD_COLUMNS, size=bindparam("size"), offset=bindparam("offset"))
+)
+"""The columns of the cards of one page of all mods with the words ``match``, last changed first."""
+_DESCRIBED_TOTAL: Final = PreparedQuery(lambda dialect: select(func.count()).select_from(_hits(dialect).subquery()))
+"""The number of mods with the words ``match``."""
 IN_GROUP: Final = 10
 EXCERPT: Final = 70
 """Characters of a description before the word that was found, and after it."""
@@ -173,15 +171,11 @@ class GroupReader:
     """Reads the groups from the public tables; one per application. ``accounts``: where the names of authors are."""
 
     def __init__(self, catalogue: CatalogueReader, accounts: ProfileColumns | None) -> None:
-        self._reader = reader = catalogue.reader
-        dialect = reader.dialect
-        self._untold = PreparedQuery(untold_statement(dialect))
-        self._described = PreparedQuery(described_page_statement(dialect, statements.CARD_COLUMNS))
-        self._described_total = PreparedQuery(described_total_statement(dialect))
+        self._reader = catalogue.reader
         self._has_names = accounts is not None
         if accounts is not None:
-            self._authors = PreparedQuery(statements.found_authors_statement(accounts, dialect))
-            self._authors_total = PreparedQuery(statements.found_authors_total_statement(accounts, dialect))
+            self._authors = PreparedQuery(statements.found_authors_statement(accounts))
+            self._authors_total = PreparedQuery(statements.found_authors_total_statement(accounts))
 
     def groups(self, q: str) -> SearchGroups:
         """Return both groups for a search."""
@@ -210,9 +204,9 @@ class GroupReader:
         if not description_words(params.q):
             return Listing([], 0, params)
         match, size = matching(params.q, self._reader.dialect), params.size
-        total = self._reader.rows(self._described_total, match=match)[0][0]
+        total = self._reader.rows(_DESCRIBED_TOTAL, match=match)[0][0]
         offset = (params.page - 1) * size
-        rows = self._reader.rows(self._described, match=match, size=size, offset=offset) if offset < total else []
+        rows = self._reader.rows(_DESCRIBED, match=match, size=size, offset=offset) if offset < total else []
         return Listing([card_of(row) for row in rows], total, params)
 
     def _name_values(self, q: str) -> dict[str, Any] | None:
@@ -229,7 +223,7 @@ class GroupReader:
             return []
         patterns = encode([like_pattern(word) for word in search_words(q)]).decode()
         match = matching(q, self._reader.dialect)
-        rows = self._reader.rows(self._untold, match=match, patterns=patterns, size=size)
+        rows = self._reader.rows(_UNTOLD, match=match, patterns=patterns, size=size)
         return [_with_excerpt(bytes(row[0]), frozenset(words)) for row in rows]
 
 

@@ -31,7 +31,7 @@ from modhub.catalogue.reading.chain_archives import MAX_ARCHIVE_BYTES, MAX_ARCHI
 from modhub.catalogue.reading.documents import chains_statement, install_order
 from modhub.catalogue.reading.lists import page_statement, total_statement
 from modhub.catalogue.reading.service import CatalogueReader, ListParams, ListStatement
-from modhub.catalogue.reading.statements import AnySelect, few_documents_statement, note_of
+from modhub.catalogue.reading.statements import FEW_DOCUMENTS, note_of
 from modhub.db import from_micros, iso
 from modhub.db.changes import ChangeEntry
 from modhub.db.raw_queries import PreparedQuery, Row
@@ -70,13 +70,12 @@ def _columns(mod: Any) -> list[Any]:
     return [mod.requires, mod.id, title, version, code.scalar_subquery()]
 
 
-def chain_statement(dialect: str) -> AnySelect:
-    """(GUID, what it requires, columns of `ChainMod`) of the mods ``guids`` and all that they require."""
-    return chains_statement(dialect, _columns)
+_CHAINS: Final = PreparedQuery(partial(chains_statement, columns=_columns))
+"""(GUID, what it requires, columns of `ChainMod`) of the mods ``guids`` and all that they require."""
 
 
 def chain_part(mod: ModDocument, rows: Sequence[Row]) -> ChainPart:
-    """Return what to install for a mod, from the rows of `chain_statement` of what it requires."""
+    """Return what to install for a mod, from the rows of `_CHAINS` of what it requires."""
     by_guid = {row[0]: row for row in rows if row[1] is not None}
     requires = {mod.guid: mod.requires, **{guid: row[1].split() for guid, row in by_guid.items()}}
     order, missing = install_order([mod.guid], requires)
@@ -146,7 +145,7 @@ def _by_guid(guids: list[str], documents: Mapping[str, bytes]) -> tuple[tuple[st
 
 
 def _notes_of(rows: str | None) -> list[NoteDocument]:
-    """The entries in `statements.changes_statement` and the like."""
+    """The entries in `statements.CHANGES` and the like."""
     return [note_of(row) for row in msgspec.json.decode(rows or "[]")]
 
 
@@ -155,35 +154,24 @@ def cards_of(rows: Iterable[Row]) -> list[ModPresenter]:
     return [card_of(row) for row in rows]
 
 
+_CARD_PAGE: Final[ListStatement] = partial(page_statement, columns=statements.CARD_COLUMNS)
+_UPDATES_PAGE: Final[ListStatement] = partial(page_statement, columns=statements.UPDATE_COLUMNS)
+_FIRST_CARDS: Final[ListStatement] = partial(statements.first_statement, columns=statements.CARD_COLUMNS)
+_TOTAL: Final = PreparedQuery(total_statement())
+
+
 class PageReader:
     """Reads the data of the public pages; one per application, made when all features have declared their columns."""
 
     def __init__(self, catalogue: CatalogueReader) -> None:
         self.catalogue = catalogue
-        self.reader = reader = catalogue.reader
-        dialect, declared = reader.dialect, catalogue.declared
+        self.reader = catalogue.reader
+        declared, columns = catalogue.declared, statements.CARD_COLUMNS
         self._figures = declared.figures
-        columns = statements.CARD_COLUMNS
-        self._card_page: ListStatement = partial(page_statement, columns=columns)
-        self._first_cards: ListStatement = partial(statements.first_statement, columns=columns)
-        self._selected_total = PreparedQuery(statements.selected_total_statement(dialect))
-        self._selected_cards = PreparedQuery(statements.selected_page_statement(dialect, columns))
-        self._selected_updates = PreparedQuery(statements.selected_page_statement(dialect, statements.UPDATE_COLUMNS))
         self._author_totals = PreparedQuery(statements.author_totals_statement(self._figures))
         figures = map(statements.figure_of, self._figures)
-        self._mod_page = PreparedQuery(statements.mod_page_statement(dialect, (*columns, *figures)))
-        self._users = PreparedQuery(statements.users_statement(columns))
+        self._mod_page = PreparedQuery(statements.mod_page_statement((*columns, *figures)))
         self._newest = PreparedQuery(statements.newest_statement(declared.off_front, 2 * MODS_IN_ROW))
-        self._total = PreparedQuery(total_statement())
-        self._tiles = PreparedQuery(cards.game_tiles_statement())
-        self._chain = PreparedQuery(chain_statement(dialect))
-        self._changes = PreparedQuery(statements.changes_statement())
-        self._named = PreparedQuery(few_documents_statement(dialect))
-        self._sitemap = PreparedQuery(statements.sitemap_statement())
-        self._highest = PreparedQuery(statements.highest_statement())
-        self._authors = PreparedQuery(statements.authors_statement())
-        self._last_author = PreparedQuery(statements.last_author_statement())
-        self._deletions = PreparedQuery(statements.deletions_statement())
 
     def _figures_of(self, numbers: Row) -> tuple[Figure, ...]:
         both = zip(self._figures, numbers, strict=True)
@@ -192,7 +180,7 @@ class PageReader:
 
     def listing(self, params: ListParams) -> Listing:
         """Return one page of published mods as cards."""
-        total, rows = self.catalogue.rows(params, self._card_page)
+        total, rows = self.catalogue.rows(params, _CARD_PAGE)
         return Listing(cards_of(rows), total, params)
 
     def with_successors(self, found: list[ModPresenter]) -> list[ModPresenter]:
@@ -213,22 +201,22 @@ class PageReader:
 
     def first_cards(self, params: ListParams) -> list[ModPresenter]:
         """Return the first cards of a list of all mods, without their number."""
-        return cards_of(row[1:] for row in self.catalogue.first_rows(params, self._first_cards))
+        return cards_of(row[1:] for row in self.catalogue.first_rows(params, _FIRST_CARDS))
 
     def selected(self, selection: ModSelection, params: ListParams) -> Listing:
         """Return one page of the selected mods as cards; of ``params`` only ``page`` and ``size`` count."""
-        total, rows = self._selected_rows(self._selected_cards, selection, params)
+        total, rows = self._selected_rows(statements.SELECTED_CARDS, selection, params)
         return Listing(cards_of(rows), total, params)
 
     def of_author(self, owner: int, params: ListParams) -> tuple[Listing, AuthorTotals]:
         """Return the same of an author's mods, and what all of them have together, in as many statements."""
         row = self.reader.rows(self._author_totals, owner=owner)[0]
         total, ups, downs = map(int, row[:3])
-        cards = cards_of(self._page_rows(self._selected_cards, ModSelection(authors=(owner,)), params, total))
+        cards = cards_of(self._page_rows(statements.SELECTED_CARDS, ModSelection(authors=(owner,)), params, total))
         return Listing(cards, total, params), AuthorTotals(ups, downs, self._figures_of(row[3:]))
 
     def _selected_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams) -> tuple[int, list[Row]]:
-        total = self.reader.rows(self._selected_total, **_parameters(selection))[0][0]
+        total = self.reader.rows(statements.SELECTED_TOTAL, **_parameters(selection))[0][0]
         return total, self._page_rows(page, selection, params, total)
 
     def _page_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams, total: int) -> list[Row]:
@@ -239,12 +227,12 @@ class PageReader:
 
     def users(self, guid: str) -> tuple[list[ModPresenter], int]:
         """Return (some published mods that directly require this one, number of such mods)."""
-        rows = self.reader.rows(self._users, guid=guid)
+        rows = self.reader.rows(statements.USERS, guid=guid)
         return cards_of(row[2:] for row in rows), rows[0][1] if rows else 0
 
     def total(self) -> int:
         """Return the number of published mods."""
-        return int(self.reader.rows(self._total)[0][0])
+        return int(self.reader.rows(_TOTAL)[0][0])
 
     def newest(self) -> list[ModPresenter]:
         """Return the mods that were published last, as many as two rows have."""
@@ -254,21 +242,21 @@ class PageReader:
         """Return the games with the most mods, the largest first."""
         return [
             GameTile(folded, mods, ModPresenter(bytes(document), image_facts) if document else None)
-            for folded, mods, document, image_facts in self.reader.rows(self._tiles)
+            for folded, mods, document, image_facts in self.reader.rows(cards.GAME_TILES)
         ]
 
     def updates(self, params: ListParams) -> list[ModUpdate]:
         """Return the newest versions of one page of published mods."""
-        _, rows = self.catalogue.rows(params, statements.updates_statement)
+        _, rows = self.catalogue.rows(params, _UPDATES_PAGE)
         return newest_updates(rows, params)
 
     def selected_updates(self, selection: ModSelection, params: ListParams) -> list[ModUpdate]:
         """Return the newest versions of the selected mods, at most ``params.size``."""
-        return newest_updates(self._selected_rows(self._selected_updates, selection, params)[1], params)
+        return newest_updates(self._selected_rows(statements.SELECTED_UPDATES, selection, params)[1], params)
 
     def deletions(self) -> list[ChangeEntry]:
         """Return the latest changes of mods that are not there any more, newest first."""
-        rows = self.reader.rows(self._deletions)
+        rows = self.reader.rows(statements.DELETIONS)
         return [ChangeEntry(*row[:5], from_micros(row[5])) for row in rows]  # type: ignore[call-arg]
 
     def games(self) -> CuratedGames:
@@ -277,7 +265,7 @@ class PageReader:
 
     def changes(self, mod_id: int | None, limit: int) -> tuple[ModPresenter, list[NoteDocument]] | None:
         """Return a mod and its newest ``limit`` changelog entries; None if it is not published."""
-        rows = [] if mod_id is None else self.reader.rows(self._changes, id=mod_id, size=limit)
+        rows = [] if mod_id is None else self.reader.rows(statements.CHANGES, id=mod_id, size=limit)
         return (card_of(rows[0]), _notes_of(rows[0][-1])) if rows else None
 
     def detail(self, mod_id: int | None, notes_page: int) -> ModPage | None:
@@ -322,30 +310,32 @@ class PageReader:
     def named(self, guids: list[str]) -> tuple[tuple[str, bytes | None], ...]:
         """Return each GUID with the document of its mod, or None if it is not published."""
         folded = encode([fold_guid(guid) for guid in guids]).decode()
-        rows = self.reader.rows(self._named, guids=folded) if guids else []
+        rows = self.reader.rows(FEW_DOCUMENTS, guids=folded) if guids else []
         return _by_guid(guids, {row[0]: bytes(row[1]) for row in rows})
 
     def _chain_of(self, mod: ModDocument) -> ChainPart:
         """Return what to install for a mod, published or not; one statement, none if it requires nothing."""
         guids = encode([fold_guid(guid) for guid in mod.requires]).decode()
-        return chain_part(mod, self.reader.rows(self._chain, guids=guids) if mod.requires else [])
+        return chain_part(mod, self.reader.rows(_CHAINS, guids=guids) if mod.requires else [])
 
     def sitemap(self, above: int, upto: int) -> list[tuple[int, str]]:
         """Return (id, time of change) of the published mods with ``above`` < id <= ``upto``."""
-        rows = self.reader.rows(self._sitemap, above=above, upto=upto)
+        rows = self.reader.rows(statements.SITEMAP, above=above, upto=upto)
         return [(row[0], iso(from_micros(row[1]))) for row in rows]
 
     def sitemap_of_authors(self, above: int, upto: int) -> list[tuple[int, str]]:
         """Return (author, time of change) of the authors of published mods with ``above`` < id <= ``upto``."""
-        return [(row[0], iso(from_micros(row[1]))) for row in self.reader.rows(self._authors, above=above, upto=upto)]
+        return [
+            (row[0], iso(from_micros(row[1]))) for row in self.reader.rows(statements.AUTHORS, above=above, upto=upto)
+        ]
 
     def last_author(self) -> int:
         """Return the highest id of an author of a published mod, 0 if there is none."""
-        return self.reader.rows(self._last_author)[0][0] or 0
+        return self.reader.rows(statements.LAST_AUTHOR)[0][0] or 0
 
     def highest(self) -> int:
         """Return the highest id of a published mod, 0 if there is none."""
-        return self.reader.rows(self._highest)[0][0] or 0
+        return self.reader.rows(statements.HIGHEST)[0][0] or 0
 
 
 def _parameters(selection: ModSelection) -> dict[str, str]:

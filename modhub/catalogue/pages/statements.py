@@ -29,13 +29,20 @@ from modhub.catalogue.reading.lists import (
     ListVariant,
     are_on_front,
     newest_page,
-    page_statement,
     ranked_hits,
     unranked,
 )
-from modhub.catalogue.reading.statements import NOTE_COLUMNS, AnySelect, json_ids, json_items
+from modhub.catalogue.reading.statements import (
+    IS_ASKED_FOR,
+    NOTE_COLUMNS,
+    AnySelect,
+    json_ids,
+    json_items,
+    json_rows,
+)
 from modhub.content.markup import SUMMARIZED
 from modhub.db.changes import MOD, PublicChange, What
+from modhub.db.raw_queries import PreparedQuery
 from modhub.plugins.declarations import ModColumn
 from modhub.plugins.services import ChangeWatch, ProfileColumns
 
@@ -127,35 +134,25 @@ _FACTS: Final = (Note.id, Note.version, Note.text, Note.created_at, Note.edited_
 UPDATE_COLUMNS: Final = (*CARD_COLUMNS, _notes(_FACTS, VERSIONS_IN_FEED))
 
 
-def updates_statement(variant: ListVariant) -> AnySelect:
-    """The columns of the cards of one page of a list, plus the newest changelog entries."""
-    return page_statement(variant, UPDATE_COLUMNS)
-
-
-def mod_page_statement(dialect: str, columns: Iterable[Any]) -> AnySelect:
+def mod_page_statement(columns: Iterable[Any]) -> AnySelect:
     """All that the page of the published mod ``id`` shows of it and, as cards, of mods that have to do with it.
 
     (place, GUID, the columns of `_page_columns`, ``columns``): place 0 is the mod itself, 1 those that require it, 2
     others of its author, 3 those that it conflicts with. The columns of the page are NULL but for the mod itself.
     """
-    itself = PublicMod.id == bindparam("id")
+    itself = IS_ASKED_FOR
     own = select(PublicMod.owner).where(itself).scalar_subquery()
     guid = select(PublicMod.guid).where(itself).scalar_subquery()
+    listed = json_rows(Mod.conflicts)
+    conflicts = select(func.lower(listed.c.value)).select_from(Mod).join(listed, true())
     picks = (
         picked().where(itself),
         users_ids(guid),
         picked().where(PublicMod.owner == own, ~itself).order_by(*_NEWEST).limit(OTHER_MODS_SHOWN),
-        picked().where(PublicMod.guid.in_(_conflicts(dialect))),
+        picked().where(PublicMod.guid.in_(conflicts.where(Mod.id == bindparam("id")))),
     )
     facts = [case((_PLACE == 0, column)) for column in _page_columns(guid)]
     return placed_statement(picks, PublicMod.guid, *facts, *columns)
-
-
-def _conflicts(dialect: str) -> AnySelect:
-    """The folded GUIDs that the mod ``id`` conflicts with."""
-    expand = func.json_each if dialect == "sqlite" else func.json_array_elements_text
-    listed = expand(Mod.conflicts).table_valued("value")
-    return select(func.lower(listed.c.value)).select_from(Mod).join(listed, true()).where(Mod.id == bindparam("id"))
 
 
 def _page_columns(guid: Any) -> tuple[Any, ...]:
@@ -175,9 +172,8 @@ def _page_columns(guid: Any) -> tuple[Any, ...]:
     )
 
 
-def changes_statement() -> AnySelect:
-    """(columns of a card, ``size`` changelog entries) of the published mod ``id``."""
-    return select(*CARD_COLUMNS, _notes(NOTE_COLUMNS, bindparam("size"))).where(PublicMod.id == bindparam("id"))
+CHANGES: Final = PreparedQuery(select(*CARD_COLUMNS, _notes(NOTE_COLUMNS, bindparam("size"))).where(IS_ASKED_FOR))
+"""(columns of a card, ``size`` changelog entries) of the published mod ``id``."""
 
 
 def _users(guid: Any, most: int) -> AnySelect:
@@ -200,12 +196,6 @@ def picked(key: Any = _NO_KEY) -> AnySelect:
     return select(PublicMod.id.label("id"), key.label("key"))
 
 
-def users_statement(columns: tuple[Any, ...]) -> AnySelect:
-    """(place, `users_total`, ``columns``) of `users_ids` of the mod ``guid``."""
-    guid: Any = bindparam("guid")
-    return placed_statement([users_ids(guid)], users_total(guid), *columns)
-
-
 def placed_statement(picks: Iterable[AnySelect], *columns: Any) -> AnySelect:
     """(number of a pick, ``columns``) of the mods that the ``picks`` select, so that several rows are read at once.
 
@@ -215,6 +205,11 @@ def placed_statement(picks: Iterable[AnySelect], *columns: Any) -> AnySelect:
     listed = union_all(*parts).subquery("listed")
     joined = select(listed.c.place, *columns).select_from(listed).join(PublicMod, PublicMod.id == listed.c.id)
     return joined.order_by(listed.c.place, listed.c.key.desc(), *_NEWEST)
+
+
+_GUID: Final[Any] = bindparam("guid")
+USERS: Final = PreparedQuery(placed_statement([users_ids(_GUID)], users_total(_GUID), *CARD_COLUMNS))
+"""(place, `users_total`, columns of a card) of `users_ids` of the mod ``guid``."""
 
 
 def first_statement(variant: ListVariant, columns: tuple[Any, ...]) -> AnySelect:
@@ -244,62 +239,50 @@ def newest_statement(left_out: Iterable[ModColumn], size: int) -> AnySelect:
     return joined.order_by(newest.c.published_at.desc(), PublicMod.id.desc())
 
 
-def sitemap_statement() -> AnySelect:
-    """(id, updated_at) of the published mods with ``above`` < id <= ``upto``."""
-    return select(PublicMod.id, PublicMod.updated_at).where(*in_range(PublicMod.id)).order_by(PublicMod.id)
+SITEMAP: Final = PreparedQuery(
+    select(PublicMod.id, PublicMod.updated_at)
+    .where(PublicMod.id > bindparam("above"), PublicMod.id <= bindparam("upto"))
+    .order_by(PublicMod.id)
+)
+"""(id, updated_at) of the published mods with ``above`` < id <= ``upto``."""
+HIGHEST: Final = PreparedQuery(select(func.max(PublicMod.id)))
+"""The highest id of a published mod, NULL if there is none."""
+AUTHORS: Final = PreparedQuery(
+    select(PublicMod.owner, func.max(PublicMod.updated_at))
+    .where(PublicMod.owner > bindparam("above"), PublicMod.owner <= bindparam("upto"))
+    .group_by(PublicMod.owner)
+    .order_by(PublicMod.owner)
+)
+"""(author, time of the latest change) of the authors of published mods with ``above`` < id <= ``upto``."""
+LAST_AUTHOR: Final = PreparedQuery(select(func.max(PublicMod.owner)))
+"""The highest id of an author of a published mod, NULL if there is none."""
+_LATEST: Final = select(PublicChange).order_by(PublicChange.serial.desc()).limit(_CONSIDERED).subquery()
+DELETIONS: Final = PreparedQuery(
+    select(_LATEST)
+    .where(_LATEST.c.kind == MOD, _LATEST.c.what == What.DELETED.value)
+    .order_by(_LATEST.c.serial.desc())
+    .limit(_TOMBSTONES)
+)
+"""The latest changes of mods that were deleted or hidden, newest first: rows of `ChangeEntry`."""
+_SELECTED: Final = union(
+    select(PublicMod.id).where(PublicMod.id.in_(json_ids("mods"))),
+    select(PublicMod.id).where(PublicMod.owner.in_(json_ids("authors"))),
+    select(PublicGame.mod_id).where(PublicGame.folded.in_(json_items("games"))),
+).subquery("selected")
+"""The ids of the published mods that ``mods``, ``authors`` or ``games`` name; each is a JSON array."""
+SELECTED_TOTAL: Final = PreparedQuery(select(func.count()).select_from(_SELECTED))
+"""The number of the selected mods."""
 
 
-def authors_statement() -> AnySelect:
-    """(author, time of the latest change) of the authors of published mods with ``above`` < id <= ``upto``."""
-    rows = select(PublicMod.owner, func.max(PublicMod.updated_at)).group_by(PublicMod.owner)
-    return rows.where(*in_range(PublicMod.owner)).order_by(PublicMod.owner)
+def _selected_page(columns: tuple[Any, ...]) -> PreparedQuery:
+    hits = select(PublicMod.id.label("id"), PublicMod.updated_at.label("moment"))
+    return PreparedQuery(newest_page(hits.where(PublicMod.id.in_(select(_SELECTED.c[0]))), columns))
 
 
-def last_author_statement() -> AnySelect:
-    """The highest id of an author of a published mod, NULL if there is none."""
-    return select(func.max(PublicMod.owner))
-
-
-def deletions_statement() -> AnySelect:
-    """The latest changes of mods that were deleted or hidden, newest first: rows of `ChangeEntry`."""
-    latest = select(*PublicChange.__table__.columns).order_by(PublicChange.serial.desc()).limit(_CONSIDERED).subquery()
-    deleted = select(latest).where(latest.c.kind == MOD, latest.c.what == What.DELETED.value)
-    return deleted.order_by(latest.c.serial.desc()).limit(_TOMBSTONES)
-
-
-def in_range(column: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """``above`` < column <= ``upto``: one part of the sitemap."""
-    return column > bindparam("above"), column <= bindparam("upto")
-
-
-def highest_statement() -> AnySelect:
-    """The highest id of a published mod, NULL if there is none."""
-    return select(func.max(PublicMod.id))
-
-
-_LIST: Final = "selected"
-
-
-def _selected(dialect: str) -> Any:
-    """The ids of the published mods that ``mods``, ``authors`` or ``games`` name; each is a JSON array."""
-
-    return union(
-        select(PublicMod.id).where(PublicMod.id.in_(json_ids("mods", dialect))),
-        select(PublicMod.id).where(PublicMod.owner.in_(json_ids("authors", dialect))),
-        select(PublicGame.mod_id).where(PublicGame.folded.in_(json_items("games", dialect))),
-    ).subquery(_LIST)
-
-
-def selected_total_statement(dialect: str) -> AnySelect:
-    """The number of the selected mods."""
-    return select(func.count()).select_from(_selected(dialect))
-
-
-def selected_page_statement(dialect: str, columns: tuple[Any, ...]) -> AnySelect:
-    """The ``columns`` of one page of the selected mods."""
-    ids = select(_selected(dialect).c[0])
-    hits = select(PublicMod.id.label("id"), PublicMod.updated_at.label("moment")).where(PublicMod.id.in_(ids))
-    return newest_page(hits, columns)
+SELECTED_CARDS: Final = _selected_page(CARD_COLUMNS)
+"""The columns of the cards of one page of the selected mods."""
+SELECTED_UPDATES: Final = _selected_page(UPDATE_COLUMNS)
+"""The same with the newest changelog entries."""
 
 
 def changed_total_statement(watch: ChangeWatch, but_of: Any, most: int) -> AnySelect:
@@ -314,10 +297,9 @@ def changed_statement(watch: ChangeWatch, but_of: Any) -> AnySelect:
     return select(changed.c.id, func.min(changed.c.since)).group_by(changed.c.id)
 
 
-def changed_among_statement(watch: ChangeWatch, but_of: Any, dialect: str) -> AnySelect:
+def changed_among_statement(watch: ChangeWatch, but_of: Any) -> AnySelect:
     """(id, 1 if it was created since, else 0) of those of the mods ``ids`` that `changed_total_statement` counts."""
-    ids = json_ids("ids", dialect)
-    changed = union_all(*(part.where(PublicMod.id.in_(ids)) for part in _changed(watch, but_of))).subquery()
+    changed = union_all(*(part.where(PublicMod.id.in_(json_ids("ids"))) for part in _changed(watch, but_of))).subquery()
     is_new = func.max(case((Mod.created_at > changed.c.since, 1), else_=0))
     return select(changed.c.id, is_new).join(Mod, Mod.id == changed.c.id).group_by(changed.c.id)
 
@@ -338,29 +320,29 @@ def _changed(watch: ChangeWatch, but_of: Any) -> list[AnySelect]:
     return [part.where(PublicMod.owner != but_of) for part in parts]
 
 
-def _is_found(accounts: ProfileColumns, dialect: str) -> ColumnElement[bool]:
+def _is_found(accounts: ProfileColumns) -> ColumnElement[bool]:
     """Whether an account has published mods, and a name with ``longest`` and all other ``patterns``, a JSON array.
 
     Most names lack the longest word, so hardly any is compared with the others.
     """
-    patterns = json_items("patterns", dialect).subquery()
+    patterns = json_items("patterns").subquery()
     lacks_one = exists().where(~accounts.folded.like(patterns.c.value, escape="\\")).correlate(accounts.id.table)
     has_longest = accounts.folded.like(bindparam("longest"), escape="\\")
     # From the owners to their accounts: most accounts have no mods.
     return and_(accounts.id.in_(select(PublicMod.owner).distinct()), has_longest, ~lacks_one)
 
 
-def found_authors_statement(accounts: ProfileColumns, dialect: str) -> AnySelect:
+def found_authors_statement(accounts: ProfileColumns) -> AnySelect:
     """(account id, name, number of published mods) of ``size`` authors from ``offset`` on, by name."""
     mods: Any = select(func.count()).where(PublicMod.owner == accounts.id).correlate(accounts.id.table)
-    matching = select(accounts.id, accounts.name, mods.scalar_subquery()).where(_is_found(accounts, dialect))
+    matching = select(accounts.id, accounts.name, mods.scalar_subquery()).where(_is_found(accounts))
     page = matching.order_by(accounts.folded, accounts.id)
     return page.limit(bindparam("size")).offset(bindparam("offset"))
 
 
-def found_authors_total_statement(accounts: ProfileColumns, dialect: str) -> AnySelect:
+def found_authors_total_statement(accounts: ProfileColumns) -> AnySelect:
     """The number of these authors."""
-    return select(func.count()).select_from(accounts.id.table).where(_is_found(accounts, dialect))
+    return select(func.count()).select_from(accounts.id.table).where(_is_found(accounts))
 
 
 def author_totals_statement(figures: Iterable[ModColumn]) -> AnySelect:

@@ -1,24 +1,30 @@
-"""Reads the stored JSON of published mods: first how large it is and in which state, then the JSON itself, one by one.
+"""Reads what is stored of published mods: how large their JSON is and in which state, then the JSON, one by one.
 
 So an answer with many mods is known before it is made, and never lies in memory as a whole (T-D20).
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import and_, bindparam, case, func, literal_column, select, true
+from sqlalchemy import and_, case, func, literal_column, select, true
 from sqlalchemy.sql.expression import ColumnElement
 
 from modhub.base.composed_body import ComposedBody, ContentChanged, by_size
+from modhub.base.errors import busy
 from modhub.catalogue.bodies import fold_guid
+from modhub.catalogue.documents import decode_mod
 from modhub.catalogue.models import PublicMod, PublicRequirement
-from modhub.catalogue.reading.statements import AnySelect, guid_is_listed, ids_in_order, note_of
+from modhub.catalogue.reading import statements
+from modhub.catalogue.reading.statements import GUID_IS_LISTED, AnySelect, json_ids, note_of
+from modhub.db import from_micros, iso
 from modhub.db.changes import MOD, Generation, PublicChange
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
-from modhub.plugins.services import StoredDocument
+from modhub.plugins.services import PublicFile, PublicNote, RelatedMod, StoredDocument
 from modhub.web.payload import encode
+from modhub.web.responses import MAX_COMPOSITIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +82,6 @@ def _serial(guid: Any) -> Any:
     return select(PublicChange.serial).where(is_recorded).scalar_subquery()
 
 
-def measured_statement(dialect: str) -> AnySelect:
-    """The published mods ``guids``."""
-    return select(PublicMod.guid, *_stored_columns(PublicMod)).where(guid_is_listed(dialect))
-
-
-def documents_statement(dialect: str) -> AnySelect:
-    """(id, serial, document) of the published mods ``ids`` in this order, also of one that is listed twice."""
-    listed = ids_in_order(dialect)
-    joined = select(PublicMod.id, _serial(PublicMod.guid), PublicMod.document).select_from(listed)
-    return joined.join(PublicMod, PublicMod.id == listed.c.id).order_by(listed.c.place)
-
-
 def chain_statement(
     dialect: str, start: ColumnElement[bool] | None = None, columns: Callable[[Any], list[Any]] = _stored_columns
 ) -> AnySelect:
@@ -95,7 +89,7 @@ def chain_statement(
 
     All columns but ``guid`` are NULL for missing mods. ``start`` selects other mods to start from.
     """
-    start = PublicMod.id == bindparam("id") if start is None else start
+    start = statements.IS_ASKED_FOR if start is None else start
     reach = select(PublicMod.guid.label("guid"), PublicMod.id.label("id")).where(start).cte("reach", recursive=True)
     requirement = PublicRequirement.__table__
     required, edges = _looked_up(reach, requirement, requirement.c.mod_id == reach.c.id, dialect)
@@ -108,7 +102,7 @@ def chain_statement(
 
 def chains_statement(dialect: str, columns: Callable[[Any], list[Any]] = _stored_columns) -> AnySelect:
     """The same of the mods ``guids``."""
-    return chain_statement(dialect, guid_is_listed(dialect), columns)
+    return chain_statement(dialect, GUID_IS_LISTED, columns)
 
 
 def _looked_up(source: Any, target: Any, matches: Any, dialect: str, *, outer: bool = False) -> tuple[Any, Any]:
@@ -122,32 +116,41 @@ def _looked_up(source: Any, target: Any, matches: Any, dialect: str, *, outer: b
     return rows, source.join(rows, true(), isouter=outer)
 
 
-_SHAPE: Final = 1
-"""To be raised when `compose_chain` puts documents together in another way: the same states are other bytes then."""
+_MEASURED: Final = PreparedQuery(select(PublicMod.guid, *_stored_columns(PublicMod)).where(GUID_IS_LISTED))
+"""The published mods ``guids``."""
+_CHAIN: Final = PreparedQuery(chain_statement)
+_CHAINS: Final = PreparedQuery(chains_statement)
+_DOCUMENTS: Final = PreparedQuery(
+    select(PublicMod.id, _serial(PublicMod.guid), PublicMod.document).where(PublicMod.id.in_(json_ids("ids")))
+)
+"""(id, serial, document) of the published mods ``ids``."""
+_NOTES_CHARACTERS: Final = 500_000
+"""Characters of the changelog entries that are read at once, of all mods together."""
 
 
-class DocumentReader:
-    """Reads stored documents; one per application."""
+class PublicMods:
+    """See :class:`modhub.plugins.services.IPublicMods`; one per application."""
 
     def __init__(self, executor: RawQueryExecutor) -> None:
         self._executor = executor
-        dialect = executor.dialect
-        self._measured = PreparedQuery(measured_statement(dialect))
-        self._chain = PreparedQuery(chain_statement(dialect))
-        self._chains = PreparedQuery(chains_statement(dialect))
-        self._documents = PreparedQuery(documents_statement(dialect))
+
+    def mod(self, mod_id: int | None) -> ComposedBody | None:
+        """Return the body of ``GET /api/modhub/{id}``; None if it is not published."""
+        chain = self.chain(mod_id)
+        return None if chain is None else compose_chain(self, chain)
+
+    def read(self, guid: str) -> ComposedBody | None:
+        """One statement more than any other read of the mod: its id."""
+        rows = self._executor.rows(statements.ID, guid=guid)
+        return self.mod(rows[0][0]) if rows else None
 
     def measure(self, guids: Collection[str]) -> dict[str, StoredDocument]:
         """Return what is stored of these mods, by GUID; one statement."""
-        return _by_guid(self._rows_of(self._measured, guids))
-
-    def chains(self, guids: Collection[str]) -> dict[str, StoredDocument]:
-        """Return the same of these mods and all that they require; one statement."""
-        return _by_guid(self._rows_of(self._chains, guids))
+        return _by_guid(self._rows_of(_MEASURED, guids))
 
     def chain(self, mod_id: int | None) -> InstallChain | None:
         """Return the installation order of a mod; None if it is not published. One statement."""
-        stored = {} if mod_id is None else _by_guid(self._executor.rows(self._chain, id=mod_id))
+        stored = {} if mod_id is None else _by_guid(self._executor.rows(_CHAIN, id=mod_id))
         if not stored:
             return None
         root = next(guid for guid, mod in stored.items() if mod.id == mod_id)
@@ -160,20 +163,86 @@ class DocumentReader:
         Raises `ContentChanged` where a mod is not in the state that it was measured in.
         """
         for portion in by_size(stored, lambda mod: mod.size):
-            rows = self._executor.rows(self._documents, ids=encode([mod.id for mod in portion]).decode())
-            if [tuple(row[:2]) for row in rows] != [(mod.id, mod.serial) for mod in portion]:
+            rows = self._executor.rows(_DOCUMENTS, ids=_array([mod.id for mod in portion]))
+            documents = {(row[0], row[1]): bytes(row[2]) for row in rows}
+            states = [(mod.id, mod.serial) for mod in portion]
+            if not documents.keys() >= set(states):
                 raise ContentChanged
-            yield from (bytes(row[2]) for row in rows)
+            yield from map(documents.__getitem__, states)
+
+    def get_documents(self, guids: Collection[str]) -> dict[str, bytes]:
+        """Return the documents of public mods by their GUIDs, in one statement."""
+        return {guid: bytes(document) for guid, document in self._rows_of(statements.FEW_DOCUMENTS, guids)}
+
+    def get_files(self, guids: Collection[str]) -> dict[str, PublicFile]:
+        """Return the code files of public mods by their GUIDs, in one statement."""
+        return {file.guid: file for file in map(_public_file, self._rows_of(statements.FILES, guids))}
+
+    def get_notes(self, mod_ids: Collection[int], most: int) -> dict[int, list[PublicNote]]:
+        """Return the newest changelog entries of mods by their ids, in one statement."""
+        notes: dict[int, list[PublicNote]] = defaultdict(list)
+        values = {"ids": _array(mod_ids), "most": most, "characters": _NOTES_CHARACTERS}
+        for row in self._executor.rows(statements.NEWEST_NOTES, **values):
+            notes[row[0]].append(PublicNote(row[1], row[2], note_of(row[3:])))
+        return notes
+
+    def get_related(self, guids: Collection[str]) -> dict[str, RelatedMod]:
+        """Return these mods by their GUIDs, in three statements."""
+        return self._related(_MEASURED, guids)
+
+    def get_chains(self, guids: Collection[str]) -> dict[str, RelatedMod]:
+        """Return these mods and all that they require, by their GUIDs, in three statements."""
+        return self._related(_CHAINS, guids)
+
+    def _related(self, measured: PreparedQuery, guids: Collection[str]) -> dict[str, RelatedMod]:
+        for _ in range(MAX_COMPOSITIONS):
+            stored = _by_guid(self._rows_of(measured, guids))
+            # Between the two others: a file that is replaced meanwhile is a change too.
+            files = self.get_files(stored)
+            try:
+                pairs = zip(stored.values(), self.documents(stored.values()), strict=True)
+                return {mod.guid: _related(mod, document, files.get(mod.guid)) for mod, document in pairs}
+            except ContentChanged:
+                continue
+        raise busy()
+
+    def order(self, guids: Iterable[str], requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
+        """Return the order of installation and the GUIDs that are missing, without a statement."""
+        return install_order(guids, requires)
+
+    def get_page(self, after: int, until: int, size: int) -> list[tuple[int, bytes]]:
+        """Return (serial, document) of the next mods by serial, in one statement."""
+        rows = self._executor.rows(statements.SERIALS, after=after, until=until, size=size)
+        return [(serial, bytes(document)) for serial, document in rows]
 
     def _rows_of(self, statement: PreparedQuery, guids: Collection[str]) -> list[Row]:
-        return self._executor.rows(statement, guids=encode(list(guids)).decode())
+        return self._executor.rows(statement, guids=_array(guids))
+
+
+def _array(items: Collection[Any]) -> str:
+    return encode(list(items)).decode()
+
+
+def _public_file(row: Row) -> PublicFile:
+    asset_id, uploaded_at = row[-2:]
+    return PublicFile._make((*row[:-2], f"/Modhub/file/{asset_id}", iso(from_micros(uploaded_at))))
+
+
+def _related(mod: StoredDocument, document: bytes, file: PublicFile | None) -> RelatedMod:
+    fields = decode_mod(document)
+    file = file or PublicFile(mod.guid, mod.id, fields.title, fields.version, "", 0, "", "", "")
+    return RelatedMod(file, mod.requires.split(), fields.conflicts_with)
 
 
 def _by_guid(rows: list[Row]) -> dict[str, StoredDocument]:
     return {row[0]: StoredDocument(*row) for row in rows if row[1] is not None}
 
 
-def compose_chain(reader: DocumentReader, chain: InstallChain) -> ComposedBody:
+_SHAPE: Final = 1
+"""To be raised when `compose_chain` puts documents together in another way: the same states are other bytes then."""
+
+
+def compose_chain(reader: PublicMods, chain: InstallChain) -> ComposedBody:
     """The body of ``GET /api/modhub/{id}``: the mod with ``install`` and ``missing`` (C-READ-1)."""
     root, missing = chain.install[-1], encode(chain.missing)
     middle, end = b',"install":[', b'],"missing":' + missing + b"}"
@@ -204,11 +273,8 @@ _NOTE_SHAPE: Final = 1
 """To be raised when an entry's JSON changes: the same states are other bytes then."""
 
 
-def compose_changelog(executor: RawQueryExecutor, entries: PreparedQuery, mod_id: int, rows: list[Row]) -> ComposedBody:
-    """The body of ``GET /api/modhub/{id}/changelog``.
-
-    ``rows`` are those of :func:`.statements.note_states_statement`, ``entries`` reads what they measure.
-    """
+def compose_changelog(executor: RawQueryExecutor, mod_id: int, rows: list[Row]) -> ComposedBody:
+    """The body of ``GET /api/modhub/{id}/changelog``; ``rows`` are those of :data:`.statements.NOTE_STATES`."""
     measured = [row for row in rows if row[0] is not None]
     states = [(row[0], row[1]) for row in measured]
 
@@ -216,7 +282,7 @@ def compose_changelog(executor: RawQueryExecutor, entries: PreparedQuery, mod_id
         yield b'{"count":%d,"notes":[' % len(states)
         done = 0
         for portion in by_size(measured, _most_bytes):
-            read = executor.rows(entries, id=mod_id, newest=portion[0][0], oldest=portion[-1][0])
+            read = executor.rows(statements.NOTES, id=mod_id, newest=portion[0][0], oldest=portion[-1][0])
             if [(row[0], row[4]) for row in read] != states[done : done + len(portion)]:
                 raise ContentChanged
             yield b"," * (done > 0) + b",".join([encode(note_of(row)) for row in read])

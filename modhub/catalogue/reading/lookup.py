@@ -1,126 +1,21 @@
-"""What other features learn about mods: what everybody sees, and mods as they are."""
+"""What other features learn about mods as they are; about published ones see :mod:`.documents`."""
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from modhub.base.composed_body import ComposedBody, ContentChanged
-from modhub.base.errors import OwnershipLost, busy
+from modhub.base.errors import OwnershipLost
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.copies import IS_PUBLIC
-from modhub.catalogue.documents import decode_mod
 from modhub.catalogue.models import IS_THERE, Asset, Mod, PublicMod, PublicRequirement, Vote
 from modhub.catalogue.moderating import hiding
 from modhub.catalogue.owning.services import hand_over, lock_owner
-from modhub.catalogue.reading import statements
-from modhub.catalogue.reading.documents import install_order
-from modhub.catalogue.reading.service import CatalogueReader
-from modhub.catalogue.reading.statements import note_of
 from modhub.content.limits import PAGE_SIZE_MOST
-from modhub.db import bulk, from_micros, iso
-from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
-from modhub.plugins.services import AccountUse, ModSummary, PublicFile, PublicNote, RelatedMod, StoredDocument
-from modhub.web.payload import encode
-from modhub.web.responses import MAX_COMPOSITIONS
-
-_NOTES_CHARACTERS: Final = 500_000
-"""Characters of the changelog entries that are read at once, of all mods together."""
-
-
-class PublicLookup:
-    """See :class:`modhub.plugins.services.IPublicMods`; one per application."""
-
-    def __init__(self, executor: RawQueryExecutor, mods: CatalogueReader) -> None:
-        self._executor = executor
-        self._mods = mods
-        dialect = executor.dialect
-        self._id = PreparedQuery(statements.id_statement())
-        self._documents = PreparedQuery(statements.few_documents_statement(dialect))
-        self._files = PreparedQuery(statements.files_statement(dialect))
-        self._notes = PreparedQuery(statements.newest_notes_statement(dialect))
-        self._serials = PreparedQuery(statements.serials_statement())
-
-    def read(self, guid: str) -> ComposedBody | None:
-        """One statement more than any other read of the mod: its id."""
-        rows = self._executor.rows(self._id, guid=guid)
-        return self._mods.mod(rows[0][0]) if rows else None
-
-    def measure(self, guids: Collection[str]) -> dict[str, StoredDocument]:
-        """Return the size and serial of each stored document by its GUID, in one statement."""
-        return self._mods.stored.measure(guids)
-
-    def documents(self, stored: Iterable[StoredDocument]) -> Iterator[bytes]:
-        """Yield the documents in the order of ``stored``, a statement for each megabyte."""
-        return self._mods.stored.documents(stored)
-
-    def get_documents(self, guids: Collection[str]) -> dict[str, bytes]:
-        """Return the documents of public mods by their GUIDs, in one statement."""
-        return {guid: bytes(document) for guid, document in self._of(self._documents, guids)}
-
-    def get_files(self, guids: Collection[str]) -> dict[str, PublicFile]:
-        """Return the code files of public mods by their GUIDs, in one statement."""
-        return {file.guid: file for file in map(_public_file, self._of(self._files, guids))}
-
-    def get_notes(self, mod_ids: Collection[int], most: int) -> dict[int, list[PublicNote]]:
-        """Return the newest changelog entries of mods by their ids, in one statement."""
-        notes: dict[int, list[PublicNote]] = defaultdict(list)
-        values = {"ids": _array(mod_ids), "most": most, "characters": _NOTES_CHARACTERS}
-        for row in self._executor.rows(self._notes, **values):
-            notes[row[0]].append(PublicNote(row[1], row[2], note_of(row[3:])))
-        return notes
-
-    def get_related(self, guids: Collection[str]) -> dict[str, RelatedMod]:
-        """Return these mods by their GUIDs, in three statements."""
-        return self._related(lambda: self._mods.stored.measure(guids))
-
-    def get_chains(self, guids: Collection[str]) -> dict[str, RelatedMod]:
-        """Return these mods and all that they require, by their GUIDs, in three statements."""
-        return self._related(lambda: self._mods.stored.chains(guids))
-
-    def _related(self, measure: Callable[[], dict[str, StoredDocument]]) -> dict[str, RelatedMod]:
-        for _ in range(MAX_COMPOSITIONS):
-            stored = measure()
-            # Between the two others: a file that is replaced meanwhile is a change too.
-            files = self.get_files(stored)
-            try:
-                documents = self._mods.stored.documents(stored.values())
-                pairs = zip(stored.values(), documents, strict=True)
-                return {mod.guid: _related(mod, document, files.get(mod.guid)) for mod, document in pairs}
-            except ContentChanged:
-                continue
-        raise busy()
-
-    def order(self, guids: Iterable[str], requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
-        """Return the order of installation and the GUIDs that are missing, without a statement."""
-        return install_order(guids, requires)
-
-    def get_page(self, after: int, until: int, size: int) -> list[tuple[int, bytes]]:
-        """Return (serial, document) of the next mods by serial, in one statement."""
-        rows = self._executor.rows(self._serials, after=after, until=until, size=size)
-        return [(serial, bytes(document)) for serial, document in rows]
-
-    def _of(self, statement: Any, guids: Collection[str]) -> list[Row]:
-        return self._executor.rows(statement, guids=_array(guids))
-
-
-def _public_file(row: Row) -> PublicFile:
-    asset_id, uploaded_at = row[-2:]
-    return PublicFile._make((*row[:-2], f"/Modhub/file/{asset_id}", iso(from_micros(uploaded_at))))
-
-
-def _array(items: Collection[Any]) -> str:
-    return encode(list(items)).decode()
-
-
-def _related(mod: StoredDocument, document: bytes, file: PublicFile | None) -> RelatedMod:
-    fields = decode_mod(document)
-    file = file or PublicFile(mod.guid, mod.id, fields.title, fields.version, "", 0, "", "", "")
-    return RelatedMod(file, mod.requires.split(), fields.conflicts_with)
-
+from modhub.db import bulk
+from modhub.plugins.services import AccountUse, ModSummary
 
 LAST_ID: Final = 2**63 - 1
 """The highest number that a column of ids holds."""

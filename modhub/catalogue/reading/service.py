@@ -7,12 +7,12 @@ from typing import Any, Final, NamedTuple
 
 from modhub.base.composed_body import ComposedBody
 from modhub.catalogue.documents import CaptionDocument, GameDocument, caption_document
-from modhub.catalogue.models import AssetKind
-from modhub.catalogue.owning.successors import SupersededDocument, successor_document, successor_statement
+from modhub.catalogue.models import AssetKind, PublicMod
+from modhub.catalogue.owning.successors import SupersededDocument, successor_document, with_successor
 from modhub.catalogue.reading import lists, statements
-from modhub.catalogue.reading.documents import DocumentReader, compose_chain, compose_changelog
+from modhub.catalogue.reading.documents import PublicMods, compose_changelog
 from modhub.catalogue.reading.lists import ListVariant, has_short, search_values
-from modhub.catalogue.reading.statements import AnySelect, file_of, stored_code_statement
+from modhub.catalogue.reading.statements import AnySelect, file_of
 from modhub.content import limits
 from modhub.content.folding import fold_game, fold_search, search_words
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
@@ -75,6 +75,7 @@ class ModFile(NamedTuple):
     """The mod's version, which is that of its code file (C-MOD-5)."""
 
 
+_SUCCESSOR: Final = PreparedQuery(with_successor(PublicMod))
 MAX_LISTS: Final = 256
 """Variants of the list whose statements are kept; callers can ask for about as many."""
 
@@ -86,20 +87,8 @@ class CatalogueReader:
         """``declared`` is complete when the first list is read."""
         self.reader = reader
         self.declared = declared
+        self.stored = PublicMods(reader)
         self._prepared = lru_cache(MAX_LISTS)(self._prepare)
-        self.stored = DocumentReader(reader)
-        self._asset = PreparedQuery(statements.asset_statement())
-        self._code = PreparedQuery(statements.code_statement())
-        self._codes = PreparedQuery(stored_code_statement(reader.dialect))
-        self._icon = PreparedQuery(statements.icon_statement())
-        self._picture = PreparedQuery(statements.picture_statement())
-        self._pictures = PreparedQuery(statements.pictures_statement())
-        self._successor = PreparedQuery(successor_statement())
-        self._captions = PreparedQuery(statements.captions_statement())
-        self._games = PreparedQuery(statements.games_statement())
-        self._note_states = PreparedQuery(statements.note_states_statement())
-        self._notes = PreparedQuery(statements.notes_statement())
-        self._votes = PreparedQuery(statements.votes_statement())
 
     def find(self, params: ListParams) -> ResultPage:
         """Return one page of published mods."""
@@ -185,21 +174,16 @@ class CatalogueReader:
     def _prepare(self, build: ListStatement, variant: ListVariant) -> PreparedQuery:
         return PreparedQuery(build(variant))
 
-    def mod(self, mod_id: int | None) -> ComposedBody | None:
-        """Return the body of ``GET /api/modhub/{id}``; None if it is not published."""
-        chain = self.stored.chain(mod_id)
-        return None if chain is None else compose_chain(self.stored, chain)
-
     def changelog(self, mod_id: int | None) -> ComposedBody | None:
         """Return the body of ``GET /api/modhub/{id}/changelog``; None if the mod is not published. Two statements."""
         if mod_id is None:
             return None
-        rows = self.reader.rows(self._note_states, id=mod_id)
-        return compose_changelog(self.reader, self._notes, mod_id, rows) if rows else None
+        rows = self.reader.rows(statements.NOTE_STATES, id=mod_id)
+        return compose_changelog(self.reader, mod_id, rows) if rows else None
 
     def votes(self, mod_id: int | None) -> tuple[int, int] | None:
         """Return (ups, downs); None if the mod is not published."""
-        rows = [] if mod_id is None else self.reader.rows(self._votes, id=mod_id)
+        rows = [] if mod_id is None else self.reader.rows(statements.VOTES, id=mod_id)
         return (rows[0][0], rows[0][1]) if rows else None
 
     def games(self) -> list[GameDocument]:
@@ -208,31 +192,31 @@ class CatalogueReader:
 
     def game_rows(self) -> tuple[Row, ...]:
         """Return what :func:`games_of` makes the curated games from."""
-        return tuple(self.reader.rows(self._games))
+        return tuple(self.reader.rows(statements.GAMES))
 
     def asset(self, asset_id: int | None) -> ModFile | None:
         """Return a file of a published mod."""
-        rows = [] if asset_id is None else self.reader.rows(self._asset, id=asset_id)
+        rows = [] if asset_id is None else self.reader.rows(statements.ASSET, id=asset_id)
         return mod_file_of(rows[0]) if rows else None
 
     def code(self, mod_id: int | None) -> ModFile | None:
         """Return the code file of a published mod."""
-        rows = [] if mod_id is None else self.reader.rows(self._code, id=mod_id)
+        rows = [] if mod_id is None else self.reader.rows(statements.CODE, id=mod_id)
         return mod_file_of(rows[0]) if rows else None
 
     def codes(self, guids: Sequence[str]) -> list[tuple[str, str, ModFile]]:
         """Return (GUID, title, code file) of these published mods, in any order."""
-        rows = self.reader.rows(self._codes, guids=encode(guids).decode())
+        rows = self.reader.rows(statements.CODES, guids=encode(guids).decode())
         return [(row[0], row[1], mod_file_of(row[2:])) for row in rows]
 
     def superseded(self, mod_id: int | None) -> SupersededDocument | None:
         """Return which mod supersedes a published one; None if the mod itself is not published."""
-        rows = [] if mod_id is None else self.reader.rows(self._successor, id=mod_id)
+        rows = [] if mod_id is None else self.reader.rows(_SUCCESSOR, id=mod_id)
         return SupersededDocument(successor_document(rows[0][1])) if rows else None
 
     def picture(self, asset_id: int | None, name: str | None) -> StoredFile | None:
         """Return a derived picture of an image of a published mod; cached as the image itself."""
-        rows = [] if asset_id is None or name is None else self.reader.rows(self._picture, id=asset_id, name=name)
+        rows = [] if asset_id is None or name is None else self.reader.rows(statements.PICTURE, id=asset_id, name=name)
         return file_of(rows[0], inline=True, cache_control=A_DAY) if rows else None
 
     def sized_picture(self, asset_id: int | None, width: str, content_types: Sequence[str]) -> StoredFile | None:
@@ -240,7 +224,7 @@ class CatalogueReader:
 
         None if there is no such image, or its mod is not published.
         """
-        rows = [] if asset_id is None else self.reader.rows(self._pictures, id=asset_id, start=f"{width}-")
+        rows = [] if asset_id is None else self.reader.rows(statements.PICTURES, id=asset_id, start=f"{width}-")
         by_type = {row[4]: row for row in rows}
         row = next((by_type[content_type] for content_type in content_types if content_type in by_type), None)
         if row is not None:
@@ -252,14 +236,14 @@ class CatalogueReader:
 
     def captions(self, mod_id: int | None) -> list[CaptionDocument] | None:
         """Return the captions of all images in the owner's order; None if the mod is not published."""
-        rows = [] if mod_id is None else self.reader.rows(self._captions, id=mod_id)
+        rows = [] if mod_id is None else self.reader.rows(statements.CAPTIONS, id=mod_id)
         if not rows:
             return None
         return [caption_document(asset_id, caption) for asset_id, caption in rows if asset_id is not None]
 
     def icon(self, icon_id: int | None) -> StoredFile | None:
         """Return the icon of a curated game; a new icon has a new address."""
-        rows = [] if icon_id is None else self.reader.rows(self._icon, id=icon_id)
+        rows = [] if icon_id is None else self.reader.rows(statements.ICON, id=icon_id)
         return file_of(rows[0], inline=True, cache_control=IMMUTABLE) if rows else None
 
 

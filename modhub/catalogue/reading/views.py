@@ -227,7 +227,7 @@ def list_mods_view(_context: Any, request: Request) -> Response:
 @api(context=IMod, request_method="GET", permission=OPEN, response_cache=True, operation=READ_MOD)
 def read_mod_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}``"""
-    response = composed_json(request, lambda: catalogue_reader(request).mod(context.id))
+    response = composed_json(request, lambda: catalogue_reader(request).stored.mod(context.id))
     if response is None:
         raise not_found()
     return response
