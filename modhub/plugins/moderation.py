@@ -9,17 +9,20 @@ from modhub.plugins.declarations import RemovablePart
 from modhub.plugins.services import ModSummary
 
 
-class FileUse(NamedTuple):
-    """A file that a mod has or had, or that is kept aside of it because a moderator removed it."""
+class FileRecord(NamedTuple):
+    """A file that a mod has, that a moderator took out of it, or that its changelog names: for those who judge mods."""
 
     mod_id: int
     kind: str
     """``code``, ``css`` or ``image``; ``former``: a code file that a changelog entry names and that was replaced."""
     name: str
-    """The name of the file; of a former one its version."""
+    """Empty for what a changelog entry names; of a former file its version."""
+    version: str
+    """Of the changelog entry; empty for a file that is stored."""
+    bytes: int
     sha256: str
-    is_kept: bool = False
-    """Whether it is kept aside: nobody but moderators knows of it."""
+    asset_id: int | None
+    """The number of ``/Modhub/file/{assetId}``; None for a file that is kept aside, and for an entry."""
 
 
 class IFileDigests(Protocol):
@@ -28,30 +31,14 @@ class IFileDigests(Protocol):
     It is for those who judge mods: what it returns is not for everybody.
     """
 
-    def of_mods(self, session: Any, mod_ids: Collection[int]) -> list[FileUse]:
+    def of_mods(self, session: Any, mod_ids: Collection[int]) -> list[FileRecord]:
         """The files of these mods: those that they have, those that are kept aside, then former ones, newest first."""
 
-    def find(self, session: Any, digests: Collection[str]) -> list[FileUse]:
+    def find(self, session: Any, digests: Collection[str]) -> list[FileRecord]:
         """The mods that have or had a file with one of these digests, by their ids."""
 
     def find_others(self, session: Any, digests: Collection[str]) -> dict[str, list[str]]:
         """What else is such a file: a build, an icon, a picture; sentences for the operator by digest."""
-
-
-class FileRecord(NamedTuple):
-    """What is known of a file of one mod, as those who decide about the mod need it."""
-
-    mod_id: int
-    kind: str
-    """``code``, ``css`` or ``image``."""
-    name: str
-    """Empty for what a changelog entry names: that file may have been replaced."""
-    version: str
-    """Of the changelog entry; empty for a file that is stored."""
-    bytes: int
-    sha256: str
-    asset_id: int | None
-    """The number of ``/Modhub/file/{assetId}``; None for a file that is kept aside, and for an entry."""
 
 
 class IModPreviews(Protocol):

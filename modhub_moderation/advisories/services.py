@@ -15,7 +15,7 @@ from modhub.base.errors import invalid
 from modhub.content import text
 from modhub.db import bulk, now
 from modhub.db.changes import What, mark_changed
-from modhub.plugins.moderation import FileUse, IFileDigests
+from modhub.plugins.moderation import FileRecord, IFileDigests
 from modhub.plugins.services import IMods, ModSummary
 from modhub_moderation.advisories.models import (
     ADVICE,
@@ -39,7 +39,7 @@ class Occurrence(NamedTuple):
     sha256: str
     mod: ModSummary | None
     kind: str
-    """As :class:`FileUse` says it; ``other`` without a mod."""
+    """As :class:`FileRecord` says it; ``other`` without a mod."""
     name: str
     """Of the file; its version if it was replaced; without a mod what it is, in the operator's words."""
 
@@ -47,7 +47,7 @@ class Occurrence(NamedTuple):
 class AdvisableFile(NamedTuple):
     """A file that a mod has or had, for the one who decides about the mod."""
 
-    file: FileUse
+    file: FileRecord
     others: list[Occurrence]
     """Where else it is; an advisory is for all of them."""
     advisory: Advisory | None

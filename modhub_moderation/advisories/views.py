@@ -294,7 +294,7 @@ def advised_notice(context: Any, request: Request) -> Markup | None:
         if mod is None or not mod.published:
             return None
         files = request.find_service(IModeration).files.of_mods(session, [context.id])
-        shown = [file for file in files if file.kind != "former" and not file.is_kept]
+        shown = [file for file in files if file.asset_id is not None]
         standing = find_standing(session, {file.sha256 for file in shown})
     advised = [{"name": file.name, "advisory": standing[file.sha256]} for file in shown if file.sha256 in standing]
     if not advised:

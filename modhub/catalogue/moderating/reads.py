@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, exists, func, not_, or_, select
+from sqlalchemy import ColumnElement, and_, exists, func, not_, null, or_, select
 from sqlalchemy.orm import Session, load_only, selectinload
 
 from modhub.base.service_registry import find_optional_service
@@ -30,7 +30,7 @@ from modhub.content.folding import fold_search, search_words
 from modhub.content.markup import to_text
 from modhub.db import bulk, iso
 from modhub.db.bulk import BATCH
-from modhub.plugins.moderation import FileUse
+from modhub.plugins.moderation import FileRecord
 from modhub.plugins.services import IProfiles
 
 FORMER = "former"
@@ -42,19 +42,14 @@ class FileDigests:
     def __init__(self, sources: Mapping[str, BlobNames]) -> None:
         self._sources = sources
 
-    def of_mods(self, session: Session, mod_ids: Collection[int]) -> list[FileUse]:
+    def of_mods(self, session: Session, mod_ids: Collection[int]) -> list[FileRecord]:
         """Four statements for five hundred mods."""
-        files: list[FileUse] = []
-        for ids in bulk.batches(mod_ids):
-            files += _select(session, ids)
-        return files
+        return [file for batch in bulk.batches(mod_ids) for file in _once(read_files(session, batch))]
 
-    def find(self, session: Session, digests: Collection[str]) -> list[FileUse]:
+    def find(self, session: Session, digests: Collection[str]) -> list[FileRecord]:
         """Four statements for five hundred digests."""
-        files: list[FileUse] = []
-        for batch in bulk.batches(digests):
-            files += _select(session, digests=batch)
-        return sorted(files, key=lambda file: file.mod_id)
+        files = (_once(read_files(session, digests=batch)) for batch in bulk.batches(digests))
+        return sorted(chain.from_iterable(files), key=lambda file: file.mod_id)
 
     def find_others(self, session: Session, digests: Collection[str]) -> dict[str, list[str]]:
         """Ask each feature what its files are."""
@@ -70,32 +65,39 @@ class FileDigests:
         return names_by_digest
 
 
-def _select(
+def read_files(
     session: Session, mod_ids: Collection[int] | None = None, digests: Collection[str] | None = None
-) -> list[FileUse]:
-    """The files of these mods, or with these digests: those that mods have, those kept aside, and former ones."""
+) -> list[FileRecord]:
+    """The files of these mods, or with these digests: those that mods have, those kept aside, those of changelogs."""
 
     def is_asked_for(holder: Any, digest: Any) -> ColumnElement[bool]:
         condition: ColumnElement[bool] = digest.in_(digests) if mod_ids is None else holder.mod_id.in_(mod_ids)
         return condition
 
-    present: list[FileUse] = []
-    stored: tuple[tuple[Any, Any], ...] = ((Asset, Asset.id), (KeptFile, KeptFile.blob_id))
-    for holder, order in stored:
-        files = select(holder.mod_id, holder.kind, holder.name, StoredBlob.sha256).join(holder.blob)
-        rows = session.execute(files.where(is_asked_for(holder, StoredBlob.sha256)).order_by(order))
-        present += [FileUse(mod_id, kind, name, sha256, holder is KeptFile) for mod_id, kind, name, sha256 in rows]
-    code = {(file.mod_id, file.sha256) for file in present if file.kind == AssetKind.CODE}
-    former: list[FileUse] = []
+    files: list[FileRecord] = []
+    stored: tuple[tuple[Any, Any, Any], ...] = ((Asset, Asset.id, Asset.id), (KeptFile, null(), KeptFile.blob_id))
+    for holder, asset_id, order in stored:
+        columns = (holder.mod_id, holder.kind, holder.name, StoredBlob.size, StoredBlob.sha256, asset_id)
+        rows = select(*columns).join(holder.blob).where(is_asked_for(holder, StoredBlob.sha256)).order_by(order)
+        for mod_id, kind, name, size, sha256, number in session.execute(rows):
+            files.append(FileRecord(mod_id, kind, name, "", size, sha256, number))
     named: tuple[tuple[Any, Any], ...] = ((Note, Note.id.desc()), (ReservedVersion, ReservedVersion.version))
     for holder, order in named:
-        versions = select(holder.mod_id, holder.version, holder.sha256)
-        for mod_id, version, sha256 in session.execute(
-            versions.where(is_asked_for(holder, holder.sha256)).order_by(order)
-        ):
-            if (mod_id, sha256) not in code:
-                former.append(FileUse(mod_id, FORMER, version, sha256))
-    return present + former
+        versions = select(holder.mod_id, holder.version, holder.size, holder.sha256)
+        rows = versions.where(is_asked_for(holder, holder.sha256)).order_by(order)
+        for mod_id, version, size, sha256 in session.execute(rows):
+            files.append(FileRecord(mod_id, AssetKind.CODE.value, "", version, size, sha256, None))
+    return files
+
+
+def _once(files: list[FileRecord]) -> Iterator[FileRecord]:
+    """These, but of what changelogs name only former files: those that are not stored under the same digest."""
+    code = {(file.mod_id, file.sha256) for file in files if file.kind == AssetKind.CODE and not file.version}
+    for file in files:
+        if not file.version:
+            yield file
+        elif (file.mod_id, file.sha256) not in code:
+            yield file._replace(kind=FORMER, name=file.version)
 
 
 STATES: Final = {

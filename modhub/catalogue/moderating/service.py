@@ -2,19 +2,15 @@
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
 
 from pyramid.config import Configurator
-from sqlalchemy import null, select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.service_registry import find_service
-from modhub.blobs.models import StoredBlob
-from modhub.catalogue.models import Asset, AssetKind, KeptFile, Note, ReservedVersion
 from modhub.catalogue.moderating import hiding
 from modhub.catalogue.moderating.evidence import keep_as_evidence
-from modhub.catalogue.moderating.reads import FileDigests
+from modhub.catalogue.moderating.reads import FileDigests, read_files
 from modhub.catalogue.owning.services import erase_mods
 from modhub.catalogue.pages.workshop_details import ModPreviews
 from modhub.db import bulk
@@ -63,31 +59,9 @@ class Moderation:
         """Four statements for five hundred mods."""
         files: dict[int, list[FileRecord]] = {mod_id: [] for mod_id in mod_ids}
         for batch in bulk.batches(files):
-            for file in _stored_files(session, batch) + _changelog_files(session, batch):
+            for file in read_files(session, batch):
                 files[file.mod_id].append(file)
         return files
-
-
-def _stored_files(session: Session, mod_ids: Collection[int]) -> list[FileRecord]:
-    records: list[FileRecord] = []
-    holders: tuple[tuple[Any, Any, Any], ...] = ((Asset, Asset.id, Asset.id), (KeptFile, null(), KeptFile.blob_id))
-    for holder, asset_id, order in holders:
-        columns = (holder.mod_id, holder.kind, holder.name, StoredBlob.size, StoredBlob.sha256, asset_id)
-        files = select(*columns).join(holder.blob).where(holder.mod_id.in_(mod_ids)).order_by(order)
-        for mod_id, kind, name, size, sha256, number in session.execute(files):
-            records.append(FileRecord(mod_id, kind, name, "", size, sha256, number))
-    return records
-
-
-def _changelog_files(session: Session, mod_ids: Collection[int]) -> list[FileRecord]:
-    records: list[FileRecord] = []
-    holders: tuple[tuple[Any, Any], ...] = ((Note, Note.id.desc()), (ReservedVersion, ReservedVersion.version))
-    for holder, order in holders:
-        columns = (holder.mod_id, holder.version, holder.size, holder.sha256)
-        versions = select(*columns).where(holder.mod_id.in_(mod_ids)).order_by(order)
-        for mod_id, version, size, sha256 in session.execute(versions):
-            records.append(FileRecord(mod_id, AssetKind.CODE.value, "", version, size, sha256, None))
-    return records
 
 
 def includeme(config: Configurator) -> None:
