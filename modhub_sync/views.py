@@ -1,6 +1,6 @@
 """The calls for programs that follow the catalogue. All are anonymous."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from msgspec import Raw
 from pyramid.response import Response
@@ -46,130 +46,6 @@ from modhub_sync.schemas import (
 )
 from modhub_sync.snapshots import SnapshotReader
 
-READ_SNAPSHOT: Final = Operation(
-    id="read_snapshot",
-    about="The newest snapshot of the catalogue: where it is, its digest, and the serial to continue from.",
-    returns=SnapshotDocument,
-    refusals=(
-        Refusal(
-            404,
-            "not_found",
-            "There is none: read the changes since 0 to the end, then the pages of the list, look up "
-            "the GUIDs of the changes that no page had, and go on with the changes.",
-        ),
-    ),
-    leads_to=(Lead("download_snapshot", {"sha256": "$response.body#/sha256"}),),
-    clauses=("C-SYNC-12", "C-SYNC-13", "C-SYNC-21"),
-)
-READ_SNAPSHOT_KEY: Final = Operation(
-    id="read_snapshot_key",
-    about="The key that snapshots are signed with.",
-    returns=PublicKeyDocument,
-    refusals=(Refusal(404, "not_found", "The service does not sign its snapshots."),),
-    clauses=("C-SYNC-13",),
-)
-DOWNLOAD_SNAPSHOT: Final = Operation(
-    id="download_snapshot",
-    about="A snapshot: one mod a line, compressed with gzip.",
-    returns=RANGED_FILE,
-    refusals=(Refusal(404, "not_found", "No such snapshot, or no longer: read the pointer again."),),
-    clauses=("C-SYNC-12", "C-SYNC-14", "C-FILE-1", "C-FILE-2"),
-)
-READ_MOD_BY_GUID: Final = Operation(
-    id="read_mod_by_guid",
-    about="The mod with this GUID, as the read by its number answers it.",
-    returns=Annotated[Raw, documented_as("SingleModDocument")],
-    refusals=(Refusal(404, "not_found", "No such mod, it is a draft or hidden, or this is not a GUID."),),
-    sends=(FILE_LINKS,),
-    clauses=("C-SYNC-1",),
-)
-LOOK_UP_MODS: Final = Operation(
-    id="look_up_mods",
-    about="Many mods by their GUIDs.",
-    takes=LookupRequest,
-    returns=LookupDocument,
-    refusals=(
-        Refusal(400, "invalid_input", f"No list, more than {limits.GUIDS_AT_ONCE}, or an item that is not a GUID."),
-        body_over(limits.QUESTION),
-    ),
-    clauses=("C-SYNC-16", "C-SYNC-20"),
-)
-CHECK_FOR_UPDATES: Final = Operation(
-    id="check_for_updates",
-    about="What has changed in the mods that the caller has.",
-    takes=UpdateRequest,
-    returns=UpdatesDocument,
-    refusals=(
-        Refusal(
-            400,
-            "invalid_input",
-            f"No list, more than {limits.GUIDS_AT_ONCE}, an item without a GUID, or a `sha256` that has not 64 "
-            "hexadecimal digits.",
-        ),
-        body_over(limits.QUESTION),
-    ),
-    clauses=("C-SYNC-3", "C-SYNC-17", "C-SYNC-20"),
-)
-READ_CHANGES: Final = Operation(
-    id="read_changes",
-    about="What has changed since a serial, each mod once with its latest change.",
-    returns=ChangesDocument,
-    parameters=(
-        Parameter("since", "The changes after this serial, that of the last answer.", int, 0),
-        Parameter(
-            "limit", f"Changes in one answer, at most {limits.CHANGES_MOST}; 0 counts as 1.", int, limits.CHANGES
-        ),
-        Parameter("feed", "The `feed` of the last answer: 410 if it is another by now."),
-    ),
-    refusals=(
-        Refusal(400, "invalid_input", "`since` or `limit` is not a whole number."),
-        Refusal(
-            410,
-            "feed_restarted",
-            "Another `feed`, or `since` is beyond the last serial: the service was restored. Begin with `since=0`.",
-        ),
-    ),
-    leads_to=(Lead("read_changes", {"since": "$response.body#/serial", "feed": "$response.body#/feed"}),),
-    clauses=("C-SYNC-4", "C-SYNC-5", "C-SYNC-6", "C-SYNC-7", "C-SYNC-15", "C-SYNC-25", "C-SYNC-26"),
-)
-PLAN_INSTALLATION: Final = Operation(
-    id="plan_installation",
-    about="All that must be installed, updated or kept for the wanted mods, in order, with conflicts and a lock.",
-    takes=PlanRequest,
-    returns=PlanDocument,
-    schemas=(LockEntryDocument,),
-    refusals=(
-        Refusal(
-            400,
-            "invalid_input",
-            "No list, too many entries, one without a GUID, or with a `sha256` that has not 64 hexadecimal digits.",
-        ),
-        body_over(limits.PLAN_QUESTION),
-    ),
-    clauses=(
-        "C-SYNC-9",
-        "C-SYNC-10",
-        "C-SYNC-11",
-        "C-SYNC-17",
-        "C-SYNC-20",
-        "C-SYNC-22",
-        "C-SYNC-23",
-        "C-SYNC-24",
-    ),
-)
-CHECK_LOCK: Final = Operation(
-    id="check_lock",
-    about="Whether the files of a lock are still the ones that are served.",
-    takes=LockRequest,
-    returns=LockStateDocument,
-    refusals=(
-        Refusal(400, "invalid_input", "No lock, too many entries, or one without a GUID."),
-        body_over(limits.PLAN_QUESTION),
-    ),
-    clauses=("C-SYNC-11", "C-SYNC-20"),
-)
-
-
 _DIGITS = 18
 """A serial has fewer; a longer number lies beyond every one."""
 
@@ -180,7 +56,20 @@ def sync_reader(request: Request) -> SyncReader:
     return SyncReader(find(IPublicMods), find(ChangeReader))
 
 
-@api(context=IGuid, request_method="GET", permission=OPEN, response_cache=True, operation=READ_MOD_BY_GUID)
+@api(
+    context=IGuid,
+    request_method="GET",
+    permission=OPEN,
+    response_cache=True,
+    operation=Operation(
+        id="read_mod_by_guid",
+        about="The mod with this GUID, as the read by its number answers it.",
+        returns=Annotated[Raw, documented_as("SingleModDocument")],
+        refusals=(Refusal(404, "not_found", "No such mod, it is a draft or hidden, or this is not a GUID."),),
+        sends=(FILE_LINKS,),
+        clauses=("C-SYNC-1",),
+    ),
+)
 def read_by_guid_view(context: GuidResource, request: Request) -> Response:
     """``GET /api/modhub/guid/{guid}``: the same as ``GET /api/modhub/{id}``."""
     guid = clean_guid(context.__name__)
@@ -191,21 +80,85 @@ def read_by_guid_view(context: GuidResource, request: Request) -> Response:
     return response
 
 
-@api(context=ICatalogue, name="lookup", request_method="POST", permission=OPEN, operation=LOOK_UP_MODS)
+@api(
+    context=ICatalogue,
+    name="lookup",
+    request_method="POST",
+    permission=OPEN,
+    operation=Operation(
+        id="look_up_mods",
+        about="Many mods by their GUIDs.",
+        takes=LookupRequest,
+        returns=LookupDocument,
+        refusals=(
+            Refusal(400, "invalid_input", f"No list, more than {limits.GUIDS_AT_ONCE}, or an item that is not a GUID."),
+            body_over(limits.QUESTION),
+        ),
+        clauses=("C-SYNC-16", "C-SYNC-20"),
+    ),
+)
 def lookup_view(_context: Any, request: Request) -> Response:
     """``POST /api/modhub/lookup``"""
     guids = read_json(request, LookupRequest, limits.QUESTION).cleaned()
     return composed_answer(request, lambda: sync_reader(request).lookup(guids))
 
 
-@api(context=ICatalogue, name="updates", request_method="POST", permission=OPEN, operation=CHECK_FOR_UPDATES)
+@api(
+    context=ICatalogue,
+    name="updates",
+    request_method="POST",
+    permission=OPEN,
+    operation=Operation(
+        id="check_for_updates",
+        about="What has changed in the mods that the caller has.",
+        takes=UpdateRequest,
+        returns=UpdatesDocument,
+        refusals=(
+            Refusal(
+                400,
+                "invalid_input",
+                f"No list, more than {limits.GUIDS_AT_ONCE}, an item without a GUID, or a `sha256` that has not 64 "
+                "hexadecimal digits.",
+            ),
+            body_over(limits.QUESTION),
+        ),
+        clauses=("C-SYNC-3", "C-SYNC-17", "C-SYNC-20"),
+    ),
+)
 def updates_view(_context: Any, request: Request) -> UpdatesDocument:
     """``POST /api/modhub/updates``"""
     request.answers_anybody = True
     return sync_reader(request).updates(read_json(request, UpdateRequest, limits.QUESTION).cleaned())
 
 
-@api(context=ICatalogue, name="changes", request_method="GET", permission=OPEN, operation=READ_CHANGES)
+@api(
+    context=ICatalogue,
+    name="changes",
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_changes",
+        about="What has changed since a serial, each mod once with its latest change.",
+        returns=ChangesDocument,
+        parameters=(
+            Parameter("since", "The changes after this serial, that of the last answer.", int, 0),
+            Parameter(
+                "limit", f"Changes in one answer, at most {limits.CHANGES_MOST}; 0 counts as 1.", int, limits.CHANGES
+            ),
+            Parameter("feed", "The `feed` of the last answer: 410 if it is another by now."),
+        ),
+        refusals=(
+            Refusal(400, "invalid_input", "`since` or `limit` is not a whole number."),
+            Refusal(
+                410,
+                "feed_restarted",
+                "Another `feed`, or `since` is beyond the last serial: the service was restored. Begin with `since=0`.",
+            ),
+        ),
+        leads_to=(Lead("read_changes", {"since": "$response.body#/serial", "feed": "$response.body#/feed"}),),
+        clauses=("C-SYNC-4", "C-SYNC-5", "C-SYNC-6", "C-SYNC-7", "C-SYNC-15", "C-SYNC-25", "C-SYNC-26"),
+    ),
+)
 def changes_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/changes``"""
     since = _number("since", query(request, "since") or "0")
@@ -222,7 +175,36 @@ def _number(name: str, value: str) -> int:
     return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS
 
 
-@api(context=IPlan, request_method="POST", permission=OPEN, operation=PLAN_INSTALLATION)
+@api(
+    context=IPlan,
+    request_method="POST",
+    permission=OPEN,
+    operation=Operation(
+        id="plan_installation",
+        about="All that must be installed, updated or kept for the wanted mods, in order, with conflicts and a lock.",
+        takes=PlanRequest,
+        returns=PlanDocument,
+        schemas=(LockEntryDocument,),
+        refusals=(
+            Refusal(
+                400,
+                "invalid_input",
+                "No list, too many entries, one without a GUID, or with a `sha256` that has not 64 hexadecimal digits.",
+            ),
+            body_over(limits.PLAN_QUESTION),
+        ),
+        clauses=(
+            "C-SYNC-9",
+            "C-SYNC-10",
+            "C-SYNC-11",
+            "C-SYNC-17",
+            "C-SYNC-20",
+            "C-SYNC-22",
+            "C-SYNC-23",
+            "C-SYNC-24",
+        ),
+    ),
+)
 def plan_view(_context: Any, request: Request) -> PlanDocument:
     """``POST /api/modhub/plan``"""
     request.answers_anybody = True
@@ -233,14 +215,49 @@ def plan_view(_context: Any, request: Request) -> PlanDocument:
     return sync_reader(request).plan(to_install, installed, has_reasons=question.because is not False)
 
 
-@api(context=IPlan, name="check", request_method="POST", permission=OPEN, operation=CHECK_LOCK)
+@api(
+    context=IPlan,
+    name="check",
+    request_method="POST",
+    permission=OPEN,
+    operation=Operation(
+        id="check_lock",
+        about="Whether the files of a lock are still the ones that are served.",
+        takes=LockRequest,
+        returns=LockStateDocument,
+        refusals=(
+            Refusal(400, "invalid_input", "No lock, too many entries, or one without a GUID."),
+            body_over(limits.PLAN_QUESTION),
+        ),
+        clauses=("C-SYNC-11", "C-SYNC-20"),
+    ),
+)
 def check_lock_view(_context: Any, request: Request) -> LockStateDocument:
     """``POST /api/modhub/plan/check``"""
     request.answers_anybody = True
     return sync_reader(request).check_lock(read_json(request, LockRequest, limits.PLAN_QUESTION).cleaned())
 
 
-@api(context=ISnapshot, request_method="GET", permission=OPEN, operation=READ_SNAPSHOT)
+@api(
+    context=ISnapshot,
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_snapshot",
+        about="The newest snapshot of the catalogue: where it is, its digest, and the serial to continue from.",
+        returns=SnapshotDocument,
+        refusals=(
+            Refusal(
+                404,
+                "not_found",
+                "There is none: read the changes since 0 to the end, then the pages of the list, look up "
+                "the GUIDs of the changes that no page had, and go on with the changes.",
+            ),
+        ),
+        leads_to=(Lead("download_snapshot", {"sha256": "$response.body#/sha256"}),),
+        clauses=("C-SYNC-12", "C-SYNC-13", "C-SYNC-21"),
+    ),
+)
 def read_pointer_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/snapshot``"""
     key = request.registry.settings["modhub_sync.signing_key"]
@@ -250,7 +267,19 @@ def read_pointer_view(_context: Any, request: Request) -> Response:
     return public_json(encode(pointer))
 
 
-@api(context=ISnapshot, name="key", request_method="GET", permission=OPEN, operation=READ_SNAPSHOT_KEY)
+@api(
+    context=ISnapshot,
+    name="key",
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_snapshot_key",
+        about="The key that snapshots are signed with.",
+        returns=PublicKeyDocument,
+        refusals=(Refusal(404, "not_found", "The service does not sign its snapshots."),),
+        clauses=("C-SYNC-13",),
+    ),
+)
 def read_public_key_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/snapshot/key``"""
     public = request.registry.settings["modhub_sync.signing_key"].public
@@ -259,7 +288,18 @@ def read_public_key_view(_context: Any, request: Request) -> Response:
     return public_json(encode(PublicKeyDocument("Ed25519", public)))
 
 
-@page(context=ISnapshotFile, request_method="GET", permission=OPEN, operation=DOWNLOAD_SNAPSHOT)
+@page(
+    context=ISnapshotFile,
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="download_snapshot",
+        about="A snapshot: one mod a line, compressed with gzip.",
+        returns=RANGED_FILE,
+        refusals=(Refusal(404, "not_found", "No such snapshot, or no longer: read the pointer again."),),
+        clauses=("C-SYNC-12", "C-SYNC-14", "C-FILE-1", "C-FILE-2"),
+    ),
+)
 def download_snapshot_view(context: SnapshotFileResource, request: Request) -> Response:
     """``GET /Modhub/snapshot/{sha256}``"""
     file = SnapshotReader(request.databases.raw_queries).file(context.__name__)

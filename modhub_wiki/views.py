@@ -31,43 +31,6 @@ BAD_PATH: Final = Refusal(400, "invalid_input", "A bad path.")
 NO_PAGE: Final = Refusal(404, "not_found", "No such page.")
 
 
-PUBLISH_WIKI_PAGE: Final = Operation(
-    id="publish_wiki_page",
-    about="Publish a page of the developer wiki.",
-    takes=MARKDOWN,
-    returns=PageDocument,
-    also=(201,),
-    parameters=(
-        Parameter(
-            "title",
-            f"Cut at {core_limits.TITLE} characters; not sent: the first heading, else the last word of the path.",
-        ),
-    ),
-    refusals=(
-        Refusal(400, "invalid_input", "A bad path, an empty body, a multipart form, or not UTF-8."),
-        body_over(limits.TEXT),
-    ),
-    leads_to=(Lead("read_wiki_page", {"path": "$response.body#/path"}),),
-    clauses=("C-WIKI-1", "C-WIKI-2", "C-WIKI-3", "C-WIKI-4", "C-WIKI-7", "C-KEY-2", "C-KEY-4"),
-)
-REMOVE_WIKI_PAGE: Final = Operation(
-    id="remove_wiki_page",
-    about="Remove a page of the developer wiki.",
-    status=204,
-    refusals=(BAD_PATH, NO_PAGE),
-    clauses=("C-WIKI-5", "C-KEY-2", "C-KEY-4"),
-)
-LIST_WIKI_PAGES: Final = Operation(
-    id="list_wiki_pages", about="The pages of the developer wiki.", returns=PagesDocument, clauses=("C-WIKI-6",)
-)
-READ_WIKI_PAGE: Final = Operation(
-    id="read_wiki_page", about="The Markdown of a page.", returns=MARKDOWN, refusals=(NO_PAGE,), clauses=("C-WIKI-6",)
-)
-READ_WIKI_CONTRACT: Final = Operation(
-    id="read_wiki_contract", about="How pages of the wiki are written.", returns=MARKDOWN, clauses=("C-WIKI-10",)
-)
-
-
 _BAD_PATH: Final = (
     "The path must be words of letters, digits, '.', '_' and '-' that begin with a letter or a digit, "
     f"joined by '/', of at most {limits.PATH} characters."
@@ -104,7 +67,25 @@ def read_markdown(request: Request) -> str:
     context=IWikiPage,
     request_method=("PUT", "POST"),
     permission=WikiPermission.PUBLISH,
-    operation=PUBLISH_WIKI_PAGE,
+    operation=Operation(
+        id="publish_wiki_page",
+        about="Publish a page of the developer wiki.",
+        takes=MARKDOWN,
+        returns=PageDocument,
+        also=(201,),
+        parameters=(
+            Parameter(
+                "title",
+                f"Cut at {core_limits.TITLE} characters; not sent: the first heading, else the last word of the path.",
+            ),
+        ),
+        refusals=(
+            Refusal(400, "invalid_input", "A bad path, an empty body, a multipart form, or not UTF-8."),
+            body_over(limits.TEXT),
+        ),
+        leads_to=(Lead("read_wiki_page", {"path": "$response.body#/path"}),),
+        clauses=("C-WIKI-1", "C-WIKI-2", "C-WIKI-3", "C-WIKI-4", "C-WIKI-7", "C-KEY-2", "C-KEY-4"),
+    ),
 )
 def publish_page_view(context: WikiPageResource, request: Request) -> PageDocument:
     """``PUT`` and ``POST /Modhub/api/wiki/{path}``: 201 on creation, 200 on change."""
@@ -115,7 +96,18 @@ def publish_page_view(context: WikiPageResource, request: Request) -> PageDocume
     return PageDocument(page.path, page.title, page_url(page.path), page.revision, iso(page.updated_at))
 
 
-@api(context=IWikiPage, request_method="DELETE", permission=WikiPermission.PUBLISH, operation=REMOVE_WIKI_PAGE)
+@api(
+    context=IWikiPage,
+    request_method="DELETE",
+    permission=WikiPermission.PUBLISH,
+    operation=Operation(
+        id="remove_wiki_page",
+        about="Remove a page of the developer wiki.",
+        status=204,
+        refusals=(BAD_PATH, NO_PAGE),
+        clauses=("C-WIKI-5", "C-KEY-2", "C-KEY-4"),
+    ),
+)
 def remove_page_view(context: WikiPageResource, request: Request) -> Response:
     """``DELETE /Modhub/api/wiki/{path}``: 204, or 404 if there is no such page."""
     services.remove_page(request.dbsession, require_path(context))
@@ -135,14 +127,32 @@ def _markdown_response(body: bytes) -> Response:
     return public_json(body, "text/markdown; charset=utf-8")
 
 
-@api(context=IWiki, request_method="GET", permission=OPEN, operation=LIST_WIKI_PAGES)
+@api(
+    context=IWiki,
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="list_wiki_pages", about="The pages of the developer wiki.", returns=PagesDocument, clauses=("C-WIKI-6",)
+    ),
+)
 def list_pages_view(_context: Any, request: Request) -> Response:
     """``GET /Modhub/api/wiki``"""
     pages = wiki_reader(request).pages()
     return public_json(encode(PagesDocument(len(pages), pages)))
 
 
-@api(context=IWikiPage, request_method="GET", permission=OPEN, operation=READ_WIKI_PAGE)
+@api(
+    context=IWikiPage,
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_wiki_page",
+        about="The Markdown of a page.",
+        returns=MARKDOWN,
+        refusals=(NO_PAGE,),
+        clauses=("C-WIKI-6",),
+    ),
+)
 def read_page_view(context: WikiPageResource, request: Request) -> Response:
     """``GET /Modhub/api/wiki/{path}``"""
     source = wiki_reader(request).source(context.path)
@@ -151,7 +161,15 @@ def read_page_view(context: WikiPageResource, request: Request) -> Response:
     return _markdown_response(source.encode())
 
 
-@api(context=IDocuments, name="wiki", request_method="GET", permission=OPEN, operation=READ_WIKI_CONTRACT)
+@api(
+    context=IDocuments,
+    name="wiki",
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_wiki_contract", about="How pages of the wiki are written.", returns=MARKDOWN, clauses=("C-WIKI-10",)
+    ),
+)
 def read_contract_view(_context: Any, _request: Request) -> Response:
     """``GET /api/modhub/doc/wiki`` (C-WIKI-10)"""
     return _markdown_response(CONTRACT)

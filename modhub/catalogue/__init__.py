@@ -69,6 +69,7 @@ def includeme(config: Configurator) -> None:
     config.scan("modhub.catalogue.reading.views")
     config.scan("modhub.catalogue.reading.details")
     config.scan("modhub.catalogue.owning.views")
+    config.scan("modhub.catalogue.owning.child_views")
     config.include("modhub.catalogue.subscribers")
     config.include("modhub.catalogue.pages")
     config.include("modhub.catalogue.pictures")

@@ -1,77 +1,92 @@
 """API views for owners: parse the request, call one service function, return its document."""
 
 import hashlib
-import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-import msgspec
 from pyramid.response import Response
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import RunAgain, invalid
 from modhub.base.identity import CorePermission, CredentialKind
+from modhub.base.operations import FileBody, Lead, Operation, Parameter, Refusal, body_over
 from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.bodies import (
-    CaptionsChange,
     ModChange,
     NewMod,
-    NoteChange,
-    OrderChange,
-    SuccessorChange,
-    TextPreview,
     VoteChange,
 )
 from modhub.catalogue.documents import (
-    CaptionsDocument,
-    FilesDocument,
     KeyDocument,
     MineDocument,
     ModDocument,
-    NoteDocument,
-    NotesDocument,
-    PreviewDocument,
-    RemovedDocument,
+    QuotaDocument,
+    VersionUsedDocument,
     VotesDocument,
-    captions_document,
-    decode_mod,
-    files_document,
     mod_document,
-    note_document,
 )
 from modhub.catalogue.models import AssetKind, Mod
-from modhub.catalogue.owning import images, operations, rehearsal, services, uploads, voting
-from modhub.catalogue.owning.archives import END_BYTES, ArchiveProblem, judge_code
+from modhub.catalogue.owning import services, uploads, voting
+from modhub.catalogue.owning.archives import END_BYTES, judge_code
 from modhub.catalogue.owning.idempotency import RepeatableCall, create_once, describe_call, read_idempotency_key
-from modhub.catalogue.owning.reads import read_mod, read_mods, read_notes, read_pictures
-from modhub.catalogue.owning.rehearsal import (
-    IMAGE_PROBLEMS,
-    TEXT_PROBLEMS,
-    ImageProblem,
-    OwnMods,
-    RehearsalDocument,
-    RehearsedSuccessor,
-    TextProblem,
-    check_draft,
-)
-from modhub.catalogue.owning.successors import SupersededDocument, change_successor, read_successor
-from modhub.catalogue.owning.texts import find_removed_markup, is_html_truncated, write_text
+from modhub.catalogue.owning.reads import read_mods
 from modhub.catalogue.owning.uploads import FALLBACKS, LIMITS, AssetUpload
-from modhub.catalogue.reading.views import catalogue_reader
-from modhub.catalogue.resources import ImageResource, ModChild, ModPermission, ModResource, NoteResource, VotesResource
+from modhub.catalogue.reading.views import NO_MOD
+from modhub.catalogue.resources import ModChild, ModPermission, ModResource, VotesResource
 from modhub.content import limits, text
-from modhub.content.folding import fold_game
-from modhub.content.limits import JSON_BODY
-from modhub.content.markup import clean
+from modhub.content.limits import JSON_BODY, MB
 from modhub.plugins.moderation import IQuotas
-from modhub.plugins.resources import IAsset, ICatalogue, IImages, IMine, IMod, INote, IOwnMod, IVotes
-from modhub.plugins.services import IMods, IPublicMods, ModSummary
-from modhub.ui.template_helpers import PageHelpers
+from modhub.plugins.resources import ICatalogue, IImages, IMod, IVotes
 from modhub.web.payload import decode_in_turn, query, read_body, read_json
 from modhub.web.request import Request
-from modhub.web.traversal import parse_id
 from modhub.web.uploads import receive_upload
-from modhub.web.views import api, page
+from modhub.web.views import api
+
+KEY_USED: Final = Refusal(409, "idempotency_key_used", "The key was sent with another query or body.")
+KEY_IN_USE: Final = Refusal(503, "busy", "The first call with this `Idempotency-Key` has not ended.")
+IDEMPOTENCY_KEY: Final = Parameter(
+    "Idempotency-Key", "1 to 255 printable ASCII characters: the same call again within a day creates nothing."
+)
+WRONG_TYPE: Final = Refusal(400, "invalid_input", "A field of the wrong type.")
+UPLOADED_FILE: Final = FileBody("The file itself.")
+NO_FILE: Final = Refusal(400, "invalid_input", "An empty body, a multipart form, or a `Content-Encoding`.")
+NO_FURTHER_MOD: Final = Refusal(
+    403, "quota", "Where the operator has set quotas: the account has as many mods as it may have.", QuotaDocument
+)
+NO_MOD_TODAY: Final = Refusal(
+    429, "quota", "Where the operator has set quotas: the account is new, and has made as many mods in a day as it may."
+)
+NO_FURTHER_UPLOAD: Final = Refusal(
+    429, "quota", "Where the operator has set quotas: the account has uploaded as many files in an hour as it may."
+)
+FOUND_BY_SCAN: Final = Refusal(
+    400, "rejected_by_scan", "Where the operator has a scanner: it found something in the file."
+)
+OF_THE_MOD: Final = tuple(
+    Lead(name, {"id": "$response.body#/id"})
+    for name in (
+        "edit_mod",
+        "upload_code",
+        "upload_image",
+        "rehearse_mod",
+        "publish_mod",
+        "delete_mod",
+    )
+)
+
+
+def upload_name(fallback: str) -> Parameter:
+    """The parameter ``name`` of an upload."""
+    about = f"The name to save it under: the last part of a path, at most {limits.FILE_NAME} characters; `{fallback}` "
+    return Parameter("name", about + "when not sent.")
+
+
+def upload_over(limit: int) -> Refusal:
+    """413 for a file that is too large, or for which the account has no room."""
+    over = body_over(limit)
+    more = "; where the operator has set quotas, also a file for which the account has no room."
+    return replace(over, about=over.about.removesuffix(".") + more)
 
 
 def account_id_of(request: Request) -> int:
@@ -95,7 +110,23 @@ def locked_account_id(request: Request) -> int:
     return account_id
 
 
-@api(context=IVotes, request_method="PUT", permission=ModPermission.VOTE, operation=operations.VOTE)
+@api(
+    context=IVotes,
+    request_method="PUT",
+    permission=ModPermission.VOTE,
+    operation=Operation(
+        id="vote",
+        about="Vote for a mod, against it, or withdraw the vote.",
+        takes=VoteChange,
+        returns=VotesDocument,
+        refusals=(
+            Refusal(400, "invalid_input", "`value` is something else."),
+            Refusal(403, "own_mod", "The mod is the caller's own."),
+            NO_MOD,
+        ),
+        clauses=("C-VOTE-1", "C-VOTE-3"),
+    ),
+)
 def vote_view(context: VotesResource, request: Request) -> VotesDocument:
     """``PUT /api/modhub/{id}/vote``"""
     voting.check_not_owner(context.mod.owner, account_id_of(request))
@@ -103,7 +134,48 @@ def vote_view(context: VotesResource, request: Request) -> VotesDocument:
     return voting.cast_vote(request.dbsession, context.mod.id, locked_account_id(request), vote)
 
 
-@api(context=ICatalogue, request_method="POST", permission=ModPermission.CREATE, operation=operations.CREATE_MOD)
+@api(
+    context=ICatalogue,
+    request_method="POST",
+    permission=ModPermission.CREATE,
+    operation=Operation(
+        id="create_mod",
+        about="Create a draft.",
+        takes=NewMod,
+        returns=ModDocument,
+        status=201,
+        headers=(IDEMPOTENCY_KEY,),
+        refusals=(
+            Refusal(
+                400,
+                "invalid_input",
+                "No title, a field of the wrong type, an item that is not a GUID, a GUID in both lists, more than "
+                f"{limits.GUIDS} in a list, a malformed `Idempotency-Key`.",
+            ),
+            Refusal(401, "unauthorized", "No valid token; or the mod that this key has made was deleted."),
+            NO_FURTHER_MOD,
+            NO_MOD_TODAY,
+            KEY_USED,
+            KEY_IN_USE,
+        ),
+        leads_to=OF_THE_MOD,
+        clauses=(
+            "C-OWN-1",
+            "C-OWN-4",
+            "C-OWN-6",
+            "C-OWN-31",
+            "C-OWN-32",
+            "C-MOD-2",
+            "C-MOD-3",
+            "C-MOD-4",
+            "C-MOD-6",
+            "C-MOD-8",
+            "C-MOD-9",
+            "C-MOD-10",
+            "C-MOD-14",
+        ),
+    ),
+)
 def create_view(_context: Any, request: Request) -> ModDocument:
     """``POST /api/modhub``"""
     key, body = read_idempotency_key(request), read_body(request, JSON_BODY)
@@ -129,7 +201,12 @@ def _created(request: Request, owner: int, call: RepeatableCall | None, create: 
     name="mine",
     request_method="GET",
     permission=ModPermission.LIST_MINE,
-    operation=operations.LIST_OWN_MODS,
+    operation=Operation(
+        id="list_own_mods",
+        about="All mods of the caller, drafts included, most recently changed first.",
+        returns=MineDocument,
+        clauses=("C-OWN-10",),
+    ),
 )
 def mine_view(_context: Any, request: Request) -> MineDocument:
     """``GET /api/modhub/mine``"""
@@ -137,7 +214,25 @@ def mine_view(_context: Any, request: Request) -> MineDocument:
     return MineDocument(len(mods), mods)
 
 
-@api(context=IMod, request_method="PUT", permission=ModPermission.EDIT, operation=operations.EDIT_MOD)
+@api(
+    context=IMod,
+    request_method="PUT",
+    permission=ModPermission.EDIT,
+    operation=Operation(
+        id="edit_mod",
+        about="Change the fields that are sent.",
+        takes=ModChange,
+        returns=ModDocument,
+        headers=(
+            Parameter("If-Match", "The mod's `updatedAt` in quotes: 412 if it has changed since. `*` always fits."),
+        ),
+        refusals=(
+            Refusal(400, "invalid_input", "As for a new mod, an empty title, or the mod's own GUID in a list."),
+            Refusal(412, "changed", "The mod has another `updatedAt` than `If-Match` says: read it again."),
+        ),
+        clauses=("C-OWN-2", "C-OWN-3", "C-OWN-4", "C-OWN-5", "C-OWN-7", "C-OWN-30", "C-MOD-13"),
+    ),
+)
 def edit_view(context: ModResource, request: Request) -> ModDocument:
     """``PUT /api/modhub/{id}``"""
     cleaned = read_json(request, ModChange).cleaned()
@@ -147,21 +242,105 @@ def edit_view(context: ModResource, request: Request) -> ModDocument:
 
 
 @api(
-    context=IMod, name="publish", request_method="POST", permission=ModPermission.EDIT, operation=operations.PUBLISH_MOD
+    context=IMod,
+    name="publish",
+    request_method="POST",
+    permission=ModPermission.EDIT,
+    operation=Operation(
+        id="publish_mod",
+        about="Publish a mod. There is no way back. A published one stays as it is.",
+        returns=ModDocument,
+        refusals=(
+            Refusal(409, "no_code", "No code file has been uploaded."),
+            Refusal(409, "not_scanned", "Where the operator has a scanner: a file still waits for it."),
+            Refusal(
+                409, "rejected_by_scan", "Where the operator has a scanner: it found something in a file that waited."
+            ),
+        ),
+        leads_to=tuple(Lead(name, {"id": "$response.body#/id"}) for name in ("read_mod", "download_mod", "vote")),
+        clauses=("C-OWN-8", "C-OWN-9", "C-OWN-15"),
+    ),
 )
 def publish_view(context: ModResource, request: Request) -> ModDocument:
     """``POST /api/modhub/{id}/publish``"""
     return mod_document(services.publish_mod(request.dbsession, context.id, account_id_of(request)))
 
 
-@api(context=IMod, request_method="DELETE", permission=ModPermission.DELETE, operation=operations.DELETE_MOD)
+@api(
+    context=IMod,
+    request_method="DELETE",
+    permission=ModPermission.DELETE,
+    operation=Operation(
+        id="delete_mod",
+        about="Delete a mod with its changelog, votes and files, permanently.",
+        status=204,
+        clauses=("C-OWN-11",),
+    ),
+)
 def delete_view(context: ModResource, request: Request) -> Response:
     """``DELETE /api/modhub/{id}``"""
     services.delete_mod(request.dbsession, context.id, account_id_of(request))
     return Response(status=204)
 
 
-@api(context=IMod, name="code", request_method="POST", permission=ModPermission.EDIT, operation=operations.UPLOAD_CODE)
+@api(
+    context=IMod,
+    name="code",
+    request_method="POST",
+    permission=ModPermission.EDIT,
+    operation=Operation(
+        id="upload_code",
+        about="Upload the code file of a new version.",
+        takes=UPLOADED_FILE,
+        returns=ModDocument,
+        status=201,
+        parameters=(
+            Parameter(
+                "version",
+                f"Any label, cut at {limits.VERSION} characters, that this mod has not used yet. A version is free "
+                "again when its changelog entry is deleted.",
+                required=True,
+                example="1.4",
+            ),
+            upload_name("mod.bin"),
+        ),
+        refusals=(
+            Refusal(
+                400,
+                "invalid_input",
+                "No `version`, an empty body, `{}` or `[object …]`, a multipart form, or a `Content-Encoding`.",
+            ),
+            FOUND_BY_SCAN,
+            Refusal(
+                409,
+                "version_used",
+                "The version has been used. The answer says what is stored under it.",
+                VersionUsedDocument,
+            ),
+            upload_over(limits.CODE),
+            NO_FURTHER_UPLOAD,
+        ),
+        leads_to=(
+            *OF_THE_MOD[-2:],
+            Lead("list_own_entries", {"id": "$response.body#/id"}),
+        ),
+        clauses=(
+            "C-UP-1",
+            "C-UP-2",
+            "C-UP-3",
+            "C-UP-4",
+            "C-UP-5",
+            "C-UP-6",
+            "C-UP-7",
+            "C-UP-8",
+            "C-UP-9",
+            "C-UP-10",
+            "C-UP-11",
+            "C-UP-12",
+            "C-UP-13",
+        ),
+    ),
+)
 def upload_code_view(context: ModResource, request: Request) -> ModDocument:
     """``POST /api/modhub/{id}/code``"""
     version = text.version(query(request, "version") or "")
@@ -176,13 +355,72 @@ def upload_code_view(context: ModResource, request: Request) -> ModDocument:
         raise
 
 
-@api(context=IMod, name="css", request_method="POST", permission=ModPermission.EDIT, operation=operations.UPLOAD_CSS)
+@api(
+    context=IMod,
+    name="css",
+    request_method="POST",
+    permission=ModPermission.EDIT,
+    operation=Operation(
+        id="upload_css",
+        about="Upload the style sheet. A second one replaces the first.",
+        takes=UPLOADED_FILE,
+        returns=ModDocument,
+        status=201,
+        parameters=(upload_name("mod.css"),),
+        refusals=(NO_FILE, FOUND_BY_SCAN, upload_over(limits.CSS), NO_FURTHER_UPLOAD),
+        clauses=("C-UP-1", "C-UP-2", "C-UP-6", "C-UP-7", "C-UP-9", "C-UP-10", "C-UP-11", "C-UP-12", "C-UP-15"),
+    ),
+)
 def upload_css_view(context: ModResource, request: Request) -> ModDocument:
     """``POST /api/modhub/{id}/css``"""
     return _upload(context, request, AssetKind.CSS)
 
 
-@api(context=IImages, request_method="POST", permission=ModPermission.EDIT, operation=operations.UPLOAD_IMAGE)
+@api(
+    context=IImages,
+    request_method="POST",
+    permission=ModPermission.EDIT,
+    operation=Operation(
+        id="upload_image",
+        about="Add an image. Its `Content-Type` is stored: sent as `application/octet-stream`, it is not shown inline.",
+        takes=UPLOADED_FILE,
+        returns=ModDocument,
+        status=201,
+        parameters=(upload_name("image"),),
+        headers=(IDEMPOTENCY_KEY,),
+        refusals=(
+            Refusal(
+                400,
+                "invalid_input",
+                "An empty body, a multipart form, a `Content-Encoding`, or a malformed `Idempotency-Key`.",
+            ),
+            FOUND_BY_SCAN,
+            KEY_USED,
+            Refusal(
+                413,
+                "too_large",
+                f"More than {limits.IMAGE // MB} MB, or more than {limits.IMAGES // MB} MB with the images that are "
+                "there, or, where the operator has set quotas, more than the files of the account may take up; "
+                "`limitBytes` says which.",
+                limit=limits.IMAGES,
+            ),
+            NO_FURTHER_UPLOAD,
+            KEY_IN_USE,
+        ),
+        clauses=(
+            "C-UP-1",
+            "C-UP-2",
+            "C-UP-6",
+            "C-UP-7",
+            "C-UP-9",
+            "C-UP-10",
+            "C-UP-11",
+            "C-UP-12",
+            "C-OWN-31",
+            "C-OWN-32",
+        ),
+    ),
+)
 def upload_image_view(context: ModChild, request: Request) -> ModDocument:
     """``POST /api/modhub/{id}/images``"""
     key, mod_id, owner = read_idempotency_key(request), context.mod.id, account_id_of(request)
@@ -217,216 +455,18 @@ def _receive(request: Request, kind: AssetKind, version: str = "") -> AssetUploa
     return AssetUpload(kind, name, content_type, received.blob, version, problems)
 
 
-@api(context=IAsset, request_method="DELETE", permission=ModPermission.EDIT, operation=operations.DELETE_IMAGE)
-def delete_image_view(context: ImageResource, request: Request) -> Response:
-    """``DELETE /api/modhub/{id}/images/{assetId}``"""
-    uploads.remove_image(request.dbsession, context.mod.id, context.id, account_id_of(request))
-    return Response(status=204)
-
-
-@api(context=INote, request_method="PUT", permission=ModPermission.EDIT, operation=operations.EDIT_ENTRY)
-def edit_note_view(context: NoteResource, request: Request) -> NoteDocument:
-    """``PUT /api/modhub/{id}/changelog/{noteId}``"""
-    cleaned = read_json(request, NoteChange).cleaned()
-    return note_document(
-        services.edit_note(request.dbsession, context.mod.id, context.id, account_id_of(request), cleaned)
-    )
-
-
-@api(context=INote, request_method="DELETE", permission=ModPermission.EDIT, operation=operations.DELETE_ENTRY)
-def delete_note_view(context: NoteResource, request: Request) -> Response:
-    """``DELETE /api/modhub/{id}/changelog/{noteId}``"""
-    services.remove_note(request.dbsession, context.mod.id, context.id, account_id_of(request))
-    return Response(status=204)
-
-
 @api(
     context=ICatalogue,
     name="key",
     request_method="GET",
     permission=CorePermission.KEY_TEST,
-    operation=operations.TEST_MACHINE_KEY,
+    operation=Operation(
+        id="test_machine_key",
+        about="Succeeds with any valid machine key, and changes nothing.",
+        returns=KeyDocument,
+        clauses=("C-KEY-1", "C-KEY-2", "C-KEY-3"),
+    ),
 )
 def test_key_view(_context: Any, _request: Request) -> KeyDocument:
     """``GET /api/modhub/key``: succeeds with any valid machine key."""
     return KeyDocument(ok=True)
-
-
-# API views for what a mod has beside its fields, as its owner sees and says it.
-#
-# Files, captions, order of images, successor, changelog.
-
-
-_GUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_PATH: Final = re.compile(r"/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?")
-
-
-@api(
-    context=IMod,
-    name="files",
-    request_method="GET",
-    permission=ModPermission.EDIT,
-    operation=operations.LIST_OWN_FILES,
-)
-def list_own_files_view(context: ModResource, request: Request) -> FilesDocument:
-    """``GET /api/modhub/{id}/files``: with digests, of a draft too, whose files nobody can fetch to compare them."""
-    return files_document(read_mod(request.dbsession, context.id, account_id_of(request)))
-
-
-@api(
-    context=IMod,
-    name="captions",
-    request_method="PUT",
-    permission=ModPermission.EDIT,
-    operation=operations.CHANGE_CAPTIONS,
-)
-def change_captions_view(context: ModResource, request: Request) -> CaptionsDocument:
-    """``PUT /api/modhub/{id}/captions``"""
-    captions = read_json(request, CaptionsChange).by_image()
-    return captions_document(images.caption_images(request.dbsession, context.id, account_id_of(request), captions))
-
-
-@api(
-    context=IMod,
-    name="order",
-    request_method="PUT",
-    permission=ModPermission.EDIT,
-    operation=operations.ORDER_IMAGES,
-)
-def order_images_view(context: ModResource, request: Request) -> ModDocument:
-    """``PUT /api/modhub/{id}/order``"""
-    asset_ids = read_json(request, OrderChange).asset_ids
-    return mod_document(images.order_all_images(request.dbsession, context.id, account_id_of(request), asset_ids))
-
-
-@api(
-    context=IMod,
-    name="superseded",
-    request_method="PUT",
-    permission=ModPermission.EDIT,
-    operation=operations.CHANGE_SUCCESSOR,
-)
-def change_successor_view(context: ModResource, request: Request) -> SupersededDocument:
-    """``PUT /api/modhub/{id}/superseded``"""
-    by = read_json(request, SuccessorChange).by
-    # Only null clears it: the empty variable of a script must not.
-    guid = "" if by is None else find_guid(request, by.strip() or "-", "by")
-    change_successor(request.dbsession, context.id, account_id_of(request), guid)
-    return SupersededDocument(read_successor(request.dbsession, context.id, account_id_of(request))[1])
-
-
-def find_guid(request: Request, typed: str, field: str) -> str:
-    """Return the GUID for a GUID or an address of ours. Somebody else's draft is like a mod that does not exist.
-
-    So are other drafts of the account to a publisher key that is not for them.
-    """
-    if not typed or _GUID.fullmatch(typed):
-        return typed
-    path = _PATH.fullmatch(typed.removeprefix(PageHelpers(request).absolute("")))
-    mod_id = parse_id(path[1]) if path else None
-    mod = request.find_service(IMods).get_mods(request.dbsession, [mod_id or 0]).get(mod_id or 0)
-    if mod is None or not (mod.published or _may_know(request, mod)):
-        raise invalid("Enter the GUID or the address of a mod on this site, such as /Modhub/12.", field=field)
-    return mod.guid
-
-
-def _may_know(request: Request, mod: ModSummary) -> bool:
-    identity = request.identify(CredentialKind.ACCOUNT)
-    is_covered = identity.key_scope is None or identity.key_scope.covers(mod.id)
-    return mod.owner == identity.account_id and is_covered
-
-
-@api(
-    context=IMod,
-    name="notes",
-    request_method="GET",
-    permission=ModPermission.EDIT,
-    operation=operations.LIST_OWN_ENTRIES,
-)
-def list_own_notes_view(context: ModResource, request: Request) -> NotesDocument:
-    """``GET /api/modhub/{id}/notes``: the changelog, of a draft too."""
-    notes = read_notes(request.dbsession, context.id, account_id_of(request))
-    return NotesDocument(len(notes), notes)
-
-
-_LIMITS: Final = {"description": limits.DESCRIPTION, "changelog": limits.NOTE}
-
-
-@api(
-    context=IMod,
-    name="preview",
-    request_method="POST",
-    permission=ModPermission.EDIT,
-    operation=operations.PREVIEW_TEXT,
-)
-def preview_view(_context: ModResource, request: Request) -> PreviewDocument:
-    """``POST /api/modhub/{id}/preview``: changes nothing."""
-    sent = read_json(request, TextPreview)
-    limit = _LIMITS[sent.field or "description"]
-    written = write_text(sent.text, sent.format or "", limit)
-    submitted = written.uncleaned
-    cleaned = clean(submitted, limit)
-    is_trimmed = written.is_cut or is_html_truncated(submitted, cleaned, limit)
-    return PreviewDocument(cleaned, is_trimmed, RemovedDocument(*find_removed_markup(submitted, cleaned)))
-
-
-def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
-    """Return what visitors would get if the caller's mod were published as it is now."""
-    owner = account_id_of(request)
-    games = {fold_game(game.name) for game in catalogue_reader(request).games()}
-    with request.databases.readonly_session() as session:
-        mod, notes = read_mod(session, mod_id, owner), read_notes(session, mod_id, owner)
-        own = OwnMods(mod, readable_mods(request, session))
-        guid, successor = read_successor(session, mod_id, owner)
-        problems = list(check_draft(mod, notes, read_pictures(session, [mod]), games=games))
-        code = next((asset for asset in mod.assets if asset.kind == AssetKind.CODE), None)
-        archive = msgspec.convert((code and code.archive_problems) or [], list[ArchiveProblem])
-    chain = rehearsal.rehearse_chain(request.find_service(IPublicMods), mod, own)
-    install, missing, unpublished, conflicts = chain
-    is_blocked = any(problem.is_blocking for problem in problems)
-    texts = dict.fromkeys((found.about, found.problem) for found in problems if found.problem in TEXT_PROBLEMS)
-    return RehearsalDocument(
-        ready=not (is_blocked or missing or unpublished or conflicts or archive),
-        install=install,
-        missing=missing,
-        unpublished=unpublished,
-        conflicts=conflicts,
-        trimmed=[found.about for found in problems if found.problem == "trimmed"],
-        archive=archive,
-        games=[found.name for found in problems if found.problem == "unlisted"],
-        texts=[TextProblem(*found) for found in texts],
-        images=[
-            ImageProblem(found.asset_id, found.name, found.problem)
-            for found in problems
-            if found.problem in IMAGE_PROBLEMS
-        ],
-        superseded_by=RehearsedSuccessor(guid, successor is not None) if guid else None,
-    )
-
-
-@api(
-    context=IMod,
-    name="rehearsal",
-    request_method="POST",
-    permission=ModPermission.EDIT,
-    operation=operations.REHEARSE_MOD,
-)
-def rehearsal_view(context: ModResource, request: Request) -> RehearsalDocument:
-    """``POST /api/modhub/{id}/rehearsal``: changes nothing."""
-    return rehearse(request, context.id)
-
-
-@page(
-    context=IOwnMod,
-    containment=IMine,
-    name="rehearsal",
-    request_method="GET",
-    permission=ModPermission.EDIT,
-    renderer="modhub.catalogue:templates/workshop/rehearsal.jinja2",
-)
-def rehearsal_page(context: ModResource, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/mine/{id}/rehearsal``"""
-    report = rehearse(request, context.id)
-    install = [decode_mod(document) for document in report.install]
-    titles = {document.guid.lower(): document.title for document in install}
-    return {"report": report, "install": install, "titles": titles, "mod": install[-1]}

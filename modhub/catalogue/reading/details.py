@@ -87,21 +87,24 @@ class DetailsDocument(Struct):
     missing: Annotated[list[int], about("Numbers that no published mod has, in the order asked", [13])]
 
 
-READ_DETAILS: Final = Operation(
-    id="read_details",
-    about="Author, votes, downloads, tags, captions, links and successor of many mods at once.",
-    takes=DetailsRequest,
-    returns=DetailsDocument,
-    schemas=(DetailDocument,),
-    refusals=(
-        Refusal(400, "invalid_input", f"No list, an item that is no integer, or more than {PAGE_SIZE_MOST} mods."),
-        body_over(DETAILS_QUESTION),
+@api(
+    context=ICatalogue,
+    name="details",
+    request_method="POST",
+    permission=OPEN,
+    operation=Operation(
+        id="read_details",
+        about="Author, votes, downloads, tags, captions, links and successor of many mods at once.",
+        takes=DetailsRequest,
+        returns=DetailsDocument,
+        schemas=(DetailDocument,),
+        refusals=(
+            Refusal(400, "invalid_input", f"No list, an item that is no integer, or more than {PAGE_SIZE_MOST} mods."),
+            body_over(DETAILS_QUESTION),
+        ),
+        clauses=("C-READ-13",),
     ),
-    clauses=("C-READ-13",),
 )
-
-
-@api(context=ICatalogue, name="details", request_method="POST", permission=OPEN, operation=READ_DETAILS)
 def read_details_view(_context: Any, request: Request) -> DetailsDocument:
     """``POST /api/modhub/details``"""
     request.answers_anybody = True

@@ -48,105 +48,6 @@ LISTED_BY: Final = (
 )
 
 
-LIST_MODS: Final = Operation(
-    id="list_mods",
-    about="Published mods, a page at a time. No parameter is refused, and the answer names the values that were used.",
-    returns=ModListDocument,
-    parameters=LISTED_BY,
-    leads_to=(Lead("read_mod", {"id": "$response.body#/mods/0/id"}),),
-    clauses=(
-        "C-LIST-1",
-        "C-LIST-2",
-        "C-LIST-3",
-        "C-LIST-4",
-        "C-LIST-5",
-        "C-LIST-6",
-        "C-LIST-7",
-        "C-LIST-8",
-        "C-LIST-9",
-    ),
-)
-READ_MOD: Final = Operation(
-    id="read_mod",
-    about="A published mod with all that must be installed for it. A `Link` header names its files with their digests.",
-    returns=SingleModDocument,
-    refusals=(NO_MOD,),
-    sends=(FILE_LINKS,),
-    leads_to=tuple(
-        Lead(name, {"id": "$response.body#/id"})
-        for name in ("download_mod", "read_changelog", "read_captions", "read_successor", "read_votes")
-    ),
-    clauses=(
-        "C-READ-1",
-        "C-READ-2",
-        "C-READ-3",
-        "C-READ-4",
-        "C-READ-5",
-        "C-READ-6",
-        "C-READ-11",
-        "C-MOD-1",
-        "C-MOD-12",
-    ),
-)
-READ_CHANGELOG: Final = Operation(
-    id="read_changelog",
-    about="The changelog of a published mod, newest first.",
-    returns=NotesDocument,
-    refusals=(NO_MOD,),
-    clauses=("C-READ-8", "C-NOTE-1", "C-NOTE-2"),
-)
-READ_CAPTIONS: Final = Operation(
-    id="read_captions",
-    about="The images of a published mod in their owner's order, with their captions.",
-    returns=CaptionsDocument,
-    refusals=(NO_MOD,),
-    clauses=("C-PIC-9",),
-)
-READ_SUCCESSOR: Final = Operation(
-    id="read_successor",
-    about="The published mod that supersedes this one, or null.",
-    returns=SupersededDocument,
-    refusals=(NO_MOD,),
-    clauses=("C-OWN-19",),
-)
-LIST_GAMES: Final = Operation(
-    id="list_games",
-    about="The games that the operator keeps, with their icons.",
-    returns=GamesDocument,
-    clauses=("C-READ-10",),
-)
-DOWNLOAD_MOD: Final = Operation(
-    id="download_mod",
-    about="The code file of a published mod.",
-    returns=RANGED_FILE,
-    refusals=(Refusal(404, "not_found", "No such mod, it is a draft or hidden, or it has no code."),),
-    clauses=("C-READ-9", "C-FILE-1", "C-FILE-2", "C-FILE-5", "C-FILE-6", "C-FILE-8", "C-FILE-9"),
-)
-READ_FILE: Final = Operation(
-    id="read_file",
-    about="A file of a published mod: the `url` of an asset.",
-    returns=RANGED_FILE,
-    refusals=(Refusal(404, "not_found", "No such file, or its mod is a draft or hidden."),),
-    clauses=("C-FILE-1", "C-FILE-2", "C-FILE-4", "C-FILE-5", "C-FILE-6", "C-FILE-7", "C-FILE-8", "C-FILE-9"),
-)
-READ_PICTURE: Final = Operation(
-    id="read_picture",
-    about="A smaller copy of an image of a published mod, as WebP if `Accept` allows it, else as JPEG. "
-    "While there is no such copy, the image itself.",
-    returns=RANGED_FILE,
-    refusals=(Refusal(404, "not_found", "No such image or width, or its mod is a draft or hidden."),),
-    clauses=("C-PIC-24", "C-FILE-1", "C-FILE-2", "C-FILE-4", "C-FILE-7"),
-)
-READ_VOTES: Final = Operation(
-    id="read_votes",
-    about="The votes on a published mod. With a token, also the caller's own.",
-    returns=VotesDocument,
-    signed_in_too=True,
-    refusals=(NO_MOD,),
-    clauses=("C-VOTE-2",),
-)
-
-
 _SENDS_CONTENT: Final = frozenset({200, 206})
 
 
@@ -217,14 +118,60 @@ def _is_by_time(request: Request) -> bool:
     request_method="GET",
     permission=OPEN,
     response_cache=_is_by_time,
-    operation=LIST_MODS,
+    operation=Operation(
+        id="list_mods",
+        about="Published mods, a page at a time. No parameter is refused, and the answer names the values that were "
+        "used.",
+        returns=ModListDocument,
+        parameters=LISTED_BY,
+        leads_to=(Lead("read_mod", {"id": "$response.body#/mods/0/id"}),),
+        clauses=(
+            "C-LIST-1",
+            "C-LIST-2",
+            "C-LIST-3",
+            "C-LIST-4",
+            "C-LIST-5",
+            "C-LIST-6",
+            "C-LIST-7",
+            "C-LIST-8",
+            "C-LIST-9",
+        ),
+    ),
 )
 def list_mods_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub``"""
     return public_json(catalogue_reader(request).find(list_params(request)).body())
 
 
-@api(context=IMod, request_method="GET", permission=OPEN, response_cache=True, operation=READ_MOD)
+@api(
+    context=IMod,
+    request_method="GET",
+    permission=OPEN,
+    response_cache=True,
+    operation=Operation(
+        id="read_mod",
+        about="A published mod with all that must be installed for it. A `Link` header names its files with their "
+        "digests.",
+        returns=SingleModDocument,
+        refusals=(NO_MOD,),
+        sends=(FILE_LINKS,),
+        leads_to=tuple(
+            Lead(name, {"id": "$response.body#/id"})
+            for name in ("download_mod", "read_changelog", "read_captions", "read_successor", "read_votes")
+        ),
+        clauses=(
+            "C-READ-1",
+            "C-READ-2",
+            "C-READ-3",
+            "C-READ-4",
+            "C-READ-5",
+            "C-READ-6",
+            "C-READ-11",
+            "C-MOD-1",
+            "C-MOD-12",
+        ),
+    ),
+)
 def read_mod_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}``"""
     response = composed_json(request, lambda: catalogue_reader(request).stored.mod(context.id))
@@ -233,7 +180,18 @@ def read_mod_view(context: ModResource, request: Request) -> Response:
     return response
 
 
-@api(context=INotes, request_method="GET", permission=OPEN, operation=READ_CHANGELOG)
+@api(
+    context=INotes,
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_changelog",
+        about="The changelog of a published mod, newest first.",
+        returns=NotesDocument,
+        refusals=(NO_MOD,),
+        clauses=("C-READ-8", "C-NOTE-1", "C-NOTE-2"),
+    ),
+)
 def read_notes_view(context: ModChild, request: Request) -> Response:
     """``GET /api/modhub/{id}/changelog``"""
     response = composed_json(request, lambda: catalogue_reader(request).changelog(context.mod.id))
@@ -242,7 +200,19 @@ def read_notes_view(context: ModChild, request: Request) -> Response:
     return response
 
 
-@api(context=IMod, name="captions", request_method="GET", permission=OPEN, operation=READ_CAPTIONS)
+@api(
+    context=IMod,
+    name="captions",
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_captions",
+        about="The images of a published mod in their owner's order, with their captions.",
+        returns=CaptionsDocument,
+        refusals=(NO_MOD,),
+        clauses=("C-PIC-9",),
+    ),
+)
 def read_captions_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/captions``"""
     captions = catalogue_reader(request).captions(context.id)
@@ -251,7 +221,19 @@ def read_captions_view(context: ModResource, request: Request) -> Response:
     return public_json(encode(CaptionsDocument(len(captions), captions)))
 
 
-@api(context=IMod, name="superseded", request_method="GET", permission=OPEN, operation=READ_SUCCESSOR)
+@api(
+    context=IMod,
+    name="superseded",
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_successor",
+        about="The published mod that supersedes this one, or null.",
+        returns=SupersededDocument,
+        refusals=(NO_MOD,),
+        clauses=("C-OWN-19",),
+    ),
+)
 def read_successor_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/superseded``: the published mod that supersedes this one, or null."""
     superseded = catalogue_reader(request).superseded(context.id)
@@ -266,7 +248,12 @@ def read_successor_view(context: ModResource, request: Request) -> Response:
     request_method="GET",
     permission=OPEN,
     response_cache=True,
-    operation=LIST_GAMES,
+    operation=Operation(
+        id="list_games",
+        about="The games that the operator keeps, with their icons.",
+        returns=GamesDocument,
+        clauses=("C-READ-10",),
+    ),
 )
 def list_games_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/games``"""
@@ -274,13 +261,36 @@ def list_games_view(_context: Any, request: Request) -> Response:
     return public_json(encode(GamesDocument(len(games), games)))
 
 
-@api(context=IMod, name="download", request_method="GET", permission=OPEN, operation=DOWNLOAD_MOD)
+@api(
+    context=IMod,
+    name="download",
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="download_mod",
+        about="The code file of a published mod.",
+        returns=RANGED_FILE,
+        refusals=(Refusal(404, "not_found", "No such mod, it is a draft or hidden, or it has no code."),),
+        clauses=("C-READ-9", "C-FILE-1", "C-FILE-2", "C-FILE-5", "C-FILE-6", "C-FILE-8", "C-FILE-9"),
+    ),
+)
 def download_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/download``"""
     return _mod_file(request, catalogue_reader(request).code(context.id))
 
 
-@page(context=IAsset, request_method="GET", permission=OPEN, operation=READ_FILE)
+@page(
+    context=IAsset,
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_file",
+        about="A file of a published mod: the `url` of an asset.",
+        returns=RANGED_FILE,
+        refusals=(Refusal(404, "not_found", "No such file, or its mod is a draft or hidden."),),
+        clauses=("C-FILE-1", "C-FILE-2", "C-FILE-4", "C-FILE-5", "C-FILE-6", "C-FILE-7", "C-FILE-8", "C-FILE-9"),
+    ),
+)
 def read_file_view(context: FileResource, request: Request) -> Response:
     """``GET /Modhub/file/{assetId}``"""
     return _mod_file(request, catalogue_reader(request).asset(context.id))
@@ -292,7 +302,19 @@ def read_picture_view(context: PictureResource, request: Request) -> Response:
     return _file(request, catalogue_reader(request).picture(context.asset_id, context.name))
 
 
-@page(context=ISizedPicture, request_method="GET", permission=OPEN, operation=READ_PICTURE)
+@page(
+    context=ISizedPicture,
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_picture",
+        about="A smaller copy of an image of a published mod, as WebP if `Accept` allows it, else as JPEG. "
+        "While there is no such copy, the image itself.",
+        returns=RANGED_FILE,
+        refusals=(Refusal(404, "not_found", "No such image or width, or its mod is a draft or hidden."),),
+        clauses=("C-PIC-24", "C-FILE-1", "C-FILE-2", "C-FILE-4", "C-FILE-7"),
+    ),
+)
 def read_sized_picture_view(context: SizedPictureResource, request: Request) -> Response:
     """``GET /Modhub/picture/{assetId}/{width}``"""
     assert context.__parent__ is not None
@@ -321,7 +343,19 @@ def _file(request: Request, file: Any) -> Response:
     return file_response(request, request.store, file)
 
 
-@api(context=IVotes, request_method="GET", permission=OPEN, operation=READ_VOTES)
+@api(
+    context=IVotes,
+    request_method="GET",
+    permission=OPEN,
+    operation=Operation(
+        id="read_votes",
+        about="The votes on a published mod. With a token, also the caller's own.",
+        returns=VotesDocument,
+        signed_in_too=True,
+        refusals=(NO_MOD,),
+        clauses=("C-VOTE-2",),
+    ),
+)
 def read_votes_view(context: VotesResource, request: Request) -> VotesDocument:
     """``GET /api/modhub/{id}/vote``: the only public read that uses a bearer token (C-OWN-12)."""
     votes = catalogue_reader(request).votes(context.mod.id)
