@@ -6,9 +6,8 @@ from uuid import NAMESPACE_URL, uuid5
 from pyramid.response import Response
 
 from modhub.base.errors import invalid, not_found
-from modhub.base.service_registry import find_service
 from modhub.content.limits import PAGE_SIZE
-from modhub.plugins.services import FeedHead, IModCards, ModSelection
+from modhub.plugins.services import FeedHead, IModCards
 from modhub.ui.template_helpers import PageHelpers, translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
@@ -55,21 +54,12 @@ def redirect_to_feed_form(_context: Any, _request: Request) -> Redirect:
 
 
 @page(context=IFollowing, name="feed", request_method="GET", permission=OPEN)
-def private_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/following/feed?token=…``: the newest versions of what the account follows, as Atom."""
-    selection, head = _feed_of(request, FEED, f"{FEED}.json")
-    return _private(find_service(request.registry, IModCards).get_feed(request, selection, head, PAGE_SIZE))
-
-
 @page(context=IFollowing, name="feed.json", request_method="GET", permission=OPEN)
-def private_json_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/following/feed.json?token=…``: the same as JSON Feed."""
-    selection, head = _feed_of(request, f"{FEED}.json", FEED)
-    return _private(find_service(request.registry, IModCards).get_json_feed(request, selection, head, PAGE_SIZE))
+def private_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/following/feed?token=…`` and ``feed.json``: the newest versions of what the account follows.
 
-
-def _feed_of(request: Request, path: str, twin: str) -> tuple[ModSelection, FeedHead]:
-    """What the feed has, and its head. 404, the same for every address that is not one."""
+    404, the same for every address that is not one.
+    """
     token = query(request, "token") or ""
     account_id = request.find_service(FollowReader).account_of_feed(token)
     if account_id is None:
@@ -77,8 +67,10 @@ def _feed_of(request: Request, path: str, twin: str) -> tuple[ModSelection, Feed
     title = f"{PageHelpers(request).site_name} – Following"
     # Readers show ids and share them: it stays the same, and does not tell the token.
     feed_id = uuid5(NAMESPACE_URL, token).urn
-    head = FeedHead(title, f"{path}?token={token}", FOLLOWING, f"{twin}?token={token}", feed_id)
-    return selection_of(services.follows_of(request.dbsession, account_id)), head
+    head = FeedHead(title, f"{FEED}?token={token}", FOLLOWING, f"{FEED}.json?token={token}", feed_id)
+    selection = selection_of(services.follows_of(request.dbsession, account_id))
+    cards, as_json = request.find_service(IModCards), request.view_name == "feed.json"
+    return _private(cards.get_feed(request, selection, head, PAGE_SIZE, as_json=as_json))
 
 
 def _private(public: Response) -> Response:

@@ -8,7 +8,7 @@ import pytest
 
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
-from modhub.catalogue.pages.container import PageServices
+from modhub.catalogue.pages.reader import PageReader
 from modhub.ui.template_helpers import PageHelpers
 from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
@@ -164,7 +164,7 @@ def test_static_files_are_cached_permanently_under_hashed_names(site: Site) -> N
 def test_a_trouble_of_the_service_still_has_its_page(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-ERR-4
     site = start()
-    monkeypatch.setattr(site.find_service(PageServices).pages, "listing", None)
+    monkeypatch.setattr(site.find_service(PageReader), "listing", None)
     page = site.get("/Modhub?page=1", status=500)
     assert messages_on(page) == ["internal_error"]
     assert "Traceback" not in page.text

@@ -6,10 +6,14 @@ from typing import Any
 from markupsafe import Markup
 from pyramid.config import Configurator
 
+from modhub.base.service_registry import find_optional_service, find_service
 from modhub.catalogue.pages import author, feeds, mod
-from modhub.catalogue.pages.container import register_page_services
+from modhub.catalogue.pages.groups import GroupReader
+from modhub.catalogue.pages.reader import PageReader
+from modhub.catalogue.reading.chain_archives import ArchiveTurns
+from modhub.catalogue.reading.service import CatalogueReader
 from modhub.content import limits
-from modhub.plugins.services import IModCards
+from modhub.plugins.services import IModCards, IProfiles
 from modhub.ui.forms import LONG_FIELDS
 from modhub.ui.multipart import OVERHEAD
 from modhub.ui.template_helpers import PageHelpers, nav_link
@@ -20,12 +24,19 @@ def _workshop_link(_context: Any, request: Request) -> Markup | None:
     return None if PageHelpers(request).account is None else nav_link(request, "/Modhub/mine", "My mods")
 
 
+def _register_readers(registry: Any) -> None:
+    """After all features: they declare figures, and one of them may have the names of authors."""
+    catalogue, profiles = find_service(registry, CatalogueReader), find_optional_service(registry, IProfiles)
+    registry[PageReader] = PageReader(catalogue)
+    registry[GroupReader] = GroupReader(catalogue, None if profiles is None else profiles.columns)
+
+
 def includeme(config: Configurator) -> None:
     """Register the pages, and what they read with."""
-    config.action("modhub page services", partial(register_page_services, config.registry), order=1_000)
+    config.action("modhub page readers", partial(_register_readers, config.registry), order=1_000)
+    config.add_service(ArchiveTurns, ArchiveTurns())
     config.add_service(IModCards, author.ModCards())
     config.include(feeds)
-    config.include(author)
     config.include(mod)
     config.add_panel("personal", "workshop", _workshop_link, order=800)
     config.add_robots_rule(f"/Modhub/*/{mod.PAGE_NAME}")

@@ -4,15 +4,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from markupsafe import Markup
-from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.base.errors import not_found
-from modhub.base.service_registry import find_optional_service, find_service
+from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.pages.browse import list_cards, page_games, page_numbers, page_reader
 from modhub.catalogue.pages.cards import CuratedGames
-from modhub.catalogue.pages.container import PageServices
-from modhub.catalogue.pages.feeds import update_items, updates_feed
+from modhub.catalogue.pages.feeds import is_json, updates_feed
 from modhub.catalogue.pages.presenter import ModPresenter
 from modhub.catalogue.pages.statements import (
     changed_among_statement,
@@ -22,11 +20,8 @@ from modhub.catalogue.pages.statements import (
 from modhub.catalogue.reading.service import ListParams
 from modhub.catalogue.reading.views import list_params
 from modhub.catalogue.resources import AuthorResource
-from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.resources import IAuthor
-from modhub.plugins.services import CardPage, ChangeWatch, FeedHead, IAuthorPictures, ModSelection, Profile
-from modhub.ui import sitemap
-from modhub.ui.json_feed import json_feed
+from modhub.plugins.services import CardPage, FeedHead, IAuthorPictures, ModSelection, Profile
 from modhub.ui.share_images import ShareImage
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
@@ -62,30 +57,16 @@ class ModCards:
         cards = sorted(listing.cards, key=lambda card: mod_ids.index(card.mod.id))
         return list_cards(request, cards)
 
-    def get_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
+    def get_feed(
+        self, request: Request, selection: ModSelection, head: FeedHead, size: int, *, as_json: bool = False
+    ) -> Response:
         """Two statements for the mods, one for the names of authors."""
         updates = page_reader(request).selected_updates(selection, ListParams(size=size))
-        return updates_feed(request, updates, **head._asdict())
+        return updates_feed(request, head, updates, as_json=as_json)
 
-    def get_json_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
-        """The same mods as a JSON Feed."""
-        updates = page_reader(request).selected_updates(selection, ListParams(size=size))
-        return json_feed(request, head.path, head.page, head.title, update_items(request, updates))
-
-    def count_changed(self, watch: ChangeWatch, but_of: Any, most: int) -> Any:
-        """The statement that counts them."""
-        return changed_total_statement(watch, but_of, most)
-
-    def list_changed(self, watch: ChangeWatch, but_of: Any) -> Any:
-        """The statement that lists them."""
-        return changed_statement(watch, but_of)
-
-    def find_changed(self, watch: ChangeWatch, but_of: Any) -> Any:
-        """The statement that finds their ids."""
-        return changed_among_statement(watch, but_of)
-
-
-_CARDS: Final = ModCards()
+    count_changed = staticmethod(changed_total_statement)
+    list_changed = staticmethod(changed_statement)
+    find_changed = staticmethod(changed_among_statement)
 
 
 def author_address(account_id: int | None, number: int = 1) -> str:
@@ -136,37 +117,10 @@ def _share_image(
 
 
 @page(context=IAuthor, name="feed", request_method="GET", permission=OPEN)
-def author_feed(context: AuthorResource, request: Request) -> Response:
-    """``GET /Modhub/by/{accountId}/feed``: the newest versions of the author's mods."""
-    profile, path = _profile(context), author_address(context.id)
-    head = FeedHead(_feed_title(profile), f"{path}/feed", path, f"{path}/feed.json")
-    return _CARDS.get_feed(request, context.selection, head, list_params(request).size)
-
-
 @page(context=IAuthor, name="feed.json", request_method="GET", permission=OPEN)
-def author_json_feed(context: AuthorResource, request: Request) -> Response:
-    """``GET /Modhub/by/{accountId}/feed.json``: the same as JSON Feed."""
-    profile, path = _profile(context), author_address(context.id)
-    head = FeedHead(_feed_title(profile), f"{path}/feed.json", path, f"{path}/feed")
-    return _CARDS.get_json_feed(request, context.selection, head, list_params(request).size)
-
-
-def _feed_title(profile: Profile) -> str:
-    return f"modhub – New and updated mods by {profile.name}"
-
-
-def authors_in_sitemap(registry: Any, part: int) -> SitemapEntries:
-    """Return the authors of published mods of one part, which covers a fixed range of account ids."""
-    first = part * sitemap.PART
-    authors = find_service(registry, PageServices).pages.sitemap_of_authors(first, first + sitemap.PART)
-    return [(author_address(account_id), changed) for account_id, changed in authors]
-
-
-def parts_of_authors(registry: Any) -> int:
-    """Return the number of parts up to the highest account id of an author of a published mod."""
-    return sitemap.parts_of(find_service(registry, PageServices).pages.last_author())
-
-
-def includeme(config: Configurator) -> None:
-    """Add the authors to the sitemap."""
-    config.add_sitemap("authors", authors_in_sitemap, parts_of_authors)
+def author_feed(context: AuthorResource, request: Request) -> Response:
+    """``GET /Modhub/by/{accountId}/feed`` and ``feed.json``: the newest versions of the author's mods."""
+    title, path = f"modhub – New and updated mods by {_profile(context).name}", author_address(context.id)
+    head = FeedHead(title, f"{path}/feed", path, f"{path}/feed.json")
+    size = list_params(request).size
+    return ModCards().get_feed(request, context.selection, head, size, as_json=is_json(request))

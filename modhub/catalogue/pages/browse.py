@@ -9,9 +9,8 @@ from urllib.parse import quote_plus, urlencode
 from markupsafe import Markup
 
 from modhub.base.service_registry import find_optional_service
-from modhub.catalogue.pages.cards import MODS_IN_ROW, CuratedGame, CuratedGames, FeedEntry, Listing
-from modhub.catalogue.pages.container import PageServices
-from modhub.catalogue.pages.groups import SearchGroups
+from modhub.catalogue.pages.cards import MODS_IN_ROW, CuratedGame, CuratedGames, Listing
+from modhub.catalogue.pages.groups import GroupReader, SearchGroups
 from modhub.catalogue.pages.presenter import ModPresenter
 from modhub.catalogue.pages.reader import PageReader
 from modhub.catalogue.reading.service import ListParams
@@ -31,12 +30,6 @@ from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
 CARDS: Final = "modhub.catalogue:templates/cards.jinja2"
-ENTRY: Final = "modhub.catalogue:templates/entry.jinja2"
-
-
-def render_feed_entry(ui: PageHelpers, card: ModPresenter, author: Profile | None, entry: FeedEntry) -> Markup:
-    """Render a version of the mod as an entry of an Atom feed."""
-    return ui.render(ENTRY, entry=entry, base=ui.absolute(""), view=card, author=author)
 
 
 _FOUND: Final = "modhub.authors"
@@ -76,7 +69,7 @@ _GAMES = "modhub.games"
 
 def page_reader(request: Request) -> PageReader:
     """Return the reader of the pages."""
-    return request.find_service(PageServices).pages
+    return request.find_service(PageReader)
 
 
 def page_games(request: Request) -> CuratedGames:
@@ -272,7 +265,7 @@ def search_groups(request: Request, params: ListParams) -> SearchGroups | None:
     """What else a search finds, on its first page; None where a game restricts it, which authors are not for."""
     if not params.q or params.game or params.page > 1:
         return None
-    return request.find_service(PageServices).groups.groups(params.q)
+    return request.find_service(GroupReader).groups(params.q)
 
 
 def render_head(request: Request) -> Markup:
@@ -365,7 +358,7 @@ FOUND_TEMPLATE: Final = "modhub.catalogue:templates/found.jinja2"
 @page(context=ISite, name="authors", request_method="GET", permission=OPEN, renderer=FOUND_TEMPLATE)
 def found_authors_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/authors``: the authors of published mods whose name has all words of ``q``, 20 a ``page``."""
-    params, groups = _params(request), request.find_service(PageServices).groups
+    params, groups = _params(request), request.find_service(GroupReader)
     authors = groups.authors(params.q, params.size, (params.page - 1) * params.size)
     values = _values(params, groups.authors_total(params.q), "authors")
     return values | {"heading": _say(request, N_("Authors")), "label": _say(request, N_("Name")), "authors": authors}
@@ -375,7 +368,7 @@ def found_authors_page(_context: Any, request: Request) -> dict[str, Any]:
 def described_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/descriptions``: the mods with all words of ``q`` in their description, 20 a ``page``."""
     params = _params(request)
-    listing = request.find_service(PageServices).groups.described(params)
+    listing = request.find_service(GroupReader).described(params)
     heading, label = N_("In descriptions"), N_("Words of a description")
     return _values(params, listing.total, "descriptions") | {
         "heading": _say(request, heading),

@@ -1,7 +1,7 @@
 """Atom feeds (RFC 4287) with their twins as JSON Feed, the OpenSearch description, and the mods in the sitemap."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -12,24 +12,24 @@ from pyramid.response import Response
 from modhub.base.errors import not_found
 from modhub.base.service_registry import find_service
 from modhub.catalogue.documents import NoteDocument
+from modhub.catalogue.pages import statements
 from modhub.catalogue.pages.browse import (
     find_authors,
     page_list_params,
     page_reader,
     query_of,
-    render_feed_entry,
 )
 from modhub.catalogue.pages.cards import FeedEntry, ModUpdate
-from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.pages.presenter import ModPresenter
 from modhub.catalogue.pages.statements import NOTES_PER_PAGE
 from modhub.catalogue.reading.service import ListParams
 from modhub.catalogue.resources import ModResource
-from modhub.db import iso
+from modhub.db import Databases, from_micros, iso
 from modhub.db.changes import ChangeEntry
+from modhub.db.raw_queries import PreparedQuery
 from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.resources import IMod, IRoot, ISite
-from modhub.plugins.services import Profile
+from modhub.plugins.services import FeedHead, Profile
 from modhub.ui import sitemap
 from modhub.ui.atom import EPOCH
 from modhub.ui.json_feed import JsonFeedAuthor, JsonFeedItem, absolute_images, json_feed
@@ -43,6 +43,7 @@ from modhub.web.views import OPEN, page
 ENTRIES: Final = 20
 """Changelog entries in a mod's feed."""
 MODS_FEED_TEMPLATE: Final = "modhub.catalogue:templates/feed.jinja2"
+ENTRY: Final = "modhub.catalogue:templates/entry.jinja2"
 CHANGE_TEMPLATE: Final = "modhub.catalogue:templates/change.jinja2"
 SEARCH_TEMPLATE: Final = "modhub.catalogue:templates/opensearch.jinja2"
 _SHORT_NAME: Final = 16
@@ -56,55 +57,56 @@ def _xml(document: str, content_type: str) -> Response:
 
 
 def _feed(
-    tools: PageHelpers,
+    ui: PageHelpers,
+    head: FeedHead,
     entries: list[Markup],
     *,
     changed: Iterable[str],
     deleted: Sequence[ChangeEntry] = (),
-    **values: str,
 ) -> Response:
-    """``values``: the feed's ``title``, its ``path``, that of its ``twin``, and ``page``, the HTML page of the same."""
     tombstones = [(change.key, iso(change.at)) for change in deleted]
     newest = max([*changed, *(at for _, at in tombstones)], default=EPOCH)
-    dynamic: dict[str, Any] = {"updated": newest, "entries": entries, "deleted": tombstones}
-    feed = tools.render(MODS_FEED_TEMPLATE, base=tools.absolute(""), site_name=tools.site_name, **dynamic, **values)
+    values = {"updated": newest, "entries": entries, "deleted": tombstones, "base": ui.absolute("")}
+    feed = ui.render(MODS_FEED_TEMPLATE, site_name=ui.site_name, **values, **head._asdict())
     return _xml(feed, "application/atom+xml")
 
 
+def is_json(request: Request) -> bool:
+    """Whether the twin of an Atom feed is asked for."""
+    return bool(request.view_name == "feed.json")
+
+
 @page(context=ISite, name="feed", request_method="GET", permission=OPEN)
+@page(context=ISite, name="feed.json", request_method="GET", permission=OPEN)
 def list_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/feed``: the versions of the mods in the list with the same filter and order, newest first."""
-    params = page_list_params(request)
-    twin = "/Modhub/feed.json" + query_of(params)
-    head = {
-        "title": _list_title(request, params),
-        "path": "/Modhub/feed" + query_of(params),
-        "page": "/Modhub" + query_of(params),
-    }
-    reader = page_reader(request)
-    return updates_feed(request, reader.updates(params), reader.deletions(), twin=twin, **head)
+    """``GET /Modhub/feed`` and ``feed.json``: the versions of the mods in the list with the same filter and order."""
+    params, reader = page_list_params(request), page_reader(request)
+    asked = query_of(params)
+    head = FeedHead(
+        _list_title(request, params), f"/Modhub/feed{asked}", f"/Modhub{asked}", f"/Modhub/feed.json{asked}"
+    )
+    return updates_feed(request, head, reader.updates(params), reader.deletions(), as_json=is_json(request))
 
 
 def updates_feed(
-    request: Request, updates: list[ModUpdate], deleted: Sequence[ChangeEntry] = (), **values: str
+    request: Request,
+    head: FeedHead,
+    updates: list[ModUpdate],
+    deleted: Sequence[ChangeEntry] | None = None,
+    *,
+    as_json: bool,
 ) -> Response:
-    """Return versions of mods as an Atom feed; ``values`` as in :func:`_feed`."""
-    tools, authors = PageHelpers(request), find_authors(request, [card for card, _ in updates])
-    entries = [render_feed_entry(tools, card, authors.get(card.owner), entry) for card, entry in updates]
-    return _feed(tools, entries, changed=(entry.updated for _, entry in updates), deleted=deleted, **values)
-
-
-@page(context=ISite, name="feed.json", request_method="GET", permission=OPEN)
-def list_json_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/feed.json``: the same as JSON Feed."""
-    params = page_list_params(request)
-    reader = page_reader(request)
-    items = update_items(request, reader.updates(params))
-    path = "/Modhub/feed.json" + query_of(params)
-    extension = JsonFeedExtension([_tombstone(change) for change in reader.deletions()])
-    return json_feed(
-        request, path, "/Modhub" + query_of(params), _list_title(request, params), items, extension=extension
-    )
+    """Return versions of mods, newest first, as a feed; ``deleted`` is for those that have all mods."""
+    ui, authors = PageHelpers(request), find_authors(request, [card for card, _ in updates])
+    base = ui.absolute("")
+    if as_json:
+        items = [_update_item(base, card, authors.get(card.owner), entry) for card, entry in updates]
+        extension = None if deleted is None else JsonFeedExtension([_tombstone(change) for change in deleted])
+        return json_feed(request, head.twin, head.page, head.title, items, extension=extension)
+    entries = [
+        ui.render(ENTRY, entry=entry, base=base, view=card, author=authors.get(card.owner)) for card, entry in updates
+    ]
+    return _feed(ui, head, entries, changed=(entry.updated for _, entry in updates), deleted=deleted or ())
 
 
 class JsonFeedExtension(Struct):
@@ -123,13 +125,6 @@ def _tombstone(change: ChangeEntry) -> dict[str, Any]:
 def _list_title(request: Request, params: ListParams) -> str:
     parts = (params.game, *dict(params.filters).values(), params.q)
     return " – ".join([PageHelpers(request).site_name, "New and updated mods", *filter(None, parts)])
-
-
-def update_items(request: Request, updates: list[ModUpdate]) -> list[JsonFeedItem]:
-    """Return versions of mods as items of a JSON feed."""
-    authors = find_authors(request, [card for card, _ in updates])
-    base = PageHelpers(request).absolute("")
-    return [_update_item(base, card, authors.get(card.owner), entry) for card, entry in updates]
 
 
 def _update_item(base: str, card: ModPresenter, author: Profile | None, entry: FeedEntry) -> JsonFeedItem:
@@ -153,36 +148,25 @@ def _authors(author: Profile | None) -> list[JsonFeedAuthor]:
 
 
 @page(context=IMod, name="feed", request_method="GET", permission=OPEN)
-def mod_feed(context: ModResource, request: Request) -> Response:
-    """``GET /Modhub/{id}/feed``: the newest entries of a mod's changelog."""
-    card, author, notes = _mod_changes(context, request)
-    tools, mod = PageHelpers(request), card.mod
-    base = tools.absolute("")
-    changed = [mod.updated_at, *(note.edited_at or note.created_at for note in notes)]
-    values = {"base": base, "url": mod.url, "title": mod.title, "author": author and author.name}
-    entries = [
-        tools.render(CHANGE_TEMPLATE, note=note, page=index // NOTES_PER_PAGE + 1, **values)
-        for index, note in enumerate(notes)
-    ]
-    path, twin = f"{mod.url}/feed", f"{mod.url}/feed.json"
-    return _feed(tools, entries, changed=changed, title=mod.title, path=path, twin=twin, page=mod.url)
-
-
 @page(context=IMod, name="feed.json", request_method="GET", permission=OPEN)
-def mod_json_feed(context: ModResource, request: Request) -> Response:
-    """``GET /Modhub/{id}/feed.json``: the same as JSON Feed."""
-    card, author, notes = _mod_changes(context, request)
-    mod, base = card.mod, PageHelpers(request).absolute("")
-    items = [_note_item(base, card, author, note, index // NOTES_PER_PAGE + 1) for index, note in enumerate(notes)]
-    return json_feed(request, f"{mod.url}/feed.json", mod.url, mod.title, items)
-
-
-def _mod_changes(context: ModResource, request: Request) -> tuple[ModPresenter, Profile | None, list[NoteDocument]]:
+def mod_feed(context: ModResource, request: Request) -> Response:
+    """``GET /Modhub/{id}/feed`` and ``feed.json``: the newest entries of a mod's changelog."""
     changes = page_reader(request).changes(context.id, ENTRIES)
     if changes is None:
         raise not_found()
     card, notes = changes
-    return card, find_authors(request, [card]).get(card.owner), notes
+    ui, mod, author = PageHelpers(request), card.mod, find_authors(request, [card]).get(card.owner)
+    base, pages = ui.absolute(""), [index // NOTES_PER_PAGE + 1 for index in range(len(notes))]
+    head = FeedHead(mod.title, f"{mod.url}/feed", mod.url, f"{mod.url}/feed.json")
+    if is_json(request):
+        items = [_note_item(base, card, author, note, number) for note, number in zip(notes, pages, strict=True)]
+        return json_feed(request, head.twin, head.page, head.title, items)
+    values = {"base": base, "url": mod.url, "title": mod.title, "author": author and author.name}
+    entries = [
+        ui.render(CHANGE_TEMPLATE, note=note, page=number, **values) for note, number in zip(notes, pages, strict=True)
+    ]
+    changed = [mod.updated_at, *(note.edited_at or note.created_at for note in notes)]
+    return _feed(ui, head, entries, changed=changed)
 
 
 def _note_item(
@@ -210,16 +194,20 @@ def search_description(_context: Any, request: Request) -> Response:
     return response
 
 
-def mods_in_sitemap(registry: Any, part: int) -> SitemapEntries:
-    """Return the published mods of one part, which covers a fixed range of ids."""
-    first = part * sitemap.PART
-    mods = find_service(registry, PageServices).pages.sitemap(first, first + sitemap.PART)
-    return [(f"/Modhub/{mod_id}", changed) for mod_id, changed in mods]
+def _listed(statement: PreparedQuery, address: str) -> Callable[[Any, int], SitemapEntries]:
+    """What returns one part of the sitemap, which covers a fixed range of ids."""
+
+    def read_part(registry: Any, part: int) -> SitemapEntries:
+        above = part * sitemap.PART
+        rows = find_service(registry, Databases).raw_queries.rows(statement, above=above, upto=above + sitemap.PART)
+        return [(f"{address}{number}", iso(from_micros(changed))) for number, changed in rows]
+
+    return read_part
 
 
-def parts_of_mods(registry: Any) -> int:
-    """Return the number of parts up to the highest id of a published mod; higher ids are not revealed."""
-    return sitemap.parts_of(find_service(registry, PageServices).pages.highest())
+def _parts(highest: PreparedQuery) -> Callable[[Any], int]:
+    """What returns the number of parts up to the highest id of what is published; higher ids are not revealed."""
+    return lambda registry: sitemap.parts_of(find_service(registry, Databases).raw_queries.rows(highest)[0][0] or 0)
 
 
 def pages_in_sitemap(_registry: Any, part: int) -> SitemapEntries:
@@ -230,4 +218,5 @@ def pages_in_sitemap(_registry: Any, part: int) -> SitemapEntries:
 def includeme(config: Configurator) -> None:
     """Add the catalogue to the sitemap."""
     config.add_sitemap("pages", pages_in_sitemap)
-    config.add_sitemap("mods", mods_in_sitemap, parts_of_mods)
+    config.add_sitemap("mods", _listed(statements.SITEMAP, "/Modhub/"), _parts(statements.HIGHEST))
+    config.add_sitemap("authors", _listed(statements.AUTHORS, "/Modhub/by/"), _parts(statements.LAST_AUTHOR))

@@ -23,10 +23,9 @@ from modhub.catalogue.documents import NoteDocument
 from modhub.catalogue.owning import voting
 from modhub.catalogue.owning.views import locked_account_id
 from modhub.catalogue.pages.browse import find_authors, page_games, page_reader, row_cards
-from modhub.catalogue.pages.container import PageServices
 from modhub.catalogue.pages.presenter import ModPresenter
 from modhub.catalogue.pages.reader import ModPage
-from modhub.catalogue.reading.chain_archives import ChainArchive, read_archive
+from modhub.catalogue.reading.chain_archives import ArchiveTurns, ChainArchive, read_archive
 from modhub.catalogue.reading.views import catalogue_reader, notify_download
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
 from modhub.content.folding import fold_game
@@ -187,7 +186,7 @@ def everything_page(context: ModResource, request: Request) -> Response:
     if request.method == "HEAD" or is_known:
         return Response(headerlist=headers, app_iter=[])
     peer = peer_of_address(request.environ.get("REMOTE_ADDR") or "")
-    body = request.find_service(PageServices).archive_turns.open(peer, archive, request.store)
+    body = request.find_service(ArchiveTurns).open(peer, archive, request.store)
     response = Response(headerlist=headers, app_iter=file_body(request.environ, body))
     # One download: the required mods were not asked for (C-DL-1).
     notify_download(request, archive.root.code, response)

@@ -32,7 +32,7 @@ from modhub.catalogue.reading.documents import chains_statement, install_order
 from modhub.catalogue.reading.lists import page_statement, total_statement
 from modhub.catalogue.reading.service import CatalogueReader, ListParams, ListStatement
 from modhub.catalogue.reading.statements import FEW_DOCUMENTS, note_of
-from modhub.db import from_micros, iso
+from modhub.db import from_micros
 from modhub.db.changes import ChangeEntry
 from modhub.db.raw_queries import PreparedQuery, Row
 from modhub.plugins.services import ModSelection
@@ -317,25 +317,6 @@ class PageReader:
         """Return what to install for a mod, published or not; one statement, none if it requires nothing."""
         guids = encode([fold_guid(guid) for guid in mod.requires]).decode()
         return chain_part(mod, self.reader.rows(_CHAINS, guids=guids) if mod.requires else [])
-
-    def sitemap(self, above: int, upto: int) -> list[tuple[int, str]]:
-        """Return (id, time of change) of the published mods with ``above`` < id <= ``upto``."""
-        rows = self.reader.rows(statements.SITEMAP, above=above, upto=upto)
-        return [(row[0], iso(from_micros(row[1]))) for row in rows]
-
-    def sitemap_of_authors(self, above: int, upto: int) -> list[tuple[int, str]]:
-        """Return (author, time of change) of the authors of published mods with ``above`` < id <= ``upto``."""
-        return [
-            (row[0], iso(from_micros(row[1]))) for row in self.reader.rows(statements.AUTHORS, above=above, upto=upto)
-        ]
-
-    def last_author(self) -> int:
-        """Return the highest id of an author of a published mod, 0 if there is none."""
-        return self.reader.rows(statements.LAST_AUTHOR)[0][0] or 0
-
-    def highest(self) -> int:
-        """Return the highest id of a published mod, 0 if there is none."""
-        return self.reader.rows(statements.HIGHEST)[0][0] or 0
 
 
 def _parameters(selection: ModSelection) -> dict[str, str]:
