@@ -211,6 +211,11 @@ def in_order(assets: Iterable[Asset]) -> list[Asset]:
     return sorted(assets, key=_place)
 
 
+def images_of(mod: Mod) -> list[Asset]:
+    """Return the images of a mod in their owner's order."""
+    return [asset for asset in in_order(mod.assets) if asset.kind == AssetKind.IMAGE]
+
+
 def _place(asset: Asset) -> tuple[int, bool, int, int]:
     return _ORDER.index(AssetKind(asset.kind)), asset.position is None, asset.position or 0, asset.id
 
@@ -236,8 +241,7 @@ def mod_document(mod: Mod) -> ModDocument:
 
 def captions_document(mod: Mod) -> CaptionsDocument:
     """Build the document of all captions of a mod, whose assets must be loaded."""
-    images = [asset for asset in in_order(mod.assets) if asset.kind == AssetKind.IMAGE]
-    captions = [caption_document(image.id, image.caption) for image in images]
+    captions = [caption_document(image.id, image.caption) for image in images_of(mod)]
     return CaptionsDocument(len(captions), captions)
 
 

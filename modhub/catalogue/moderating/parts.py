@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session, selectinload
 from modhub.audit import record
 from modhub.blobs.models import trash_blob
 from modhub.catalogue.copies import mark_changelog_edited
+from modhub.catalogue.documents import images_of
 from modhub.catalogue.models import (
     IS_THERE,
     Asset,
@@ -44,8 +45,7 @@ def _lock_mod(session: Session, mod_id: int) -> Mod | None:
 def take_image_out(session: Session, mod_id: int, key: str) -> dict[str, Any] | None:
     """Take out the image with the asset id ``key``. Its file is kept aside as long as the mod exists."""
     mod = _lock_mod(session, mod_id)
-    images = [asset for asset in mod.assets if asset.kind == AssetKind.IMAGE] if mod else []
-    image = next((image for image in images if image.id == parse_id(key)), None)
+    image = next((image for image in (images_of(mod) if mod else ()) if image.id == parse_id(key)), None)
     if mod is None or image is None:
         return None
     columns = {"name": image.name, "contentType": image.content_type, "position": image.position}

@@ -10,20 +10,15 @@ from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.errors import OwnershipLost, invalid
-from modhub.catalogue.documents import in_order
-from modhub.catalogue.models import Asset, AssetKind, Mod
+from modhub.catalogue.documents import images_of
+from modhub.catalogue.models import Asset, Mod
 from modhub.catalogue.owning.services import own_mod, record_change
 from modhub.content import limits, text
 
 
-def images_of(mod: Mod) -> list[Asset]:
-    """Return the images of a mod in their order."""
-    return [asset for asset in in_order(mod.assets) if asset.kind == AssetKind.IMAGE]
-
-
-def find_image(images: Sequence[Asset], asset_id: int | None) -> Asset:
+def find_image(mod: Mod, asset_id: int | None) -> Asset:
     """Return the image with this id; :class:`OwnershipLost` if it was deleted after the ACL check."""
-    image = next((image for image in images if image.id == asset_id), None)
+    image = next((image for image in images_of(mod) if image.id == asset_id), None)
     if image is None:
         raise OwnershipLost
     return image

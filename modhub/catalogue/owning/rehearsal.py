@@ -13,7 +13,7 @@ import msgspec
 
 from modhub.base.operations import about, documented_as
 from modhub.catalogue.bodies import fold_guid
-from modhub.catalogue.documents import NoteDocument, in_order, mod_document
+from modhub.catalogue.documents import NoteDocument, images_of, mod_document
 from modhub.catalogue.models import AssetKind, Mod
 from modhub.catalogue.owning.archives import ArchiveProblem
 from modhub.catalogue.pictures.models import PictureSet, is_shown
@@ -226,7 +226,7 @@ def check_draft(
 def _image_problems(mod: Mod, pictures: Mapping[int, PictureSet]) -> Iterator[DraftProblem]:
     """Yield what was found in its images, in their order."""
     shown = 0
-    for image in (asset for asset in in_order(mod.assets) if asset.kind == AssetKind.IMAGE):
+    for image in images_of(mod):
         verdict = pictures.get(image.id)
         problem = None if verdict is None else verdict.problem
         is_image = is_shown(image.content_type, problem, has_pictures=verdict is not None and problem is None)

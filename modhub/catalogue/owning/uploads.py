@@ -12,11 +12,13 @@ from sqlalchemy import select, union_all
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
-from modhub.base.errors import OwnershipLost, conflict, too_large
+from modhub.base.errors import conflict, too_large
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
+from modhub.catalogue.documents import images_of
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, ReservedVersion
 from modhub.catalogue.owning.events import ask_to_store
+from modhub.catalogue.owning.images import find_image
 from modhub.catalogue.owning.services import own_mod, record_change
 from modhub.catalogue.pictures.services import forget_pictures, queue_pictures
 from modhub.content.limits import CODE, CSS, IMAGE, IMAGES
@@ -68,7 +70,7 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
 
 def check_room(mod: Mod, more: int) -> None:
     """Raise 413 if all images of the mod and ``more`` bytes would exceed 10 MB."""
-    if sum(asset.blob.size for asset in mod.assets if asset.kind == AssetKind.IMAGE) + more > IMAGES:
+    if sum(image.size for image in images_of(mod)) + more > IMAGES:
         raise too_large(IMAGES, IMAGES_TOO_LARGE)
 
 
@@ -131,9 +133,7 @@ def _add_or_replace(session: Session, mod: Mod, upload: AssetUpload, before: Ass
 def remove_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> None:
     """Remove one image (C-UP-14)."""
     mod = own_mod(session, mod_id, owner)
-    image = next((asset for asset in mod.assets if asset.id == asset_id and asset.kind == AssetKind.IMAGE), None)
-    if image is None:
-        raise OwnershipLost
+    image = find_image(mod, asset_id)
     drop_image(session, mod, image)
     record(session, "image deleted", "mod", mod.id, asset=image.id, sha256=image.blob.sha256)
     record_change(session, mod)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from modhub.catalogue.documents import AssetDocument, ModDocument, asset_document, decode_mod, in_order, mod_document
+from modhub.catalogue.documents import AssetDocument, ModDocument, decode_mod, images_of, mod_document
 from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.pictures.models import PictureSet, is_shown
 from modhub.content.folding import fold_game
@@ -35,6 +35,8 @@ class ImageFacts(msgspec.Struct, array_like=True, frozen=True):
     digest: str | None = None
     sizes: str | None = None
     problem: str | None = None
+    told: str | None = None
+    """What its metadata tells (`PersonalData`), for its owner."""
 
 
 _decode = msgspec.json.Decoder(list[ImageFacts]).decode
@@ -50,8 +52,8 @@ def _facts_of(image: Asset, pictures: PictureSet | None, public: bool) -> ImageF
     if pictures is None:
         return facts
     if pictures.problem is None and not public:
-        return replace(facts, problem="")
-    return replace(facts, digest=pictures.digest, sizes=pictures.sizes, problem=pictures.problem)
+        return replace(facts, problem="", told=pictures.told)
+    return replace(facts, digest=pictures.digest, sizes=pictures.sizes, problem=pictures.problem, told=pictures.told)
 
 
 def decode_facts(encoded: str | None) -> dict[int, ImageFacts]:
@@ -184,7 +186,8 @@ class ModPresenter:
         return next((asset for asset in self.mod.assets if asset.kind == AssetKind.CSS), None)
 
     @cached_property
-    def _uploaded_images(self) -> list[ImagePresenter]:
+    def uploaded_images(self) -> list[ImagePresenter]:
+        """All files uploaded as images."""
         facts = decode_facts(self.image_facts)
         assets = [asset for asset in self.mod.assets if asset.kind == AssetKind.IMAGE]
         return [ImagePresenter(asset, facts.get(int(asset.url.rpartition("/")[2]))) for asset in assets]
@@ -192,12 +195,12 @@ class ModPresenter:
     @cached_property
     def images(self) -> list[ImagePresenter]:
         """Files uploaded as images that pages show (C-PIC-5)."""
-        return [image for image in self._uploaded_images if image.is_image]
+        return [image for image in self.uploaded_images if image.is_image]
 
     @cached_property
     def non_image_files(self) -> list[AssetDocument]:
         """Files uploaded as images that no browser shows; they are offered as downloads (C-PIC-5)."""
-        return [image.document for image in self._uploaded_images if not image.is_image]
+        return [image.document for image in self.uploaded_images if not image.is_image]
 
     @property
     def initials(self) -> str:
@@ -234,53 +237,29 @@ class ModPresenter:
 _IMAGE_SRC: Final = re.compile(r'(?<=src=")/Modhub/file/([0-9]{1,18})(?=")')
 
 
-class OwnImage:
-    """A file that was uploaded as an image, in the workshop."""
-
-    def __init__(self, asset: Asset, pictures: PictureSet | None) -> None:
-        self.id = asset.id
-        self.name = asset.name
-        self.size = asset.size
-        self.caption = asset.caption or ""
-        problem = None if pictures is None else pictures.problem
-        has_pictures = pictures is not None and problem is None
-        self.is_image = is_shown(asset.content_type, problem, has_pictures=has_pictures)
-        """Whether pages show it."""
-        self.is_cut = problem == "cut"
-        self.is_too_large = problem == "too_large"
-        self.told = ((pictures and pictures.told) or "").split()
-        """What its metadata tells (`PersonalData`)."""
-
-
 class OwnModPresenter(ModPresenter):
     """A mod for its owner, published or not."""
 
     def __init__(self, mod: Mod, pictures: Mapping[int, PictureSet], address: str = "") -> None:
         self.address = address or f"/Modhub/mine/{mod.id}"
         """The path below which its images and its preview are: in the workshop, or on pages of moderators."""
-        ordered = in_order(mod.assets)
         self.hidden = mod.hidden_at is not None
         self.reason = mod.hidden_reason
         """The operator's reason for hiding it, if any."""
         self.public = mod.published and not self.hidden
         """Whether it has a public page."""
-        images = [asset for asset in ordered if asset.kind == AssetKind.IMAGE]
-        facts = encode_facts(images, pictures, public=self.public)
+        facts = encode_facts(images_of(mod), pictures, public=self.public)
         super().__init__(mod_document(mod), facts, owner=mod.owner, votes=(mod.ups, mod.downs))
-        self.assets = {asset.id: asset_document(asset) for asset in ordered}
-        self.uploaded = [(asset.id, self.assets[asset.id]) for asset in images]
-        """(id, document) of every file uploaded as an image."""
-        self.own_images = [OwnImage(asset, pictures.get(asset.id)) for asset in images]
         self.sha256 = next((asset.blob.sha256 for asset in mod.assets if asset.kind == AssetKind.CODE), None)
 
     @property
     def image_bytes(self) -> int:
         """Total bytes of its images."""
-        return sum(picture.bytes for _, picture in self.uploaded)
+        return sum(image.document.bytes for image in self.uploaded_images)
 
     def with_own_images(self, cleaned: str) -> str:
         """Point the mod's images in cleaned HTML to :attr:`address`: only below it a draft's images are served."""
-        asset_ids = {str(asset_id) for asset_id, _ in self.uploaded}
+        asset_ids = {str(image.id) for image in self.uploaded_images}
         return _IMAGE_SRC.sub(
             lambda match: f"{self.address}/images/{match[1]}" if match[1] in asset_ids else match[0], cleaned
         )
@@ -288,9 +267,8 @@ class OwnModPresenter(ModPresenter):
     def preview_document(self) -> ModDocument:
         """Return the document for the preview, with the addresses of its images and page below :attr:`address`."""
         document = self.mod
-        for asset_id, picture in self.uploaded:
-            picture.url = f"{self.address}/images/{asset_id}"
-        document.assets = list(self.assets.values())
+        for image in self.uploaded_images:
+            image.document.url = f"{self.address}/images/{image.id}"
         document.description = self.with_own_images(document.description)
         document.url = f"{self.address}/preview"
         return document

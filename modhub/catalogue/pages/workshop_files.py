@@ -11,7 +11,7 @@ from pyramid.response import Response
 
 from modhub.base.errors import ApiError, invalid
 from modhub.catalogue.bodies import CleanedNote, NoteChange
-from modhub.catalogue.documents import is_image_type
+from modhub.catalogue.documents import images_of, is_image_type
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owning import images, services, uploads
 from modhub.catalogue.owning.archives import END_BYTES, judge_code
@@ -183,7 +183,7 @@ def _save_captions(request: Request, mod_id: int | None, fields: Mapping[str, st
     mod = services.own_mod(session, mod_id, owner)
     typed = {
         image.id: fields[name]
-        for image in images.images_of(mod)
+        for image in images_of(mod)
         if (name := f"caption-{image.id}") in fields and fields[name] != fields.get(f"shown-{image.id}")
     }
     images.caption_images(session, mod_id, owner, typed)

@@ -14,9 +14,10 @@ from modhub.blobs import Blob, BlobStore, RemoteFile
 from modhub.blobs.models import create_blob_row
 from modhub.blobs.store import COPY_BYTES
 from modhub.catalogue.copies import mark_changelog_edited
+from modhub.catalogue.documents import images_of
 from modhub.catalogue.models import Asset, DescriptionSource, Mod, Note
 from modhub.catalogue.owning.events import ask_to_store
-from modhub.catalogue.owning.images import find_image, images_of, place_images
+from modhub.catalogue.owning.images import find_image, place_images
 from modhub.catalogue.owning.services import own_mod, record_change
 from modhub.catalogue.owning.texts import digest_of
 from modhub.catalogue.owning.uploads import check_room, drop_image
@@ -44,8 +45,7 @@ def replace_image(session: Session, mod_id: int | None, asset_id: int | None, ow
     The copy is a new asset, because an address never changes its bytes.
     """
     mod = own_mod(session, mod_id, owner)
-    images = images_of(mod)
-    old = find_image(images, asset_id)
+    images, old = images_of(mod), find_image(mod, asset_id)
     check_room(mod, blob.size - old.blob.size)
     ask_to_store(session, owner, mod.id, blob.size, old.blob.size)
     new = Asset(
