@@ -41,15 +41,17 @@ class BuildPermission(Permission):
     PUBLISH = "build:publish", CredentialKind.MACHINE
 
 
-@implementer(IBuilds)
-class BuildsResource(Resource):
-    """``/api/modhub/app`` and ``/Modhub/app``"""
+@implementer(IBuild)
+class BuildResource(Resource):
+    """``/Modhub/app/{os}/{id}``"""
 
-    __acl__ = [(Allow, principal_for_scope(APP_SCOPE), BuildPermission.PUBLISH)]
+    segment = Parameter("id", "The number of the build.", int)
 
-    def get_member(self, name: str) -> "PlatformResource":
-        """The operating system of this name. The views check that it is valid."""
-        return PlatformResource(self, name)
+    @property
+    def os(self) -> str:
+        """The operating system in the address."""
+        assert self.__parent__ is not None
+        return self.__parent__.__name__
 
 
 @implementer(IBuildPlatform)
@@ -63,22 +65,16 @@ class PlatformResource(Resource):
         example="windows",
     )
 
-    def get_member(self, name: str) -> "BuildResource":
-        """The build with this id."""
-        return BuildResource(self, name)
+    member = BuildResource
 
 
-@implementer(IBuild)
-class BuildResource(Resource):
-    """``/Modhub/app/{os}/{id}``"""
+@implementer(IBuilds)
+class BuildsResource(Resource):
+    """``/api/modhub/app`` and ``/Modhub/app``"""
 
-    segment = Parameter("id", "The number of the build.", int)
+    __acl__ = [(Allow, principal_for_scope(APP_SCOPE), BuildPermission.PUBLISH)]
 
-    @property
-    def os(self) -> str:
-        """The operating system in the address."""
-        assert self.__parent__ is not None
-        return self.__parent__.__name__
+    member = PlatformResource
 
 
 @implementer(ISections)

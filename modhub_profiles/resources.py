@@ -44,14 +44,6 @@ class ProfileResource(Resource):
     __acl__ = [(Allow, Authenticated, ProfilePermission.PROFILE), DENY_ALL]
 
 
-class AuthorPicturesResource(Resource):
-    """``/Modhub/by/{accountId}/picture``"""
-
-    def get_member(self, name: str) -> "AuthorPictureResource":
-        """Return the picture of this name, whether or not there is one."""
-        return AuthorPictureResource(self, name)
-
-
 @implementer(IAuthorPicture)
 class AuthorPictureResource(Resource):
     """``/Modhub/by/{accountId}/picture/{name}``"""
@@ -61,3 +53,9 @@ class AuthorPictureResource(Resource):
         """The author whose picture it is (:class:`modhub.plugins.resources.IAuthor`)."""
         assert self.__parent__ is not None
         return self.__parent__.__parent__
+
+
+class AuthorPicturesResource(Resource):
+    """``/Modhub/by/{accountId}/picture``"""
+
+    member = AuthorPictureResource

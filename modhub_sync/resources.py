@@ -31,20 +31,18 @@ class ISnapshotFile(IResource):
     """``/Modhub/snapshot/{sha256}``"""
 
 
-@implementer(IGuids)
-class GuidsResource(Resource):
-    """``/api/modhub/guid``"""
-
-    def get_member(self, name: str) -> "GuidResource":
-        """The mod with this GUID, whether or not it exists."""
-        return GuidResource(self, name)
-
-
 @implementer(IGuid)
 class GuidResource(Resource):
     """``/api/modhub/guid/{guid}``"""
 
     segment = Parameter("guid", "The GUID of the mod, in any case.")
+
+
+@implementer(IGuids)
+class GuidsResource(Resource):
+    """``/api/modhub/guid``"""
+
+    member = GuidResource
 
 
 @implementer(IPlan)
@@ -57,17 +55,15 @@ class SnapshotResource(Resource):
     """``/api/modhub/snapshot``: the pointer to the newest one."""
 
 
-@implementer(ISnapshotFiles)
-class SnapshotFilesResource(Resource):
-    """``/Modhub/snapshot``"""
-
-    def get_member(self, name: str) -> "SnapshotFileResource":
-        """The file with this SHA-256."""
-        return SnapshotFileResource(self, name)
-
-
 @implementer(ISnapshotFile)
 class SnapshotFileResource(Resource):
     """``/Modhub/snapshot/{sha256}``: never another file."""
 
     segment = Parameter("sha256", "The SHA-256 of the snapshot.")
+
+
+@implementer(ISnapshotFiles)
+class SnapshotFilesResource(Resource):
+    """``/Modhub/snapshot``"""
+
+    member = SnapshotFileResource

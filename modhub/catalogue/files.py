@@ -39,15 +39,6 @@ _WIDTHS: Final = frozenset({"320", "640", "1280"})
 _PICTURE_NAME: Final = re.compile(r"[0-9]{1,4}-[0-9a-f]{1,64}\.(?:jpg|webp)")
 
 
-@implementer(IFiles)
-class FilesResource(Resource):
-    """``/Modhub/file``"""
-
-    def get_member(self, name: str) -> "FileResource":
-        """Return the file with this asset id."""
-        return FileResource(self, name)
-
-
 @implementer(IAsset)
 class FileResource(Resource):
     """``/Modhub/file/{assetId}``"""
@@ -55,13 +46,11 @@ class FileResource(Resource):
     segment = Parameter("assetId", "The number of the file.", int)
 
 
-@implementer(IGameIcons)
-class GameIconsResource(Resource):
-    """``/Modhub/game-icon``"""
+@implementer(IFiles)
+class FilesResource(Resource):
+    """``/Modhub/file``"""
 
-    def get_member(self, name: str) -> "GameIconResource":
-        """Return the icon with this id."""
-        return GameIconResource(self, name)
+    member = FileResource
 
 
 @implementer(IGameIcon)
@@ -69,13 +58,11 @@ class GameIconResource(FileResource):
     """``/Modhub/game-icon/{iconId}``"""
 
 
-@implementer(IPictures)
-class PicturesResource(Resource):
-    """``/Modhub/picture``"""
+@implementer(IGameIcons)
+class GameIconsResource(Resource):
+    """``/Modhub/game-icon``"""
 
-    def get_member(self, name: str) -> "ImagePicturesResource":
-        """Return the pictures of the image with this asset id."""
-        return ImagePicturesResource(self, name)
+    member = GameIconResource
 
 
 @implementer(IPictures)
@@ -87,6 +74,13 @@ class ImagePicturesResource(Resource):
     def get_member(self, name: str) -> "SizedPictureResource | PictureResource":
         """Return the picture of this width, or of this name."""
         return SizedPictureResource(self, name) if name in _WIDTHS else PictureResource(self, name)
+
+
+@implementer(IPictures)
+class PicturesResource(Resource):
+    """``/Modhub/picture``"""
+
+    member = ImagePicturesResource
 
 
 @implementer(ISizedPicture)

@@ -42,20 +42,6 @@ class ModPermission(Permission):
     VOTE = "mod:vote", CredentialKind.ACCOUNT
 
 
-@implementer(ICatalogue)
-class CatalogueResource(Resource):
-    """``/api/modhub``"""
-
-    __acl__ = [
-        (Allow, Authenticated, (ModPermission.CREATE, ModPermission.LIST_MINE)),
-        (Allow, MACHINE_KEY_REALM, CorePermission.KEY_TEST),
-    ]
-
-    def get_member(self, name: str) -> "ModResource":
-        """Return the mod with this id, whether or not it exists."""
-        return ModResource(self, name)
-
-
 @implementer(IMod)
 class ModResource(OwnedResource):
     """A mod, in the API and on the site. Its owner is looked up when an ACL needs it; public reads do not."""
@@ -69,12 +55,16 @@ class ModResource(OwnedResource):
         return session.scalar(_owner_of(self))
 
 
-class AuthorsResource(Resource):
-    """``/Modhub/by``"""
+@implementer(ICatalogue)
+class CatalogueResource(Resource):
+    """``/api/modhub``"""
 
-    def get_member(self, name: str) -> "AuthorResource":
-        """Return the author with this account id, whether or not there is one."""
-        return AuthorResource(self, name)
+    __acl__ = [
+        (Allow, Authenticated, (ModPermission.CREATE, ModPermission.LIST_MINE)),
+        (Allow, MACHINE_KEY_REALM, CorePermission.KEY_TEST),
+    ]
+
+    member = ModResource
 
 
 @implementer(IAuthor)
@@ -98,12 +88,10 @@ class AuthorResource(Resource):
         return session.scalar(published) is not None and self.profile is not None
 
 
-class ApiAuthorsResource(Resource):
-    """``/api/modhub/authors``"""
+class AuthorsResource(Resource):
+    """``/Modhub/by``"""
 
-    def get_member(self, name: str) -> "ApiAuthorResource":
-        """Return the author with this account id, whether or not there is one."""
-        return ApiAuthorResource(self, name)
+    member = AuthorResource
 
 
 @implementer(IApiAuthor)
@@ -111,6 +99,12 @@ class ApiAuthorResource(Resource):
     """``/api/modhub/authors/{accountId}``: has no view of its own."""
 
     segment = Parameter("accountId", "The number of the author's account.", int)
+
+
+class ApiAuthorsResource(Resource):
+    """``/api/modhub/authors``"""
+
+    member = ApiAuthorResource
 
 
 class ModChild(Resource):
@@ -147,15 +141,6 @@ class VotesResource(ModChild):
         return session.scalar(select(PublicMod.id).where(PublicMod.id == _known(self.mod.id))) is not None
 
 
-@implementer(INotes)
-class NotesResource(ModChild):
-    """``/api/modhub/{id}/changelog``"""
-
-    def get_member(self, name: str) -> "NoteResource":
-        """Return the entry with this id."""
-        return NoteResource(self, name)
-
-
 @implementer(INote)
 class NoteResource(OwnedChild):
     """``/api/modhub/{id}/changelog/{noteId}``"""
@@ -167,13 +152,11 @@ class NoteResource(OwnedChild):
         return session.scalar(_owner_of(self.mod).join(Note, Note.mod_id == Mod.id).where(Note.id == _known(self.id)))
 
 
-@implementer(IImages)
-class ImagesResource(ModChild):
-    """``/api/modhub/{id}/images``"""
+@implementer(INotes)
+class NotesResource(ModChild):
+    """``/api/modhub/{id}/changelog``"""
 
-    def get_member(self, name: str) -> "ImageResource":
-        """Return the image with this asset id."""
-        return ImageResource(self, name)
+    member = NoteResource
 
 
 @implementer(IAsset)
@@ -188,6 +171,13 @@ class ImageResource(OwnedChild):
         return session.scalar(_owner_of(self.mod).join(Asset, Asset.mod_id == Mod.id).where(*is_image))
 
 
+@implementer(IImages)
+class ImagesResource(ModChild):
+    """``/api/modhub/{id}/images``"""
+
+    member = ImageResource
+
+
 @implementer_only(IOwnMod)
 class OwnModResource(ModResource):
     """``/Modhub/mine/{id}``: a mod in the workshop, with its own views and children only."""
@@ -199,9 +189,7 @@ class MineResource(Resource):
 
     __acl__ = [(Allow, Authenticated, (ModPermission.CREATE, ModPermission.LIST_MINE))]
 
-    def get_member(self, name: str) -> OwnModResource:
-        """Return the mod with this id."""
-        return OwnModResource(self, name)
+    member = OwnModResource
 
 
 def _owner_of(mod: ModResource) -> Select[int]:

@@ -89,6 +89,8 @@ class Resource:
     __name__: str
     segment: ClassVar[Parameter | None] = None
     """What a variable segment of an address is, for the description of the API; None for a fixed one."""
+    member: ClassVar["type[Resource] | None"] = None
+    """Of a collection: what any segment leads to that names no other child, whether or not it exists."""
 
     def __init__(self, parent: "Resource | None", name: str, request: Request | None = None) -> None:
         self.__parent__ = parent
@@ -134,8 +136,8 @@ class Resource:
         return self.request.find_service(Addresses).children_of(type(self))
 
     def get_member(self, name: str) -> "Resource":
-        """The member of a collection, by the child declared as :data:`ANY`; most resources have none."""
-        factory = self.children.get(ANY)
+        """The `member` of a collection, else the child declared as :data:`ANY`; most resources have neither."""
+        factory = self.member or self.children.get(ANY)
         if factory is None:
             raise KeyError(name)
         return factory(self, name)
