@@ -16,7 +16,7 @@ from modhub.content.limits import GUIDS
 from modhub.content.markup import clean
 from modhub.content.text import N_
 
-_GUID = re.compile(r"\A[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
+GUID: Final = re.compile(r"\A[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _clean(name: str, guids: list[str] | None, own_guid: str) -> list[str] | Non
     if guids is None:
         return None
     for position, guid in enumerate(guids, 1):
-        if not _GUID.match(guid):
+        if not GUID.match(guid):
             message = N_("In %(field)s, item %(item)s is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef.")
             raise invalid(message, field=name, item=position)
     unique = remove_duplicates(guids)

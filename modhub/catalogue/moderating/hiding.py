@@ -4,29 +4,25 @@ A hidden mod has no public copies, so it is 404 for everybody but its owner. The
 make it visible again.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final
 
 from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
+from modhub.catalogue.bodies import GUID, fold_guid
 from modhub.catalogue.models import IS_THERE, Mod
 from modhub.catalogue.owning.events import notify_changed
 from modhub.catalogue.owning.services import erase_mods
 from modhub.db import bulk, now
 from modhub.web.traversal import parse_id
 
-_GUID: Final = re.compile(r"\A[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
-
 
 def matches_name(name: str) -> ColumnElement[bool] | None:
     """Return the condition for a mod by its id or GUID, in any case; None if ``name`` is neither."""
-    folded = name.lower()
-    if _GUID.match(folded):
-        return and_(Mod.guid == folded, IS_THERE)
+    if GUID.match(name):
+        return and_(Mod.guid == fold_guid(name), IS_THERE)
     mod_id = parse_id(name)
     return None if mod_id is None else and_(Mod.id == mod_id, IS_THERE)
 

@@ -13,6 +13,7 @@ from modhub.base.errors import invalid
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import Lead, Operation, Refusal
 from modhub.catalogue.bodies import (
+    GUID,
     CaptionsChange,
     NoteChange,
     OrderChange,
@@ -114,7 +115,6 @@ def delete_note_view(context: NoteResource, request: Request) -> Response:
     return Response(status=204)
 
 
-_GUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _PATH: Final = re.compile(r"/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?")
 
 
@@ -206,18 +206,29 @@ def change_successor_view(context: ModResource, request: Request) -> SupersededD
 
 
 def find_guid(request: Request, typed: str, field: str) -> str:
-    """Return the GUID for a GUID or an address of ours. Somebody else's draft is like a mod that does not exist.
+    """Return the GUID for a GUID or an address of ours."""
+    if not typed or GUID.match(typed):
+        return typed
+    address = match_address(request, typed)
+    mod = find_known(request, address[1]) if address else None
+    if mod is None:
+        raise invalid("Enter the GUID or the address of a mod on this site, such as /Modhub/12.", field=field)
+    return mod.guid
+
+
+def match_address(request: Request, typed: str) -> re.Match[str] | None:
+    """Match an address of a mod on this site; the first group is its id."""
+    return _PATH.fullmatch(typed.removeprefix(PageHelpers(request).absolute("")))
+
+
+def find_known(request: Request, segment: str) -> ModSummary | None:
+    """Return the mod with this id. Somebody else's draft is like a mod that does not exist.
 
     So are other drafts of the account to a publisher key that is not for them.
     """
-    if not typed or _GUID.fullmatch(typed):
-        return typed
-    path = _PATH.fullmatch(typed.removeprefix(PageHelpers(request).absolute("")))
-    mod_id = parse_id(path[1]) if path else None
-    mod = request.find_service(IMods).get_mods(request.dbsession, [mod_id or 0]).get(mod_id or 0)
-    if mod is None or not (mod.published or _may_know(request, mod)):
-        raise invalid("Enter the GUID or the address of a mod on this site, such as /Modhub/12.", field=field)
-    return mod.guid
+    mod_id = parse_id(segment) or 0
+    mod = request.find_service(IMods).get_mods(request.dbsession, [mod_id]).get(mod_id)
+    return mod if mod is not None and (mod.published or _may_know(request, mod)) else None
 
 
 def _may_know(request: Request, mod: ModSummary) -> bool:

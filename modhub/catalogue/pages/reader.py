@@ -1,6 +1,6 @@
 """Reads the data of the public pages from the public tables, in a constant number of statements."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -31,7 +31,7 @@ from modhub.catalogue.reading.chain_archives import MAX_ARCHIVE_BYTES, MAX_ARCHI
 from modhub.catalogue.reading.documents import chains_statement, install_order
 from modhub.catalogue.reading.lists import page_statement, total_statement
 from modhub.catalogue.reading.service import CatalogueReader, ListParams, ListStatement
-from modhub.catalogue.reading.statements import FEW_DOCUMENTS, note_of
+from modhub.catalogue.reading.statements import note_of
 from modhub.db import from_micros
 from modhub.db.changes import ChangeEntry
 from modhub.db.raw_queries import PreparedQuery, Row
@@ -54,14 +54,6 @@ class ChainMod(NamedTuple):
     has_code: bool
 
 
-class ChainPart(NamedTuple):
-    """The mods to install in order, the mod itself last; how many of them are left out; the missing GUIDs."""
-
-    mods: tuple[ChainMod, ...]
-    hidden: int
-    missing: tuple[str, ...]
-
-
 def _columns(mod: Any) -> list[Any]:
     """What the mod requires, and what `ChainMod` needs."""
     title, version = (select(column).where(Mod.id == mod.id).scalar_subquery() for column in (Mod.title, Mod.version))
@@ -72,17 +64,6 @@ def _columns(mod: Any) -> list[Any]:
 
 _CHAINS: Final = PreparedQuery(partial(chains_statement, columns=_columns))
 """(GUID, what it requires, columns of `ChainMod`) of the mods ``guids`` and all that they require."""
-
-
-def chain_part(mod: ModDocument, rows: Sequence[Row]) -> ChainPart:
-    """Return what to install for a mod, from the rows of `_CHAINS` of what it requires."""
-    by_guid = {row[0]: row for row in rows if row[1] is not None}
-    requires = {mod.guid: mod.requires, **{guid: row[1].split() for guid, row in by_guid.items()}}
-    order, missing = install_order([mod.guid], requires)
-    shown = [_chain_mod(*by_guid[guid][2:]) for guid in order[:-1][:CHAIN_SHOWN]]
-    code = next((file.bytes for file in mod.assets if file.kind == AssetKind.CODE), None)
-    own = _chain_mod(mod.id, mod.title, mod.version, code)
-    return ChainPart((*shown, own), len(order) - 1 - len(shown), tuple(missing))
 
 
 def _chain_mod(mod_id: int, title: str, version: str, size: int | None) -> ChainMod:
@@ -114,6 +95,7 @@ class Relations(NamedTuple):
     """What installing a mod takes. ``conflicts`` are pairs of a GUID and its document or None."""
 
     chain: tuple[ChainMod, ...]
+    """The mods to install in order, the mod itself last."""
     chain_hidden: int
     """How many mods before the last one the page leaves out."""
     missing: tuple[str, ...]
@@ -138,10 +120,6 @@ class ModPage:
     successor: SuccessorDocument | None
     figures: tuple[Figure, ...] = ()
     """What features count."""
-
-
-def _by_guid(guids: list[str], documents: Mapping[str, bytes]) -> tuple[tuple[str, bytes | None], ...]:
-    return tuple((guid, documents.get(fold_guid(guid))) for guid in guids)
 
 
 def _notes_of(rows: str | None) -> list[NoteDocument]:
@@ -285,7 +263,7 @@ class PageReader:
         mod, conflicts = cards[0][0], {row[1]: bytes(row[7]) for row in rows if row[0] == 3}
         return ModPage(
             mod,
-            Relations(*self._chain_of(mod.mod), _by_guid(mod.mod.conflicts_with, conflicts)),
+            self._relations_of(mod.mod, conflicts),
             RelatedCards(cards[1], users_total, cards[2]),
             NotesPage(tuple(_notes_of(notes)), number, pages),
             sha256,
@@ -304,19 +282,28 @@ class PageReader:
         """Return a draft as its public page would show it: as ``document``; for its owner only."""
         mod = ModPresenter(encode(document), draft.image_facts, owner=draft.owner)
         related = RelatedCards(*self.users(document.guid), [])
-        relations = Relations(*self._chain_of(document), self.named(document.conflicts_with))
-        return ModPage(mod, relations, related, notes, sha256, successor)
+        rivals = [fold_guid(guid) for guid in document.conflicts_with]
+        conflicts = self.catalogue.stored.get_documents(rivals) if rivals else {}
+        return ModPage(mod, self._relations_of(document, conflicts), related, notes, sha256, successor)
 
-    def named(self, guids: list[str]) -> tuple[tuple[str, bytes | None], ...]:
-        """Return each GUID with the document of its mod, or None if it is not published."""
-        folded = encode([fold_guid(guid) for guid in guids]).decode()
-        rows = self.reader.rows(FEW_DOCUMENTS, guids=folded) if guids else []
-        return _by_guid(guids, {row[0]: bytes(row[1]) for row in rows})
+    def _relations_of(self, mod: ModDocument, conflicts: Mapping[str, bytes]) -> Relations:
+        """Return what installing a mod takes, published or not; one statement, none if it requires nothing.
 
-    def _chain_of(self, mod: ModDocument) -> ChainPart:
-        """Return what to install for a mod, published or not; one statement, none if it requires nothing."""
+        ``conflicts`` are the documents of those that it names and that are published, by folded GUID.
+        """
         guids = encode([fold_guid(guid) for guid in mod.requires]).decode()
-        return chain_part(mod, self.reader.rows(_CHAINS, guids=guids) if mod.requires else [])
+        rows = self.reader.rows(_CHAINS, guids=guids) if mod.requires else []
+        by_guid = {row[0]: row for row in rows if row[1] is not None}
+        requires = {mod.guid: mod.requires, **{guid: row[1].split() for guid, row in by_guid.items()}}
+        order, missing = install_order([mod.guid], requires)
+        shown = [_chain_mod(*by_guid[guid][2:]) for guid in order[:-1][:CHAIN_SHOWN]]
+        code = next((file.bytes for file in mod.assets if file.kind == AssetKind.CODE), None)
+        return Relations(
+            (*shown, _chain_mod(mod.id, mod.title, mod.version, code)),
+            len(order) - 1 - len(shown),
+            tuple(missing),
+            tuple((guid, conflicts.get(fold_guid(guid))) for guid in mod.conflicts_with),
+        )
 
 
 def _parameters(selection: ModSelection) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from modhub.base.errors import ApiError, invalid
 from modhub.catalogue.bodies import fold_guid
 from modhub.catalogue.documents import decode_mod
+from modhub.catalogue.owning.child_views import find_known, match_address
 from modhub.catalogue.owning.reads import read_titles
 from modhub.catalogue.owning.views import account_id_of
 from modhub.catalogue.pages.cards import CuratedGames
@@ -15,16 +16,12 @@ from modhub.catalogue.reading.views import catalogue_reader
 from modhub.content import limits
 from modhub.content.folding import fold_game, fold_search
 from modhub.content.text import N_
-from modhub.plugins.services import IMods
-from modhub.ui.template_helpers import PageHelpers
 from modhub.web.request import Request
-from modhub.web.traversal import parse_id
 
 REFERENCES: Final = {"requires": "requires", "conflicts_with": "conflictsWith", "superseded_by": "supersededBy"}
 """The fields that name mods, and their names in forms."""
 MAX_LOOKED_UP: Final = 2 * limits.GUIDS
 _GUID_AT_END: Final = re.compile(r"(?:^|[\s(])([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})\)?$")
-_ADDRESS: Final = re.compile(r"/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?$")
 _COMMA: Final = re.compile(r",(?![0-9]{3}\b)|(?<![0-9]),")
 
 
@@ -55,8 +52,8 @@ def resolve_reference(request: Request, entry: str, field: str) -> str:
     at_end = _GUID_AT_END.search(entry)
     if at_end:
         return at_end[1]
-    address = _ADDRESS.match(entry.removeprefix(PageHelpers(request).absolute("")))
-    guids = _by_id(request, parse_id(address[1])) if address else _by_title(request, entry)
+    address = match_address(request, entry)
+    guids = _by_id(request, address[1]) if address else _by_title(request, entry)
     if len(guids) == 1:
         return next(iter(guids))
     if guids:
@@ -66,10 +63,9 @@ def resolve_reference(request: Request, entry: str, field: str) -> str:
     raise invalid(message, name=entry[: limits.TITLE], field=field)
 
 
-def _by_id(request: Request, mod_id: int | None) -> set[str]:
-    mods = request.find_service(IMods).get_mods(request.dbsession, [mod_id or 0])
-    owner = account_id_of(request)
-    return {mod.guid for mod in mods.values() if mod.published or mod.owner == owner}
+def _by_id(request: Request, segment: str) -> set[str]:
+    mod = find_known(request, segment)
+    return set() if mod is None else {mod.guid}
 
 
 def _by_title(request: Request, title: str) -> set[str]:

@@ -183,8 +183,8 @@ class CatalogueReader:
 
     def votes(self, mod_id: int | None) -> tuple[int, int] | None:
         """Return (ups, downs); None if the mod is not published."""
-        rows = [] if mod_id is None else self.reader.rows(statements.VOTES, id=mod_id)
-        return (rows[0][0], rows[0][1]) if rows else None
+        row = self._row(statements.VOTES, id=mod_id)
+        return None if row is None else (row[0], row[1])
 
     def games(self) -> list[GameDocument]:
         """Return the curated games in display order."""
@@ -196,13 +196,13 @@ class CatalogueReader:
 
     def asset(self, asset_id: int | None) -> ModFile | None:
         """Return a file of a published mod."""
-        rows = [] if asset_id is None else self.reader.rows(statements.ASSET, id=asset_id)
-        return mod_file_of(rows[0]) if rows else None
+        row = self._row(statements.ASSET, id=asset_id)
+        return None if row is None else mod_file_of(row)
 
     def code(self, mod_id: int | None) -> ModFile | None:
         """Return the code file of a published mod."""
-        rows = [] if mod_id is None else self.reader.rows(statements.CODE, id=mod_id)
-        return mod_file_of(rows[0]) if rows else None
+        row = self._row(statements.CODE, id=mod_id)
+        return None if row is None else mod_file_of(row)
 
     def codes(self, guids: Sequence[str]) -> list[tuple[str, str, ModFile]]:
         """Return (GUID, title, code file) of these published mods, in any order."""
@@ -211,13 +211,13 @@ class CatalogueReader:
 
     def superseded(self, mod_id: int | None) -> SupersededDocument | None:
         """Return which mod supersedes a published one; None if the mod itself is not published."""
-        rows = [] if mod_id is None else self.reader.rows(_SUCCESSOR, id=mod_id)
-        return SupersededDocument(successor_document(rows[0][1])) if rows else None
+        row = self._row(_SUCCESSOR, id=mod_id)
+        return None if row is None else SupersededDocument(successor_document(row[1]))
 
     def picture(self, asset_id: int | None, name: str | None) -> StoredFile | None:
         """Return a derived picture of an image of a published mod; cached as the image itself."""
-        rows = [] if asset_id is None or name is None else self.reader.rows(statements.PICTURE, id=asset_id, name=name)
-        return file_of(rows[0], inline=True, cache_control=A_DAY) if rows else None
+        row = self._row(statements.PICTURE, id=asset_id, name=name)
+        return None if row is None else file_of(row, inline=True, cache_control=A_DAY)
 
     def sized_picture(self, asset_id: int | None, width: str, content_types: Sequence[str]) -> StoredFile | None:
         """Return the picture of this width in the first of these types, or the image itself while there is none.
@@ -243,8 +243,13 @@ class CatalogueReader:
 
     def icon(self, icon_id: int | None) -> StoredFile | None:
         """Return the icon of a curated game; a new icon has a new address."""
-        rows = [] if icon_id is None else self.reader.rows(statements.ICON, id=icon_id)
-        return file_of(rows[0], inline=True, cache_control=IMMUTABLE) if rows else None
+        row = self._row(statements.ICON, id=icon_id)
+        return None if row is None else file_of(row, inline=True, cache_control=IMMUTABLE)
+
+    def _row(self, statement: PreparedQuery, **values: Any) -> Row | None:
+        """Return the first row; None without one, and without a statement for an id or a name that nothing can have."""
+        rows = [] if None in values.values() else self.reader.rows(statement, **values)
+        return rows[0] if rows else None
 
 
 def mod_file_of(row: Row) -> ModFile:
