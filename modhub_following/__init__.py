@@ -1,7 +1,5 @@
 """Following: readers with an account follow mods, games and authors, on a page and by email."""
 
-from typing import Any
-
 from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
@@ -18,17 +16,6 @@ from modhub_following.digests import LOOK_SECONDS, queue_digests
 from modhub_following.read_service import FollowReader
 from modhub_following.resources import AuthorFollow, FollowingResource, GameFollow, IFollowing, ModFollow
 from modhub_following.services import collect_following
-
-
-def _add_subscribers(config: Configurator) -> None:
-    subscribed: tuple[tuple[Any, type], ...] = (
-        (services.forget_mods, ModsDeleted),
-        (services.forget_account, AccountDeleted),
-        (services.begin_digests, DatabaseRestored),
-        (services.end_feeds, DatabaseRestored),
-    )
-    for subscriber, event in subscribed:
-        config.add_subscriber(subscriber, event)
 
 
 def includeme(config: Configurator) -> None:
@@ -49,7 +36,10 @@ def includeme(config: Configurator) -> None:
     config.add_panel("author", "follow", pages.author_button)
     config.add_panel("browse", "follow", pages.game_button)
     config.add_robots_rule("/Modhub/following")
-    _add_subscribers(config)
+    config.add_subscriber(services.forget_mods, ModsDeleted)
+    config.add_subscriber(services.forget_account, AccountDeleted)
+    config.add_subscriber(services.begin_digests, DatabaseRestored)
+    config.add_subscriber(services.end_feeds, DatabaseRestored)
     config.add_worker("digests", queue_digests, LOOK_SECONDS, long=True, alone=True)
     config.scan("modhub_following.pages")
     config.scan("modhub_following.private_feed")

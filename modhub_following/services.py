@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import delete, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
@@ -37,16 +36,10 @@ class Target(NamedTuple):
     name: str = ""
 
 
-def insert_new(session: Session, model: Any) -> Any:
-    """An INSERT for ``on_conflict_do_nothing``: two requests or processes may do the same at once."""
-    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-    return dialect.insert(model)
-
-
 def _lock_reader(session: Session, account_id: int, language: str) -> Reader:
     """Return the account's row, locked until the end of the transaction; created if there is none."""
     values = {"account_id": account_id, "frequency": Frequency.NONE.value, "language": language}
-    session.execute(insert_new(session, Reader).values(**values).on_conflict_do_nothing())
+    session.execute(bulk.upsert(session, Reader).values(**values).on_conflict_do_nothing())
     return session.scalars(select(Reader).where(Reader.account_id == account_id).with_for_update()).one()
 
 
@@ -72,7 +65,7 @@ def follow(session: Session, account_id: int, target: Target, language: str) -> 
         "name": target.name,
         "created_at": shared_now(session),
     }
-    session.execute(insert_new(session, Follow).values(**values).on_conflict_do_nothing())
+    session.execute(bulk.upsert(session, Follow).values(**values).on_conflict_do_nothing())
 
 
 def unfollow(session: Session, account_id: int, target: Target) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 from pyramid.config import Configurator
 from sqlalchemy import delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
@@ -14,7 +13,7 @@ from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.content.text import N_
 from modhub.db import now
-from modhub.db.bulk import batches
+from modhub.db.bulk import batches, upsert
 from modhub.db.row_documents import row_documents
 from modhub.plugins.declarations import AccountData
 from modhub.plugins.events import AccountDeleted, ModsDeleted
@@ -65,11 +64,6 @@ def clear_profile(session: Session, account_id: int) -> bool:
     return True
 
 
-def delete_links(session: Session, mod_ids: Collection[int]) -> None:
-    """Delete the links of these mods."""
-    session.execute(delete(ModLinks).where(ModLinks.mod_id.in_(mod_ids)))
-
-
 def _trash_picture(session: Session, profile: AuthorProfile) -> None:
     if profile.picture_id is not None:
         trash_blob(session, [profile.picture_id])
@@ -78,8 +72,7 @@ def _trash_picture(session: Session, profile: AuthorProfile) -> None:
 
 def _locked_row(session: Session, model: Any, **key: int) -> Any:
     """The row of this key, made if there is none; two requests of one account may ask at the same time."""
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    session.execute(insert(model).values(**key).on_conflict_do_nothing())
+    session.execute(upsert(session, model).values(**key).on_conflict_do_nothing())
     return session.scalars(select(model).filter_by(**key).with_for_update()).one()
 
 
@@ -154,14 +147,6 @@ def discard_profile(session: Session, account_id: int, _key: str, kept: Mapping[
         session.flush()
 
 
-def discard_kept_pictures(session: Session, account_id: int) -> None:
-    """Delete all pictures that are kept of an account; it is being deleted."""
-    for picture in session.scalars(select(KeptPicture).where(KeptPicture.account_id == account_id)):
-        trash_blob(session, [picture.blob_id])
-        session.delete(picture)
-    session.flush()
-
-
 def includeme(config: Configurator) -> None:
     """Declare the part."""
     title = N_("What the author says about themselves")
@@ -172,10 +157,14 @@ def includeme(config: Configurator) -> None:
 
 def delete_links_of_mods(event: ModsDeleted) -> None:
     """Delete the links of the mods."""
-    delete_links(event.session, event.mod_ids)
+    event.session.execute(delete(ModLinks).where(ModLinks.mod_id.in_(event.mod_ids)))
 
 
 def delete_profile_of_account(event: AccountDeleted) -> None:
     """Delete the profile and trash its pictures."""
-    discard_kept_pictures(event.session, event.account_id)
-    clear_profile(event.session, event.account_id)
+    session, account_id = event.session, event.account_id
+    for picture in session.scalars(select(KeptPicture).where(KeptPicture.account_id == account_id)):
+        trash_blob(session, [picture.blob_id])
+        session.delete(picture)
+    session.flush()
+    clear_profile(session, account_id)

@@ -1,28 +1,17 @@
 """Tags of mods, from a list that the operator keeps (modhub_tags/README.md)."""
 
-from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from pyramid.config import Configurator
 from sqlalchemy import or_
-from sqlalchemy.orm import Session
 
-from modhub.base.service_registry import find_service
 from modhub.content.text import N_
 from modhub.plugins.events import ModDetailsSaving, ModsDeleted
 from modhub.plugins.resources import IMod
-from modhub.plugins.services import IMods
 from modhub_tags import pages, services
 from modhub_tags.limits import TAG_SETTINGS
 from modhub_tags.models import ModTag
 from modhub_tags.resources import TagsResource
-from modhub_tags.services import collect_tags, find_wrong_tags
-
-
-def verify_tags(registry: Any, session: Session) -> Iterator[str]:
-    """Yield a sentence for each mod with wrong tags; for ``modhub-admin verify``."""
-    return find_wrong_tags(session, find_service(registry, IMods))
 
 
 def includeme(config: Configurator) -> None:
@@ -45,9 +34,9 @@ def includeme(config: Configurator) -> None:
         off_front=or_(*(ModTag.tag == name for name in left_out)) if left_out else None,
     )
     config.add_mod_detail("tags", services.tags_of_mods)
-    config.add_personal_data("tags", partial(collect_tags, config.registry))
+    config.add_personal_data("tags", partial(services.collect_tags, config.registry))
     config.add_panel("mod", "tags", pages.tags_panel, order=10)
     config.add_panel("details", "tags", pages.choice_panel, order=20, fields=("tag", pages.SEEN))
-    config.add_check("tags", verify_tags, when=("verify",))
+    config.add_check("tags", services.find_wrong_tags, when=("verify",))
     config.include("modhub_tags.commands")
     config.scan("modhub_tags.views")

@@ -14,7 +14,6 @@ from modhub.audit import record
 from modhub.base.errors import invalid
 from modhub.base.service_registry import find_service
 from modhub.content import text
-from modhub.db import bulk
 from modhub.db.bulk import batches
 from modhub.db.changes import What, mark_changed
 from modhub.db.row_documents import row_documents
@@ -68,12 +67,6 @@ def _share_listed(session: Session, names: Sequence[str]) -> set[str]:
     return set(session.scalars(select(Tag.name).where(Tag.name.in_(names)).with_for_update(read=True)))
 
 
-def delete_tags(session: Session, mod_ids: Collection[int]) -> None:
-    """Forget the tags of mods that are being deleted."""
-    for ids in bulk.batches(mod_ids):
-        session.execute(delete(ModTag).where(ModTag.mod_id.in_(ids)))
-
-
 def lock_tag(session: Session, name: str) -> Tag | None:
     """A tag of the list, locked until the transaction ends."""
     return session.scalars(select(Tag).where(Tag.name == name).with_for_update()).one_or_none()
@@ -104,12 +97,12 @@ def remove_tag(session: Session, name: str) -> int | None:
     return mods
 
 
-def find_wrong_tags(session: Session, mods: IMods) -> Iterator[str]:
+def find_wrong_tags(registry: Any, session: Session) -> Iterator[str]:
     """A sentence for each mod whose tags cannot be right; for ``modhub-admin verify``."""
     grouped = select(ModTag.mod_id, func.count()).group_by(ModTag.mod_id)
     counts: dict[int, int] = {row[0]: row[1] for row in session.execute(grouped)}
-    for ids in bulk.batches(sorted(counts), _BATCH):
-        existing = mods.get_mods(session, ids)
+    for ids in batches(sorted(counts), _BATCH):
+        existing = find_service(registry, IMods).get_mods(session, ids)
         for mod_id in ids:
             if mod_id not in existing:
                 yield f"mod {mod_id} has tags and does not exist"
@@ -129,4 +122,5 @@ def collect_tags(registry: Any, session: Session, account_id: int) -> AccountDat
 
 def delete_tags_of_mods(event: ModsDeleted) -> None:
     """Delete the tags in the transaction of the mods."""
-    delete_tags(event.session, event.mod_ids)
+    for ids in batches(event.mod_ids):
+        event.session.execute(delete(ModTag).where(ModTag.mod_id.in_(ids)))

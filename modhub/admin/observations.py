@@ -4,19 +4,18 @@ import os
 import sqlite3
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import String, Text, text
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from modhub.content.limits import MB
 from modhub.db import Base, Timestamp, now
+from modhub.db.bulk import upsert
 
 BACKUP_VERIFIED: Final = "backup verified"
 """``backup --verify`` has found a backup whole."""
-_INSERTS: Final[dict[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 _FILE: Final = text("SELECT file FROM pragma_database_list WHERE name = 'main'")
 _SMALL_MEMORY: Final = text("SET LOCAL work_mem = '64kB'")
 _NEED_ROOM: Final = text(
@@ -39,7 +38,7 @@ class Observation(Base):
 def record_observation(session: Session, name: str, note: str = "") -> None:
     """Note that ``name`` was observed now."""
     values = {"observed_at": now(), "text": note}
-    insert = _INSERTS[session.get_bind().dialect.name](Observation).values(name=name, **values)
+    insert = upsert(session, Observation).values(name=name, **values)
     session.execute(insert.on_conflict_do_update(index_elements=[Observation.name], set_=values))
 
 

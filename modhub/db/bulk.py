@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import CursorResult, Delete, Update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 BATCH: Final = 500
@@ -32,3 +33,9 @@ def execute_bulk(session: Session, statement: Update | Delete) -> int:
     result = session.execute(statement, execution_options={"synchronize_session": False})
     assert isinstance(result, CursorResult)
     return result.rowcount
+
+
+def upsert(session: Session, model: Any) -> Any:
+    """Return an INSERT that has ``on_conflict_do_nothing`` and ``on_conflict_do_update``: others may do it at once."""
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    return dialect.insert(model)

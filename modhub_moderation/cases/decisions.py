@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
@@ -59,8 +58,7 @@ def open_case(session: Session, subject: CaseSubject, origin: Origin) -> Case:
     The audit trail has no entry of it: for years that would say who reported.
     """
     key = open_key(subject.kind, subject.id)
-    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-    opened = dialect.insert(Case).values(
+    opened = bulk.upsert(session, Case).values(
         subject_kind=subject.kind.value,
         subject_id=subject.id,
         owner_id=subject.owner_id,

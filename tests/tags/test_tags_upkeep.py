@@ -90,15 +90,14 @@ def test_a_removed_tag_leaves_the_mods(site: Site, capsys: pytest.CaptureFixture
 @pytest.mark.postgres
 def test_verify_finds_what_cannot_be(site: Site) -> None:
     mod = published_mod(site)
-    mods = find_service(site.registry, IMods)
     tag(site, mod, "map")
     with site.databases.readonly_session() as session:
-        assert list(find_wrong_tags(session, mods)) == []
+        assert list(find_wrong_tags(site.registry, session)) == []
     with site.databases.write_session.begin() as session:
         rows = [{"mod_id": mod["id"], "tag": name} for name in SHIPPED[:5]]
         session.execute(insert(ModTag), [*rows, {"mod_id": 10**6, "tag": "map"}])
     with site.databases.readonly_session() as session:
-        assert list(find_wrong_tags(session, mods)) == [
+        assert list(find_wrong_tags(site.registry, session)) == [
             f"mod {mod['id']} has 6 tags, and 5 are the most",
             f"mod {10**6} has tags and does not exist",
         ]

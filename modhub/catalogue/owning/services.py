@@ -31,10 +31,8 @@ from modhub.catalogue.models import (
 )
 from modhub.catalogue.owning.events import (
     ask_to_store,
+    notify,
     notify_changed,
-    notify_deleted,
-    notify_published,
-    notify_publishing,
 )
 from modhub.catalogue.owning.rehearsal import check_draft
 from modhub.catalogue.owning.texts import WrittenText, keep_source
@@ -42,6 +40,7 @@ from modhub.catalogue.owning.voting import withdraw_votes
 from modhub.catalogue.pictures.services import forget_pictures
 from modhub.db import bulk, iso, now
 from modhub.db.unit_of_work import unit_of_work
+from modhub.plugins.events import ModChanged, ModPublished, ModPublishing, ModsDeleted
 from modhub.plugins.services import IAccounts
 from modhub.web.conditions import if_match_names
 
@@ -176,14 +175,13 @@ def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
         raise conflict("no_code", "Upload a code file before you publish the mod.")
     if mod.published:
         return mod
-    notify_publishing(session, mod.id)
+    notify(session, ModPublishing, mod.id)
     mod.published = True
     record(session, "mod published", "mod", mod.id)
     touch_mod(session, mod)
     mod.published_at = mod.updated_at
     session.flush()
-    notify = notify_published if mod.hidden_at is None else notify_changed
-    notify(session, mod.id)
+    notify(session, ModPublished if mod.hidden_at is None else ModChanged, mod.id)
     return mod
 
 
@@ -197,7 +195,7 @@ def delete_mod(session: Session, mod_id: int | None, owner: int) -> None:
 def erase_mods(session: Session, mod_ids: Iterable[int]) -> None:
     """Delete mods whose rows are locked, with all that belongs to them, in a few statements per batch."""
     for batch in bulk.batches(mod_ids):
-        notify_deleted(session, batch)
+        notify(session, ModsDeleted, tuple(batch))
         for holder in (Asset, KeptFile):
             trash_blob(session, select(holder.blob_id).where(holder.mod_id.in_(batch)))
         forget_pictures(session, select(Asset.id).where(Asset.mod_id.in_(batch)))

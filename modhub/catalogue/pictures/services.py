@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sqlalchemy import Select, delete, exists, func, literal, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from modhub.blobs import Blob
@@ -28,9 +27,7 @@ def queue_all(session: Session) -> None:
     """Ask for the pictures of every image, also of those that have some."""
     is_unasked = ~exists().where(PictureTask.asset_id == Asset.id)
     chosen = select(Asset.id, literal(to_micros(now())), literal(0)).where(_IS_IMAGE, is_unasked)
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    queued = insert(PictureTask).from_select(["asset_id", "due_at", "attempts"], chosen)
-    # Others may ask at the same time.
+    queued = bulk.upsert(session, PictureTask).from_select(["asset_id", "due_at", "attempts"], chosen)
     session.execute(queued.on_conflict_do_nothing())
 
 
