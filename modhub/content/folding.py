@@ -71,5 +71,5 @@ def like_patterns(words: list[str]) -> list[str]:
 
 def _search_round(value: str) -> str:
     decomposed = text.normal("NFKD", value.casefold().translate(_TABLE))
-    kept = "".join(char for char in decomposed if not unicodedata.combining(char) or _LETTER_MARK.match(char))
+    kept = "".join([char for char in decomposed if not unicodedata.combining(char) or _LETTER_MARK.match(char)])
     return _VOICED_KANA.sub(lambda kana: unicodedata.normalize("NFC", kana[0]), kept)

@@ -13,7 +13,7 @@ from modhub.audit import find_batch, record_batch
 from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import StartRefused
 from modhub.catalogue.documents import in_order
-from modhub.catalogue.models import Mod, Note
+from modhub.catalogue.models import Mod
 from modhub.catalogue.moderating import hiding
 from modhub.catalogue.moderating.reads import (
     STATES,
@@ -24,6 +24,7 @@ from modhub.catalogue.moderating.reads import (
     find_whole_mod,
     state_of,
     users_of,
+    versions_of,
 )
 from modhub.catalogue.owning.services import hand_over
 from modhub.content import limits, text
@@ -58,12 +59,8 @@ def line_document(mod: Mod) -> dict[str, Any]:
     }
 
 
-def operator_document(session: Session, name: str) -> dict[str, Any] | None:
-    """Everything about the mod with this id or GUID; None if there is no such mod."""
-    mod = find_whole_mod(session, name)
-    if mod is None:
-        return None
-    versions = select(Note.version).where(Note.mod_id == mod.id).order_by(Note.id.desc())
+def operator_document(session: Session, mod: Mod) -> dict[str, Any]:
+    """Everything about the mod."""
     return line_document(mod) | {
         "hiddenReason": mod.hidden_reason,
         "createdAt": iso(mod.created_at),
@@ -73,7 +70,7 @@ def operator_document(session: Session, name: str) -> dict[str, Any] | None:
         "conflictsWith": list(mod.conflicts),
         "ups": mod.ups,
         "downs": mod.downs,
-        "changelog": list(session.scalars(versions)),
+        "changelog": versions_of(session, mod),
         "files": [_file_document(asset) for asset in in_order(mod.assets)],
     }
 
@@ -164,15 +161,15 @@ def run_show(admin: Any, names: list[str], *, as_json: bool = False) -> int:
     code = 0
     for name in names:
         with admin.reading() as session:
-            if as_json and (document := operator_document(session, name)) is not None:
-                admin.say_json(document)
-                continue
-            lines = list(describe_mod(session, admin.registry, name))
-        for line in lines:
-            admin.say(line)
-        if not lines:
-            admin.say_problem(f"There is no mod {name}.")
-            code = 1
+            mod = find_whole_mod(session, name)
+            if mod is None:
+                admin.say_problem(f"There is no mod {name}.")
+                code = 1
+            elif as_json:
+                admin.say_json(operator_document(session, mod))
+            else:
+                for line in describe_mod(session, admin.registry, mod):
+                    admin.say(line)
     return code
 
 

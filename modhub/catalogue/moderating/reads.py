@@ -179,11 +179,13 @@ def find_whole_mod(session: Session, name: str) -> Mod | None:
     return session.scalars(select(Mod).where(condition).options(load)).one_or_none()
 
 
-def describe_mod(session: Session, registry: Any, name: str) -> Iterator[str]:
-    """Yield lines about the mod with this id or GUID; nothing if there is no such mod."""
-    mod = find_whole_mod(session, name)
-    if mod is None:
-        return
+def versions_of(session: Session, mod: Mod) -> list[str]:
+    """The versions of its changelog, newest first."""
+    return list(session.scalars(select(Note.version).where(Note.mod_id == mod.id).order_by(Note.id.desc())))
+
+
+def describe_mod(session: Session, registry: Any, mod: Mod) -> Iterator[str]:
+    """Yield lines about the mod."""
     yield f"{mod.id} {mod.title}"
     for label, value in _facts(registry, mod):
         if value:
@@ -198,8 +200,7 @@ def describe_mod(session: Session, registry: Any, name: str) -> Iterator[str]:
         yield f"  required by: {_line_of(user)}"
     if total > len(users):
         yield f"  required by: {total - len(users)} more"
-    versions = session.scalars(select(Note.version).where(Note.mod_id == mod.id).order_by(Note.id.desc())).all()
-    yield f"  changelog: {', '.join(versions) or 'empty'}"
+    yield f"  changelog: {', '.join(versions_of(session, mod)) or 'empty'}"
 
 
 def _facts(registry: Any, mod: Mod) -> Iterator[tuple[str, str | None]]:

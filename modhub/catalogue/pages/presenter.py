@@ -99,7 +99,7 @@ class ImagePresenter:
     def sizes(self) -> list[tuple[int, int]]:
         """(width, height) of its derived pictures, smallest first; empty while there are none."""
         sizes = (self.facts and self.facts.sizes) or ""
-        return [(int(width), int(height)) for width, _, height in (size.partition("x") for size in sizes.split())]
+        return [(int(width), int(height)) for width, height in [size.split("x") for size in sizes.split()]]
 
     def picture(self, width: int, extension: str) -> str:
         """Return the address of the picture of this width."""
@@ -108,13 +108,13 @@ class ImagePresenter:
 
     def srcset(self, extension: str) -> str:
         """Return the value of ``srcset``, smallest first."""
-        return ", ".join(f"{self.picture(width, extension)} {width}w" for width, _ in self.sizes)
+        return ", ".join([f"{self.picture(width, extension)} {width}w" for width, _ in self.sizes])
 
     @property
     def card(self) -> str:
         """The address of the picture for browsers that do not choose one, as JPEG."""
-        widths = [width for width, _ in self.sizes]
-        return self.picture(max((width for width in widths if width <= CARD_WIDTH), default=widths[0]), "jpg")
+        fitting = [width for width, _ in self.sizes if width <= CARD_WIDTH]
+        return self.picture(max(fitting, default=self.sizes[0][0]), "jpg")
 
     @property
     def large(self) -> str:
