@@ -110,28 +110,18 @@ def redirect_lower_case_app(_context: Any, _request: Request) -> Response:
 
 
 @page(context=IAppPage, name="feed", request_method="GET", permission=OPEN)
+@page(context=IAppPage, name="feed.json", request_method="GET", permission=OPEN)
 def app_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/App/feed``: the newest builds as Atom (RFC 4287)."""
-    entries = newest_entries(request)
+    """``GET /Modhub/App/feed`` and ``feed.json``: the newest builds of all systems as Atom and as JSON Feed."""
+    releases = [release for of_os in build_reader(request).listing().releases.values() for release in of_os]
+    newest = sorted(releases, key=lambda release: release.id, reverse=True)[:FEED_ENTRIES]
+    entries = [_feed_entry(release) for release in newest]
+    if request.view_name == "feed.json":
+        return plain_json_feed(request, JSON_FEED_TEMPLATE, APP_TEMPLATE, _FEED_TITLE, entries)
     return atom_feed(request, APP_FEED_TEMPLATE, APP_TEMPLATE, _FEED_TITLE, entries, twin=JSON_FEED_TEMPLATE)
 
 
-@page(context=IAppPage, name="feed.json", request_method="GET", permission=OPEN)
-def app_json_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/App/feed.json``: the same as JSON Feed."""
-    return plain_json_feed(request, JSON_FEED_TEMPLATE, APP_TEMPLATE, _FEED_TITLE, newest_entries(request))
-
-
-def newest_entries(request: Request) -> list[AtomEntry]:
-    """The newest builds of all systems as entries of a feed."""
-    by_os = build_reader(request).listing().releases
-    releases = [release for of_os in by_os.values() for release in of_os]
-    newest = sorted(releases, key=lambda release: release.id, reverse=True)[:FEED_ENTRIES]
-    return [app_feed_entry(release) for release in newest]
-
-
-def app_feed_entry(release: Release) -> AtomEntry:
-    """The feed entry of a build."""
+def _feed_entry(release: Release) -> AtomEntry:
     return AtomEntry(
         path=release.url,
         page=APP_TEMPLATE,

@@ -21,6 +21,7 @@ def clean_guid(value: str) -> str | None:
     return value.lower() if _GUID.fullmatch(value) else None
 
 
+ModGuid = Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
 ModTitle = Annotated[str, about("The title of the mod", "Calm HUD")]
 FileName = Annotated[str, about("The name to save its code file under", "hud.zip")]
 FileBytes = Annotated[int, about("Size of its code file", 48213)]
@@ -41,7 +42,7 @@ class InstalledEntry(Struct):
     ``relations`` is the digest of its requirements and conflicts that a plan or an update check answered (C-SYNC-17).
     """
 
-    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    guid: ModGuid
     version: Annotated[OptionalLabel, about("Its label, which is compared if there is no `sha256`", "1.3")] = UNSET
     sha256: Annotated[
         OptionalLabel,
@@ -172,7 +173,7 @@ class LookupDocument(LookupRest, kw_only=True):
 class ChangedMod(Struct, rename="camel"):
     """A mod whose code file is another than the caller's."""
 
-    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    guid: ModGuid
     id: Annotated[int, about("The number in addresses", 12)]
     title: ModTitle
     version: Annotated[str, about("The version on offer", "1.4")]
@@ -190,7 +191,7 @@ class ChangedMod(Struct, rename="camel"):
 class RelationsDocument(Struct):
     """The digest of what a mod requires and excludes."""
 
-    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    guid: ModGuid
     relations: Annotated[str, about("What to keep and to send next time", "b2d9a4e07c6f1835")]
 
 
@@ -301,7 +302,7 @@ class PathDocument(Struct, kw_only=True, gc=False):
     Both are absent from a plan without reasons.
     """
 
-    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    guid: ModGuid
     because: Annotated[
         list[str] | UnsetType,
         about(
@@ -365,7 +366,7 @@ class MissingDocument(Struct, rename="camel"):
 class LockEntryDocument(Struct, gc=False):
     """Exactly one file of a mod. The fields are in the order of canonical JSON."""
 
-    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    guid: ModGuid
     sha256: Annotated[
         str,
         about("SHA-256 of its code file", "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a190817263544"),
@@ -412,7 +413,7 @@ class PlanDocument(Struct, rename="camel"):
 class EntryState(Struct):
     """An entry of a lock: ``same``, ``replaced`` or ``gone``."""
 
-    guid: Annotated[str, about("The mod", "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21")]
+    guid: ModGuid
     state: Annotated[str, about("`same`, `replaced` by another file, or `gone`", "same")]
 
 

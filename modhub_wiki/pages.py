@@ -82,24 +82,16 @@ _TITLE: Final = "Changes of the wiki"
 
 
 @page(context=ISite, name=NAME, request_method="GET", permission=OPEN)
-def wiki_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/wiki.atom``"""
-    return atom_feed(request, WIKI_FEED_PATH, ROOT, _TITLE, recent_entries(request), twin=WIKI_JSON_FEED_PATH)
-
-
 @page(context=ISite, name=JSON_NAME, request_method="GET", permission=OPEN)
-def wiki_json_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/wiki.json``: the same as JSON Feed."""
-    return plain_json_feed(request, WIKI_JSON_FEED_PATH, ROOT, _TITLE, recent_entries(request))
+def wiki_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/wiki.atom``, and ``wiki.json``: the newest revisions as Atom and as JSON Feed."""
+    entries = [_feed_entry(change) for change in wiki_reader(request).recent()]
+    if request.view_name == JSON_NAME:
+        return plain_json_feed(request, WIKI_JSON_FEED_PATH, ROOT, _TITLE, entries)
+    return atom_feed(request, WIKI_FEED_PATH, ROOT, _TITLE, entries, twin=WIKI_JSON_FEED_PATH)
 
 
-def recent_entries(request: Request) -> list[AtomEntry]:
-    """The newest revisions as entries of a feed."""
-    return [wiki_feed_entry(change) for change in wiki_reader(request).recent()]
-
-
-def wiki_feed_entry(change: Change) -> AtomEntry:
-    """The feed entry of a revision."""
+def _feed_entry(change: Change) -> AtomEntry:
     text = f"{change.path}, revision {change.number}"
     return AtomEntry(change.url, change.url, change.title, change.created_at, text, author=f"key {change.author}")
 
