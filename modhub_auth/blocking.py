@@ -14,8 +14,8 @@ from modhub.base.settings import StartRefused
 from modhub.content import text
 from modhub.db import bulk, now
 from modhub.plugins.commands import read_names
-from modhub.plugins.moderation import BlockOutcome
-from modhub.plugins.services import IMods, ISnapshots
+from modhub.plugins.moderation import BlockOutcome, IModeration
+from modhub.plugins.services import ISnapshots
 from modhub.web.traversal import parse_id
 from modhub_auth import email_addresses
 from modhub_auth.models import BLOCK_REASON, Account, Login, LoginKind
@@ -58,8 +58,8 @@ def unblock_accounts(session: Session, accounts: Sequence[Account]) -> list[Acco
 class AccountBlocking:
     """See :class:`modhub.plugins.moderation.IAccountBlocking`."""
 
-    def __init__(self, mods: IMods) -> None:
-        self._mods = mods
+    def __init__(self, moderation: IModeration) -> None:
+        self._moderation = moderation
 
     def get_blocked(self, session: Session, account_ids: Collection[int]) -> dict[int, datetime]:
         """The moments, by account."""
@@ -75,7 +75,7 @@ class AccountBlocking:
             return None
         at = now()
         is_new = bool(block_accounts(session, accounts, reason, at))
-        mods = self._mods.hide_mods_of_accounts(session, [account_id], at) if hide_mods else []
+        mods = self._moderation.hide_of_accounts(session, [account_id], at) if hide_mods else []
         return BlockOutcome(is_new, mods, at)
 
     def unblock(
@@ -86,7 +86,7 @@ class AccountBlocking:
         if not accounts:
             return None
         unblock_accounts(session, accounts)
-        return [] if at is None else self._mods.restore_mods_hidden_at(session, mod_ids, at)
+        return [] if at is None else self._moderation.release(session, mod_ids, {at})
 
 
 BLOCKED_TOGETHER: Final = "accounts blocked"
@@ -115,7 +115,8 @@ def block_named(admin: Any, arguments: argparse.Namespace) -> int:
         newly_blocked = set(blocked)
         lines = [_blocked_line(account, account.id in newly_blocked, arguments) for account in accounts]
         if arguments.hide_mods:
-            mods = admin.find_service(IMods).hide_mods_of_accounts(session, [account.id for account in accounts], at)
+            ids = [account.id for account in accounts]
+            mods = admin.find_service(IModeration).hide_of_accounts(session, ids, at)
             lines.append(f"{len(mods)} mods {'would be' if arguments.dry_run else 'are now'} hidden.")
         is_batch = bool(mods) or len(blocked) > 1
         number = record_batch(session, BLOCKED_TOGETHER, at, accounts=blocked, mods=mods) if is_batch else None
@@ -140,7 +141,7 @@ def unblock_named(admin: Any, arguments: argparse.Namespace) -> int:
                 raise StartRefused(f"entry {arguments.batch} of the audit trail is no batch")
             of_batch = lock_accounts(session, batch.accounts).values()
             accounts += [account for account in of_batch if account.blocked_at == batch.at]
-            restored = admin.find_service(IMods).restore_mods_hidden_at(session, batch.mods, batch.at)
+            restored = admin.find_service(IModeration).release(session, batch.mods, {batch.at})
         accounts = list(dict.fromkeys(accounts))
         unblocked = {account.id for account in unblock_accounts(session, accounts)}
         lines = [_unblocked_line(account, account.id in unblocked, arguments) for account in accounts]

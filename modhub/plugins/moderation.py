@@ -86,6 +86,9 @@ class IModeration(Protocol):
         Nothing but ``release`` and ``mod restore`` makes a hidden mod visible.
         """
 
+    def hide_of_accounts(self, session: Any, account_ids: Collection[int], at: datetime) -> list[int]:
+        """Hide all mods of these accounts that are not hidden yet; the ids of those, which are hidden since ``at``."""
+
     def release(self, session: Any, mod_ids: Collection[int], since: Collection[datetime] | None = None) -> list[int]:
         """Undo ``hide``; the ids of those that were hidden, with ``since`` at one of these moments.
 

@@ -78,12 +78,6 @@ class IMods(Protocol):
     def get_votes_since(self, session: Any, moment: datetime) -> dict[int, int]:
         """The votes cast since then, those against subtracted, of each mod that has any; in one statement."""
 
-    def hide_mods_of_accounts(self, session: Any, account_ids: Collection[int], at: datetime) -> list[int]:
-        """Hide all mods of these accounts that are not hidden yet; the ids of those, which are hidden since ``at``."""
-
-    def restore_mods_hidden_at(self, session: Any, mod_ids: Collection[int], at: datetime) -> list[int]:
-        """Undo that for those of these mods that are still hidden since then; their ids."""
-
 
 class ISigner(Protocol):
     """The service that signs documents for everybody, as C-SYNC-13 says; absent if no feature signs."""

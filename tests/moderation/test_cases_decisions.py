@@ -9,8 +9,7 @@ from sqlalchemy import delete, select, update
 from modhub.audit.models import AuditEntry
 from modhub.base.errors import ApiError
 from modhub.db import now
-from modhub.plugins.moderation import IAccountBlocking
-from modhub.plugins.services import IMods
+from modhub.plugins.moderation import IAccountBlocking, IModeration
 from modhub_moderation.cases import decisions
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
 from modhub_moderation.cases.models import Appeal, AppealOutcome, Decision, DecisionKind, Origin
@@ -236,7 +235,7 @@ def test_an_operator_s_hiding_outlasts_a_block(site: Site, ada: Person, mo: Pers
     # C-CAS-5
     mod = ada.publish("One", description="What it is for")
     with site.databases.write_session.begin() as session:
-        site.find_service(IMods).hide_mods_of_accounts(session, [ada.id], now())
+        site.find_service(IModeration).hide_of_accounts(session, [ada.id], now())
     case_id = make_case(site, ada)
     blocked = rule(site, case_id, ruling_of(BLOCK, hides_mods=True), mo)
     rule(site, case_id, ruling_of(UNBLOCK), mo, blocked)

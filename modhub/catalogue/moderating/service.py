@@ -4,10 +4,12 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from pyramid.config import Configurator
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.service_registry import find_service
+from modhub.catalogue.models import Mod
 from modhub.catalogue.moderating import hiding
 from modhub.catalogue.moderating.evidence import keep_as_evidence
 from modhub.catalogue.moderating.reads import FileDigests, read_files
@@ -35,6 +37,14 @@ class Moderation:
         """Hide them and return the ids of those that were not hidden."""
         mods = hiding.lock_mods(session, mod_ids)
         return [mod.id for mod in hiding.hide_mods(session, list(mods.values()), reason, at)]
+
+    def hide_of_accounts(self, session: Session, account_ids: Collection[int], at: datetime) -> list[int]:
+        """Hide them and return their ids."""
+        shown = select(Mod.id).where(Mod.hidden_at.is_(None))
+        batches = bulk.batches(account_ids)
+        owned = [mod_id for batch in batches for mod_id in session.scalars(shown.where(Mod.owner.in_(batch)))]
+        mods = hiding.lock_mods(session, owned)
+        return [mod.id for mod in hiding.hide_mods(session, list(mods.values()), at=at)]
 
     def release(
         self, session: Session, mod_ids: Collection[int], since: Collection[datetime] | None = None

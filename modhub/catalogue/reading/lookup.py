@@ -11,10 +11,8 @@ from modhub.base.errors import OwnershipLost
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.copies import IS_PUBLIC
 from modhub.catalogue.models import IS_THERE, Asset, Mod, PublicMod, PublicRequirement, Vote
-from modhub.catalogue.moderating import hiding
 from modhub.catalogue.owning.services import hand_over, lock_owner
 from modhub.content.limits import PAGE_SIZE_MOST
-from modhub.db import bulk
 from modhub.plugins.services import AccountUse, ModSummary
 
 LAST_ID: Final = 2**63 - 1
@@ -113,16 +111,3 @@ class ModLookup:
         """Sum them up by mod."""
         votes = select(Vote.mod_id, func.sum(Vote.value)).where(Vote.cast_at >= moment).group_by(Vote.mod_id)
         return {mod_id: int(number) for mod_id, number in session.execute(votes)}
-
-    def hide_mods_of_accounts(self, session: Session, account_ids: Collection[int], at: datetime) -> list[int]:
-        """Hide them and return their ids."""
-        shown = select(Mod.id).where(Mod.hidden_at.is_(None))
-        batches = bulk.batches(account_ids)
-        owned = [mod_id for batch in batches for mod_id in session.scalars(shown.where(Mod.owner.in_(batch)))]
-        mods = hiding.lock_mods(session, owned)
-        return [mod.id for mod in hiding.hide_mods(session, list(mods.values()), at=at)]
-
-    def restore_mods_hidden_at(self, session: Session, mod_ids: Collection[int], at: datetime) -> list[int]:
-        """Restore them and return their ids."""
-        mods = hiding.lock_hidden_at(session, mod_ids, at)
-        return [mod.id for mod in hiding.restore_mods(session, mods)]
