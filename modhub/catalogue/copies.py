@@ -15,11 +15,12 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import DecodeError
 from sqlalchemy import Select, and_, bindparam, delete, exists, func, inspect, or_, select, update
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy.orm import Session
 
 from modhub.catalogue.bodies import fold_guid
 from modhub.catalogue.documents import AssetDocument, decode_mod, file_links, mod_document
 from modhub.catalogue.models import (
+    WITH_FILES,
     Asset,
     Mod,
     PublicCounter,
@@ -51,10 +52,7 @@ _TABLES: Final[list[Any]] = [copy.__table__ for copy in (PublicText, PublicGame,
 _IDS: Final[Any] = bindparam("mod_ids", expanding=True)
 _DELETES: Final = [delete(table).where(table.columns[0].in_(_IDS)) for table in _TABLES]
 _LOAD: Final = (
-    select(Mod)
-    .where(Mod.id.in_(_IDS), IS_PUBLIC)
-    .options(selectinload(Mod.assets).joinedload(Asset.blob))
-    .execution_options(populate_existing=True)
+    select(Mod).where(Mod.id.in_(_IDS), IS_PUBLIC).options(WITH_FILES).execution_options(populate_existing=True)
 )
 _STRAY: Final = select(PublicMod.id).where(~exists().where(Mod.id == PublicMod.id, IS_PUBLIC)).order_by(PublicMod.id)
 _COUNT: Final = select(func.count()).select_from(Mod).where(IS_PUBLIC).scalar_subquery()

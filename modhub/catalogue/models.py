@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, SmallInteger, String, Text, UniqueConstraint
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy.orm import Mapped, mapped_column, relationship, selectinload
 
 from modhub.blobs.models import StoredBlob
 from modhub.content.limits import CAPTION, CONTENT_TYPE, FILE_NAME, GAME, TITLE, VERSION
@@ -94,6 +94,12 @@ class Asset(Base):
     def size(self) -> int:
         """Size in bytes; the blob must be loaded."""
         return self.blob.size
+
+
+IS_CODE: Final = Asset.kind == AssetKind.CODE.value
+IS_IMAGE: Final = Asset.kind == AssetKind.IMAGE.value
+WITH_FILES: Final = selectinload(Mod.assets).joinedload(Asset.blob)
+"""Loads the files of mods with them."""
 
 
 class Note(Base):

@@ -10,7 +10,7 @@ from zope.interface import implementer, implementer_only
 from modhub.base.identity import CorePermission, CredentialKind, KeyUse, Permission
 from modhub.base.operations import Parameter
 from modhub.base.service_registry import find_optional_service
-from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod
+from modhub.catalogue.models import IS_IMAGE, Asset, Mod, Note, PublicMod
 from modhub.plugins.resources import (
     IApiAuthor,
     IAsset,
@@ -167,7 +167,7 @@ class ImageResource(OwnedChild):
 
     def find_owner(self, session: Session) -> int | None:
         """Return the owner of the mod if it has this image; code and css do not count."""
-        is_image = Asset.id == _known(self.id), Asset.kind == AssetKind.IMAGE.value
+        is_image = Asset.id == _known(self.id), IS_IMAGE
         return session.scalar(_owner_of(self.mod).join(Asset, Asset.mod_id == Mod.id).where(*is_image))
 
 

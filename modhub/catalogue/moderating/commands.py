@@ -347,7 +347,9 @@ def run_restore(admin: Any, names: list[str], arguments: argparse.Namespace) -> 
             batch = find_batch(session, arguments.batch)
             if batch is None or not batch.mods:
                 raise StartRefused(f"entry {arguments.batch} of the audit trail is no batch of hidden mods")
-            still_hidden = hiding.lock_hidden_at(session, batch.mods, batch.at)
+            locked = hiding.lock_mods(session, batch.mods).values()
+            # Not those that were dealt with since.
+            still_hidden = [mod for mod in locked if mod.hidden_at == batch.at]
             mods += [mod for mod in still_hidden if mod not in mods]
             summary = f"Of the {len(batch.mods)} mods of the batch, {len(still_hidden)} were still hidden by it."
         restored = {mod.id for mod in hiding.restore_mods(session, mods)}

@@ -14,12 +14,12 @@ from typing import Any, Final
 import msgspec
 from pyramid.config import Configurator
 from sqlalchemy import exists, select, update
-from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy.orm import Session, joinedload
 
 from modhub.audit import record
 from modhub.base.settings import StartRefused
 from modhub.catalogue.documents import mod_document, note_document
-from modhub.catalogue.models import NO_OWNER, Asset, KeptFile, Mod, Note
+from modhub.catalogue.models import NO_OWNER, WITH_FILES, KeptFile, Mod, Note
 from modhub.catalogue.moderating.hiding import hide_mods
 from modhub.catalogue.owning.services import erase_mods
 from modhub.catalogue.pictures.metadata import read_stored
@@ -65,7 +65,7 @@ def kept_file_damage(session: Session) -> Iterator[str]:
 def run_evidence(admin: Any, arguments: argparse.Namespace) -> int:
     """``evidence MOD FOLDER``. Files are named by their SHA-256 and cannot be executed by their name."""
     with admin.reading() as session:
-        load = select(Mod).options(selectinload(Mod.assets).joinedload(Asset.blob))
+        load = select(Mod).options(WITH_FILES)
         mod = session.scalars(load.where(Mod.id == arguments.mod, Mod.erase_at.is_not(None))).one_or_none()
         if mod is None:
             raise StartRefused(f"no evidence is kept of a mod {arguments.mod}")

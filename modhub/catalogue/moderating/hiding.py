@@ -89,11 +89,6 @@ def restore_mods(session: Session, mods: Sequence[Mod]) -> list[Mod]:
     return hidden
 
 
-def lock_hidden_at(session: Session, mod_ids: Iterable[int], at: datetime) -> list[Mod]:
-    """Those of these mods that are hidden since exactly ``at``, locked: not those that were dealt with since."""
-    return [mod for mod in lock_mods(session, mod_ids).values() if mod.hidden_at == at]
-
-
 def remove_mod(session: Session, mod: Mod) -> None:
     """Permanently delete a mod whose row is locked, with its changelog, votes and files."""
     record(session, "mod deleted by the operator", "mod", mod.id, guid=mod.guid, owner=mod.owner)

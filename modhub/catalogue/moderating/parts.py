@@ -10,7 +10,7 @@ from typing import Any
 
 from pyramid.config import Configurator
 from sqlalchemy import delete, exists, select
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.blobs.models import trash_blob
@@ -18,6 +18,7 @@ from modhub.catalogue.copies import mark_changelog_edited
 from modhub.catalogue.documents import images_of
 from modhub.catalogue.models import (
     IS_THERE,
+    WITH_FILES,
     Asset,
     AssetKind,
     DescriptionSource,
@@ -38,8 +39,8 @@ from modhub.web.traversal import parse_id
 
 def _lock_mod(session: Session, mod_id: int) -> Mod | None:
     """The mod with its files, its row locked until the transaction ends."""
-    files = selectinload(Mod.assets).joinedload(Asset.blob)
-    return session.scalars(select(Mod).where(Mod.id == mod_id, IS_THERE).options(files).with_for_update()).one_or_none()
+    mods = select(Mod).where(Mod.id == mod_id, IS_THERE).options(WITH_FILES)
+    return session.scalars(mods.with_for_update()).one_or_none()
 
 
 def take_image_out(session: Session, mod_id: int, key: str) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, exists, func, not_, null, or_, select
-from sqlalchemy.orm import Session, load_only, selectinload
+from sqlalchemy.orm import Session, load_only
 
 from modhub.base.service_registry import find_optional_service
 from modhub.blobs.models import StoredBlob
@@ -15,6 +15,7 @@ from modhub.catalogue.copies import IS_PUBLIC
 from modhub.catalogue.documents import in_order
 from modhub.catalogue.models import (
     IS_THERE,
+    WITH_FILES,
     Asset,
     AssetKind,
     KeptFile,
@@ -175,8 +176,7 @@ def find_whole_mod(session: Session, name: str) -> Mod | None:
     condition = matches_name(name)
     if condition is None:
         return None
-    load = selectinload(Mod.assets).joinedload(Asset.blob)
-    return session.scalars(select(Mod).where(condition).options(load)).one_or_none()
+    return session.scalars(select(Mod).where(condition).options(WITH_FILES)).one_or_none()
 
 
 def versions_of(session: Session, mod: Mod) -> list[str]:

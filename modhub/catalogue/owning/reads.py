@@ -14,7 +14,7 @@ from modhub.base.errors import not_found
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.bodies import fold_guid
 from modhub.catalogue.documents import NoteDocument, is_image_type, note_document
-from modhub.catalogue.models import Asset, AssetKind, DescriptionSource, KeptFile, Mod, Note, NoteSource
+from modhub.catalogue.models import IS_IMAGE, Asset, DescriptionSource, KeptFile, Mod, Note, NoteSource
 from modhub.catalogue.owning.texts import written_source
 from modhub.catalogue.pictures.models import PictureSet
 from modhub.web.downloads import StoredFile
@@ -102,7 +102,7 @@ def read_source(session: Session, mod: Mod) -> tuple[str, str]:
 
 def read_own_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> StoredFile:
     """Return one image of the owner's mod, not to be cached; 404 if there is no such image."""
-    images = select(Asset).where(Asset.mod_id.in_(_is_own(mod_id, owner)), Asset.kind == AssetKind.IMAGE.value)
+    images = select(Asset).where(Asset.mod_id.in_(_is_own(mod_id, owner)), IS_IMAGE)
     image = session.scalars(images.where(Asset.id == asset_id).options(joinedload(Asset.blob))).one_or_none()
     if image is None:
         raise not_found()

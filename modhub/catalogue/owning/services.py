@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from msgspec import UNSET
-from sqlalchemy import Select, delete, select
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.errors import ApiError, OwnershipLost, conflict
@@ -19,6 +19,7 @@ from modhub.blobs.models import trash_blob
 from modhub.catalogue.bodies import CleanedMod, CleanedNote, Lists, check_references
 from modhub.catalogue.copies import mark_changelog_edited, mark_stale
 from modhub.catalogue.models import (
+    WITH_FILES,
     Asset,
     DescriptionSource,
     KeptFile,
@@ -47,10 +48,6 @@ from modhub.web.conditions import if_match_names
 _UNIT = timedelta(microseconds=1)
 
 
-def _owned(owner: int) -> Select[Mod]:
-    return select(Mod).where(Mod.owner == owner).options(selectinload(Mod.assets).joinedload(Asset.blob))
-
-
 def lock_owner(session: Session, owner: int) -> None:
     """Keep the account from being blocked or deleted until the transaction ends; 403 if it is blocked.
 
@@ -69,8 +66,8 @@ def own_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
     403 if the account is blocked.
     """
     lock_owner(session, owner)
-    statement = _owned(owner).where(Mod.id == mod_id).with_for_update()
-    mod = session.scalars(statement).one_or_none()
+    owned = select(Mod).where(Mod.id == mod_id, Mod.owner == owner).options(WITH_FILES)
+    mod = session.scalars(owned.with_for_update()).one_or_none()
     if mod is None:
         raise OwnershipLost
     return mod

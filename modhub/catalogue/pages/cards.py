@@ -7,7 +7,7 @@ from uuid import UUID, uuid5
 import msgspec
 from sqlalchemy import exists, func, select
 
-from modhub.catalogue.models import Asset, AssetKind, Game, PublicGame, PublicMod
+from modhub.catalogue.models import IS_IMAGE, Asset, Game, PublicGame, PublicMod
 from modhub.catalogue.pages import statements
 from modhub.catalogue.pages.presenter import Figure, ModPresenter
 from modhub.catalogue.reading.service import ListParams, icon_address, in_display_order
@@ -188,7 +188,7 @@ def _game_tiles() -> AnySelect:
     games = select(Game.folded, number.label("mods")).order_by(number.desc(), Game.folded).limit(TILES)
     listed = games.subquery()
     of_game = select(PublicGame.mod_id).where(PublicGame.folded == listed.c.folded)
-    has_image = exists().where(Asset.mod_id == PublicGame.mod_id, Asset.kind == AssetKind.IMAGE.value)
+    has_image = exists().where(Asset.mod_id == PublicGame.mod_id, IS_IMAGE)
     newest = of_game.where(has_image).order_by(PublicGame.updated_at.desc(), PublicGame.mod_id.desc()).limit(1)
     pictured = newest.correlate(listed).scalar_subquery()
     columns = (listed.c.folded, listed.c.mods, PublicMod.document, statements.image_facts())

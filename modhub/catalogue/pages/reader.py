@@ -11,7 +11,7 @@ from sqlalchemy import select
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.bodies import fold_guid
 from modhub.catalogue.documents import ModDocument, NoteDocument
-from modhub.catalogue.models import Asset, AssetKind, Mod
+from modhub.catalogue.models import IS_CODE, Asset, AssetKind, Mod
 from modhub.catalogue.owning.successors import SuccessorDocument, successor_document
 from modhub.catalogue.pages import cards, statements
 from modhub.catalogue.pages.cards import (
@@ -58,7 +58,7 @@ def _columns(mod: Any) -> list[Any]:
     """What the mod requires, and what `ChainMod` needs."""
     title, version = (select(column).where(Mod.id == mod.id).scalar_subquery() for column in (Mod.title, Mod.version))
     code = select(StoredBlob.size).join(Asset, Asset.blob_id == StoredBlob.id)
-    code = code.where(Asset.mod_id == mod.id, Asset.kind == AssetKind.CODE.value)
+    code = code.where(Asset.mod_id == mod.id, IS_CODE)
     return [mod.requires, mod.id, title, version, code.scalar_subquery()]
 
 

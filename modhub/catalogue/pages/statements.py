@@ -23,7 +23,17 @@ from sqlalchemy.orm import aliased
 from sqlalchemy.sql.functions import FunctionElement
 
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicGame, PublicMod, PublicRequirement, Successor
+from modhub.catalogue.models import (
+    IS_CODE,
+    IS_IMAGE,
+    Asset,
+    Mod,
+    Note,
+    PublicGame,
+    PublicMod,
+    PublicRequirement,
+    Successor,
+)
 from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.reading.lists import (
     ListVariant,
@@ -92,7 +102,7 @@ def image_facts() -> ColumnElement[Any]:
     """What the document does not say about the images: rows of ``ImageFacts``."""
     columns = (Asset.id, Asset.content_type, Asset.caption, PictureSet.digest, PictureSet.sizes, PictureSet.problem)
     facts = select(_JsonRows(*columns)).select_from(Asset).outerjoin(PictureSet, PictureSet.asset_id == Asset.id)
-    facts = facts.where(Asset.mod_id == PublicMod.id, Asset.kind == AssetKind.IMAGE.value)
+    facts = facts.where(Asset.mod_id == PublicMod.id, IS_IMAGE)
     return facts.correlate(PublicMod).scalar_subquery()
 
 
@@ -159,7 +169,7 @@ def _page_columns(guid: Any) -> tuple[Any, ...]:
     """(number of mods that require it, number of entries, entries from ``offset`` on, code's SHA-256, successor)."""
     total = select(func.count()).where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
     code = select(StoredBlob.sha256).join(Asset, Asset.blob_id == StoredBlob.id)
-    code = code.where(Asset.mod_id == PublicMod.id, Asset.kind == AssetKind.CODE.value).correlate(PublicMod)
+    code = code.where(Asset.mod_id == PublicMod.id, IS_CODE).correlate(PublicMod)
     successor = aliased(PublicMod)
     document = select(successor.document).join(Successor, Successor.guid == successor.guid)
     document = document.where(Successor.mod_id == PublicMod.id).correlate(PublicMod)

@@ -8,12 +8,11 @@ from sqlalchemy.orm import Session
 
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
-from modhub.catalogue.models import Asset, AssetKind, Mod
+from modhub.catalogue.models import IS_IMAGE, Asset, AssetKind, Mod
 from modhub.catalogue.pictures.child import CONTENT_TYPES, DerivedPictures
 from modhub.catalogue.pictures.models import PictureFile, PictureSet, PictureTask
 from modhub.db import bulk, now, to_micros
 
-_IS_IMAGE: Final = Asset.kind == AssetKind.IMAGE.value
 _NO_IMAGE: Final = ~exists().where(Asset.id == PictureSet.asset_id)
 
 
@@ -26,14 +25,14 @@ def queue_pictures(session: Session, asset: Asset) -> None:
 def queue_all(session: Session) -> None:
     """Ask for the pictures of every image, also of those that have some."""
     is_unasked = ~exists().where(PictureTask.asset_id == Asset.id)
-    chosen = select(Asset.id, literal(to_micros(now())), literal(0)).where(_IS_IMAGE, is_unasked)
+    chosen = select(Asset.id, literal(to_micros(now())), literal(0)).where(IS_IMAGE, is_unasked)
     queued = bulk.upsert(session, PictureTask).from_select(["asset_id", "due_at", "attempts"], chosen)
     session.execute(queued.on_conflict_do_nothing())
 
 
 def count_images(session: Session) -> int:
     """How many images have pictures, or could have some."""
-    return session.scalar(select(func.count()).select_from(Asset).where(_IS_IMAGE)) or 0
+    return session.scalar(select(func.count()).select_from(Asset).where(IS_IMAGE)) or 0
 
 
 def store_pictures(session: Session, asset_id: int, derived: DerivedPictures, blobs: list[Blob]) -> bool:

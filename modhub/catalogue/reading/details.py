@@ -12,7 +12,7 @@ from modhub.base.errors import invalid
 from modhub.base.operations import Operation, Refusal, about, body_over, documented_as
 from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.documents import CaptionDocument, VotesDocument, caption_document, code_digest
-from modhub.catalogue.models import Asset, AssetKind, Mod, PublicMod, Successor
+from modhub.catalogue.models import IS_IMAGE, Asset, Mod, PublicMod, Successor
 from modhub.catalogue.owning.successors import SuccessorDocument, successor_document
 from modhub.catalogue.reading.lookup import LAST_ID
 from modhub.catalogue.reading.statements import IMAGE_ORDER
@@ -149,7 +149,7 @@ def find_details(registry: Any, session: Session, ids: Collection[int]) -> dict[
 def _captions(session: Session, ids: Collection[int]) -> dict[int, list[CaptionDocument]]:
     """The images of each mod in their owner's order."""
     images = select(Asset.mod_id, Asset.id, Asset.caption)
-    images = images.where(Asset.mod_id.in_(ids), Asset.kind == AssetKind.IMAGE.value)
+    images = images.where(Asset.mod_id.in_(ids), IS_IMAGE)
     captions: dict[int, list[CaptionDocument]] = defaultdict(list)
     for mod_id, asset_id, caption in session.execute(images.order_by(*IMAGE_ORDER)):
         captions[mod_id].append(caption_document(asset_id, caption))

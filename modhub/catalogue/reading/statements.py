@@ -9,8 +9,9 @@ from sqlalchemy.sql.functions import FunctionElement
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.documents import NoteDocument, is_image_type
 from modhub.catalogue.models import (
+    IS_CODE,
+    IS_IMAGE,
     Asset,
-    AssetKind,
     Game,
     GameIcon,
     Mod,
@@ -84,10 +85,9 @@ _FILES: Final = (
     .join(Mod, Mod.id == Asset.mod_id)
 )
 """`FILE_COLUMNS`, and (asset id, mod id, version of the mod), of the files of published mods."""
-_IS_CODE: Final = Asset.kind == AssetKind.CODE.value
 ASSET: Final = PreparedQuery(_FILES.where(Asset.id == bindparam("id")))
 """The file with the asset id ``id``, if its mod is published."""
-CODE: Final = PreparedQuery(_FILES.where(IS_ASKED_FOR, _IS_CODE))
+CODE: Final = PreparedQuery(_FILES.where(IS_ASKED_FOR, IS_CODE))
 """The code file of the published mod ``id``."""
 _PICTURES: Final = (
     select(*_STORED, PictureFile.name, PictureFile.content_type, PictureFile.made_at)
@@ -103,7 +103,7 @@ PICTURES: Final = PreparedQuery(_PICTURES.where(PictureFile.name.startswith(bind
 CAPTIONS: Final = PreparedQuery(
     select(Asset.id, Asset.caption)
     .select_from(PublicMod)
-    .outerjoin(Asset, and_(Asset.mod_id == PublicMod.id, Asset.kind == AssetKind.IMAGE.value))
+    .outerjoin(Asset, and_(Asset.mod_id == PublicMod.id, IS_IMAGE))
     .where(IS_ASKED_FOR)
     .order_by(*IMAGE_ORDER)
 )
@@ -177,11 +177,11 @@ FILES: Final = PreparedQuery(
     .join(Mod, Mod.id == PublicMod.id)
     .join(Asset, Asset.mod_id == PublicMod.id)
     .join(StoredBlob, StoredBlob.id == Asset.blob_id)
-    .where(GUID_IS_LISTED, _IS_CODE)
+    .where(GUID_IS_LISTED, IS_CODE)
 )
 """The fields of `PublicFile` of the published mods ``guids``, with the asset's id for the address."""
 CODES: Final = PreparedQuery(
-    _FILES.with_only_columns(PublicMod.guid, Mod.title, *_FILES.selected_columns).where(GUID_IS_LISTED, _IS_CODE)
+    _FILES.with_only_columns(PublicMod.guid, Mod.title, *_FILES.selected_columns).where(GUID_IS_LISTED, IS_CODE)
 )
 """(guid, title, columns of `ASSET`) of the code of the published mods ``guids``."""
 RANK: Final = "rank"
