@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from pyramid.response import Response
 
-from modhub.base.errors import invalid, not_found
+from modhub.base.errors import found, invalid
 from modhub.base.operations import RANGED_FILE, FileBody, Lead, Operation, Parameter, Refusal, body_over
 from modhub.content import limits as core_limits
 from modhub.content import text
@@ -95,9 +95,7 @@ def download_build_view(context: BuildResource, request: Request) -> Response:
 
 
 def _file_response(request: Request, release: Release | None, *, moving: bool) -> Response:
-    if release is None:
-        raise not_found()
-    return file_response(request, request.store, release.file(moving=moving))
+    return file_response(request, request.store, found(release).file(moving=moving))
 
 
 @api(

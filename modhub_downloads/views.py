@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Struct
 from pyramid.response import Response
 
-from modhub.base.errors import not_found
+from modhub.base.errors import found
 from modhub.base.operations import Operation, Refusal, about
 from modhub.web.payload import encode
 from modhub.web.request import Request
@@ -46,9 +46,7 @@ class DownloadsDocument(Struct):
 )
 def read_downloads_view(context: DownloadsResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/downloads``"""
-    mod = context.find_mod(request.dbsession)
-    if mod is None:
-        raise not_found()
+    mod = found(context.find_mod(request.dbsession))
     counts = DownloadReader(request.databases.raw_queries).versions(mod.id)
     versions = [VersionDownloads(count.version, count.downloads) for count in counts]
     total = sum(count.downloads for count in counts)

@@ -5,7 +5,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pyramid.response import Response
 
-from modhub.base.errors import invalid, not_found
+from modhub.base.errors import found, invalid
 from modhub.content.limits import PAGE_SIZE
 from modhub.plugins.services import FeedHead, IModCards
 from modhub.ui.template_helpers import PageHelpers, translations_for
@@ -61,9 +61,7 @@ def private_feed(_context: Any, request: Request) -> Response:
     404, the same for every address that is not one.
     """
     token = query(request, "token") or ""
-    account_id = request.find_service(FollowReader).account_of_feed(token)
-    if account_id is None:
-        raise not_found()
+    account_id = found(request.find_service(FollowReader).account_of_feed(token))
     title = f"{PageHelpers(request).site_name} – Following"
     # Readers show ids and share them: it stays the same, and does not tell the token.
     feed_id = uuid5(NAMESPACE_URL, token).urn

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from msgspec import Raw
 from pyramid.response import Response
 
-from modhub.base.errors import ApiError, invalid, not_found
+from modhub.base.errors import ApiError, found, invalid
 from modhub.base.operations import (
     FILE_LINKS,
     RANGED_FILE,
@@ -74,10 +74,7 @@ def read_by_guid_view(context: GuidResource, request: Request) -> Response:
     """``GET /api/modhub/guid/{guid}``: the same as ``GET /api/modhub/{id}``."""
     guid = clean_guid(context.__name__)
     mods = request.find_service(IPublicMods)
-    response = None if guid is None else composed_json(request, lambda: mods.read(guid))
-    if response is None:
-        raise not_found()
-    return response
+    return found(None if guid is None else composed_json(request, lambda: mods.read(guid)))
 
 
 @api(
@@ -302,7 +299,5 @@ def read_public_key_view(_context: Any, request: Request) -> Response:
 )
 def download_snapshot_view(context: SnapshotFileResource, request: Request) -> Response:
     """``GET /Modhub/snapshot/{sha256}``"""
-    file = SnapshotReader(request.databases.raw_queries).file(context.__name__)
-    if file is None:
-        raise not_found()
+    file = found(SnapshotReader(request.databases.raw_queries).file(context.__name__))
     return file_response(request, request.store, file)

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from pyramid.config import Configurator
 from pyramid.response import Response
 
-from modhub.base.errors import not_found
+from modhub.base.errors import found, not_found
 from modhub.base.service_registry import find_service
 from modhub.content import limits, text
 from modhub.content.markup import summarize
@@ -156,9 +156,7 @@ def show_page(context: WikiPageResource, request: Request) -> dict[str, Any] | R
     revision = wiki_reader(request).page(context.path)
     if revision is not None:
         return _revision_context(request, revision)
-    address = _redirect_target(context, request)
-    if address is None:
-        raise not_found()
+    address = found(_redirect_target(context, request))
     return Redirect(address, 302)
 
 
@@ -182,9 +180,7 @@ def _redirect_target(context: WikiPageResource, request: Request) -> str | None:
 def show_revision(context: WikiPageResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/Wiki/{path}?revision=N``"""
     number = query(request, "revision") or ""
-    revision = wiki_reader(request).page(context.path, int(number)) if _REVISION.fullmatch(number) else None
-    if revision is None:
-        raise not_found()
+    revision = found(wiki_reader(request).page(context.path, int(number)) if _REVISION.fullmatch(number) else None)
     return _revision_context(request, revision)
 
 

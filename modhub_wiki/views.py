@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pyramid.response import Response
 
-from modhub.base.errors import invalid, not_found
+from modhub.base.errors import found, invalid
 from modhub.base.operations import FileBody, Lead, Operation, Parameter, Refusal, body_over
 from modhub.content import limits as core_limits
 from modhub.content.text import scrub
@@ -155,9 +155,7 @@ def list_pages_view(_context: Any, request: Request) -> Response:
 )
 def read_page_view(context: WikiPageResource, request: Request) -> Response:
     """``GET /Modhub/api/wiki/{path}``"""
-    source = wiki_reader(request).source(context.path)
-    if source is None:
-        raise not_found()
+    source = found(wiki_reader(request).source(context.path))
     return _markdown_response(source.encode())
 
 

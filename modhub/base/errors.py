@@ -4,10 +4,11 @@ Raising one rolls the transaction back; :mod:`modhub.web.error_views` renders it
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from modhub.content.text import N_
 
+_Value = TypeVar("_Value")
 _FIELDS: Final = ("field", "other")
 """The values that are field names: JSON's for programs, a form's labels for people."""
 
@@ -66,6 +67,13 @@ def account_blocked() -> ApiError:
 def not_found() -> ApiError:
     """404, the same for something absent and something that the caller may not see."""
     return ApiError(404, "not_found", "Nothing was found at this address.")
+
+
+def found(value: _Value | None) -> _Value:
+    """Return the value; 404 if there is none."""
+    if value is None:
+        raise not_found()
+    return value
 
 
 def conflict(code: str, message: str, **extra: Any) -> ApiError:

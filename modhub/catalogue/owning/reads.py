@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload, subqueryload
 
-from modhub.base.errors import not_found
+from modhub.base.errors import found, not_found
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.bodies import fold_guid
 from modhub.catalogue.documents import NoteDocument, is_image_type, note_document
@@ -49,10 +49,7 @@ def read_titles(session: Session, owner: int) -> dict[str, str]:
 
 def read_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
     """Return the owner's mod with its files; 404 if it was deleted after the ACL check."""
-    mod = session.scalars(_of_owner(owner).where(Mod.id == mod_id)).one_or_none()
-    if mod is None:
-        raise not_found()
-    return mod
+    return found(session.scalars(_of_owner(owner).where(Mod.id == mod_id)).one_or_none())
 
 
 def read_pictures(session: Session, mods: Iterable[Mod]) -> dict[int, PictureSet]:
@@ -103,9 +100,7 @@ def read_source(session: Session, mod: Mod) -> tuple[str, str]:
 def read_own_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> StoredFile:
     """Return one image of the owner's mod, not to be cached; 404 if there is no such image."""
     images = select(Asset).where(Asset.mod_id.in_(_is_own(mod_id, owner)), IS_IMAGE)
-    image = session.scalars(images.where(Asset.id == asset_id).options(joinedload(Asset.blob))).one_or_none()
-    if image is None:
-        raise not_found()
+    image = found(session.scalars(images.where(Asset.id == asset_id).options(joinedload(Asset.blob))).one_or_none())
     return _private_file(image, inline=is_image_type(image.content_type))
 
 

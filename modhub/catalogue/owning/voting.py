@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from modhub.base.errors import ApiError, not_found
+from modhub.base.errors import ApiError, found
 from modhub.catalogue.copies import IS_PUBLIC, mark_score_stale
 from modhub.catalogue.documents import VotesDocument
 from modhub.catalogue.models import Mod, Vote
@@ -20,9 +20,7 @@ def check_not_owner(owner: int | None, account_id: int) -> None:
 
 def cast_vote(session: Session, mod_id: int | None, account_id: int, value: int) -> VotesDocument:
     """Set the account's vote: 1, -1, or 0 to withdraw it. 404 unless the mod is public, 403 on one's own mod."""
-    mod = session.scalars(select(Mod).where(Mod.id == mod_id, IS_PUBLIC).with_for_update()).one_or_none()
-    if mod is None:
-        raise not_found()
+    mod = found(session.scalars(select(Mod).where(Mod.id == mod_id, IS_PUBLIC).with_for_update()).one_or_none())
     check_not_owner(mod.owner, account_id)
     vote = session.get(Vote, (mod.id, account_id))
     old = vote.value if vote else 0

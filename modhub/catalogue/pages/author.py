@@ -6,7 +6,7 @@ from typing import Any, Final
 from markupsafe import Markup
 from pyramid.response import Response
 
-from modhub.base.errors import not_found
+from modhub.base.errors import found
 from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.pages.browse import list_cards, page_games, page_numbers, page_reader
 from modhub.catalogue.pages.cards import CuratedGames
@@ -76,10 +76,7 @@ def author_address(account_id: int | None, number: int = 1) -> str:
 
 def _profile(context: AuthorResource) -> Profile:
     """Return the author's name; an account without published mods is the same 404 as none."""
-    profile = context.profile if context.exists else None
-    if profile is None:
-        raise not_found()
-    return profile
+    return found(context.profile if context.exists else None)
 
 
 @page(context=IAuthor, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/author.jinja2")

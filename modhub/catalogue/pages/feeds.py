@@ -9,7 +9,7 @@ from msgspec import Struct
 from pyramid.config import Configurator
 from pyramid.response import Response
 
-from modhub.base.errors import not_found
+from modhub.base.errors import found
 from modhub.base.service_registry import find_service
 from modhub.catalogue.documents import NoteDocument
 from modhub.catalogue.pages import statements
@@ -151,9 +151,7 @@ def _authors(author: Profile | None) -> list[JsonFeedAuthor]:
 @page(context=IMod, name="feed.json", request_method="GET", permission=OPEN)
 def mod_feed(context: ModResource, request: Request) -> Response:
     """``GET /Modhub/{id}/feed`` and ``feed.json``: the newest entries of a mod's changelog."""
-    changes = page_reader(request).changes(context.id, ENTRIES)
-    if changes is None:
-        raise not_found()
+    changes = found(page_reader(request).changes(context.id, ENTRIES))
     card, notes = changes
     ui, mod, author = PageHelpers(request), card.mod, find_authors(request, [card]).get(card.owner)
     base, pages = ui.absolute(""), [index // NOTES_PER_PAGE + 1 for index in range(len(notes))]

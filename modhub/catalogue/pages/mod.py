@@ -15,7 +15,7 @@ from markupsafe import Markup
 from pyramid.config import Configurator
 from pyramid.response import Response
 
-from modhub.base.errors import ApiError, invalid, not_found
+from modhub.base.errors import ApiError, found, invalid, not_found
 from modhub.base.identity import CredentialKind
 from modhub.base.peers import peer_of_address
 from modhub.base.service_registry import find_optional_service
@@ -110,9 +110,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
 @page(context=IMod, request_method="GET", permission=OPEN, renderer=MOD_TEMPLATE)
 def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/{id}``; absent and unpublished mods get the same 404 (C-OWN-9)."""
-    shown = page_reader(request).detail(context.id, notes_page_number(request))
-    if shown is None:
-        raise not_found()
+    shown = found(page_reader(request).detail(context.id, notes_page_number(request)))
     if len(shown.relations.chain) + shown.relations.chain_hidden > MANY_MODS:
         take_large_turn(request.environ)
     author = find_authors(request, [shown.mod, *shown.related.users]).get(shown.mod.owner)
@@ -151,9 +149,7 @@ PAGE_NAME = "install"
 )
 def install_page(context: ModResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/{id}/install``; absent and unpublished mods get the same 404 (C-OWN-9)."""
-    shown = page_reader(request).detail(context.id, 1)
-    if shown is None:
-        raise not_found()
+    shown = found(page_reader(request).detail(context.id, 1))
     return {
         "mod": shown.mod.mod,
         "size": shown.mod.size,

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pyramid.response import Response
 
-from modhub.base.errors import not_found
+from modhub.base.errors import found
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import FILE_LINKS, RANGED_FILE, Lead, Operation, Parameter, Refusal
 from modhub.base.peers import peer_of_address
@@ -174,10 +174,7 @@ def list_mods_view(_context: Any, request: Request) -> Response:
 )
 def read_mod_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}``"""
-    response = composed_json(request, lambda: catalogue_reader(request).stored.mod(context.id))
-    if response is None:
-        raise not_found()
-    return response
+    return found(composed_json(request, lambda: catalogue_reader(request).stored.mod(context.id)))
 
 
 @api(
@@ -194,10 +191,7 @@ def read_mod_view(context: ModResource, request: Request) -> Response:
 )
 def read_notes_view(context: ModChild, request: Request) -> Response:
     """``GET /api/modhub/{id}/changelog``"""
-    response = composed_json(request, lambda: catalogue_reader(request).changelog(context.mod.id))
-    if response is None:
-        raise not_found()
-    return response
+    return found(composed_json(request, lambda: catalogue_reader(request).changelog(context.mod.id)))
 
 
 @api(
@@ -215,9 +209,7 @@ def read_notes_view(context: ModChild, request: Request) -> Response:
 )
 def read_captions_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/captions``"""
-    captions = catalogue_reader(request).captions(context.id)
-    if captions is None:
-        raise not_found()
+    captions = found(catalogue_reader(request).captions(context.id))
     return public_json(encode(CaptionsDocument(len(captions), captions)))
 
 
@@ -236,10 +228,7 @@ def read_captions_view(context: ModResource, request: Request) -> Response:
 )
 def read_successor_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/superseded``: the published mod that supersedes this one, or null."""
-    superseded = catalogue_reader(request).superseded(context.id)
-    if superseded is None:
-        raise not_found()
-    return public_json(encode(superseded))
+    return public_json(encode(found(catalogue_reader(request).superseded(context.id))))
 
 
 @api(
@@ -276,7 +265,7 @@ def list_games_view(_context: Any, request: Request) -> Response:
 )
 def download_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/download``"""
-    return _mod_file(request, catalogue_reader(request).code(context.id))
+    return _mod_file(request, found(catalogue_reader(request).code(context.id)))
 
 
 @page(
@@ -293,13 +282,14 @@ def download_view(context: ModResource, request: Request) -> Response:
 )
 def read_file_view(context: FileResource, request: Request) -> Response:
     """``GET /Modhub/file/{assetId}``"""
-    return _mod_file(request, catalogue_reader(request).asset(context.id))
+    return _mod_file(request, found(catalogue_reader(request).asset(context.id)))
 
 
 @page(context=IPicture, request_method="GET", permission=OPEN)
 def read_picture_view(context: PictureResource, request: Request) -> Response:
     """``GET /Modhub/picture/{assetId}/{name}``"""
-    return _file(request, catalogue_reader(request).picture(context.asset_id, context.name))
+    picture = catalogue_reader(request).picture(context.asset_id, context.name)
+    return file_response(request, request.store, found(picture))
 
 
 @page(
@@ -320,27 +310,20 @@ def read_sized_picture_view(context: SizedPictureResource, request: Request) -> 
     assert context.__parent__ is not None
     content_types = ["image/webp"] * bool(request.accept.acceptable_offers(["image/webp"]))
     asset_id, width = context.__parent__.id, context.__name__
-    return _file(request, catalogue_reader(request).sized_picture(asset_id, width, [*content_types, "image/jpeg"]))
+    picture = catalogue_reader(request).sized_picture(asset_id, width, [*content_types, "image/jpeg"])
+    return file_response(request, request.store, found(picture))
 
 
 @page(context=IGameIcon, request_method="GET", permission=OPEN)
 def read_icon_view(context: GameIconResource, request: Request) -> Response:
     """``GET /Modhub/game-icon/{iconId}``"""
-    return _file(request, catalogue_reader(request).icon(context.id))
+    return file_response(request, request.store, found(catalogue_reader(request).icon(context.id)))
 
 
-def _mod_file(request: Request, mod_file: ModFile | None) -> Response:
-    if mod_file is None:
-        raise not_found()
+def _mod_file(request: Request, mod_file: ModFile) -> Response:
     response = file_response(request, request.store, mod_file.file)
     notify_download(request, mod_file, response)
     return response
-
-
-def _file(request: Request, file: Any) -> Response:
-    if file is None:
-        raise not_found()
-    return file_response(request, request.store, file)
 
 
 @api(
@@ -358,9 +341,7 @@ def _file(request: Request, file: Any) -> Response:
 )
 def read_votes_view(context: VotesResource, request: Request) -> VotesDocument:
     """``GET /api/modhub/{id}/vote``: the only public read that uses a bearer token (C-OWN-12)."""
-    votes = catalogue_reader(request).votes(context.mod.id)
-    if votes is None:
-        raise not_found()
+    votes = found(catalogue_reader(request).votes(context.mod.id))
     identity = request.identify(CredentialKind.ACCOUNT)
     if identity.account_id is None or identity.key_scope is not None:
         return VotesDocument(*votes)
