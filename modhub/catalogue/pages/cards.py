@@ -121,15 +121,9 @@ ModUpdate = tuple[ModPresenter, FeedEntry]
 
 def card_of(row: Row) -> ModPresenter:
     """Return the card in a row of :data:`modhub.catalogue.pages.statements.CARD_COLUMNS`."""
-    document, owner, changed, told, ups, downs, image_facts, successor = row[: len(statements.CARD_COLUMNS)]
-    values = {
-        "owner": owner,
-        "votes": (ups, downs),
-        "changed": from_micros(changed),
-        "told": told or "",
-        "successor": successor,
-    }
-    return ModPresenter(bytes(document), image_facts, **values)
+    document, owner, told, ups, downs, image_facts, successor = row[: len(statements.CARD_COLUMNS)]
+    read = {"owner": owner, "votes": (ups, downs), "told": told or "", "successor": successor}
+    return ModPresenter(bytes(document), image_facts, **read)
 
 
 def newest_updates(rows: list[Row], params: ListParams) -> list[ModUpdate]:

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -157,14 +156,13 @@ class FoundMod(NamedTuple):
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class SearchGroups:
+class SearchGroups(NamedTuple):
     """The groups beneath a list. ``more_…``: there are more than the group has."""
 
-    authors: list[FoundAuthor] = field(default_factory=list)
-    more_authors: bool = False
-    descriptions: list[FoundMod] = field(default_factory=list)
-    more_descriptions: bool = False
+    authors: list[FoundAuthor]
+    more_authors: bool
+    descriptions: list[FoundMod]
+    more_descriptions: bool
 
 
 class GroupReader:

@@ -4,7 +4,6 @@ import re
 from binascii import crc32
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
 
@@ -144,7 +143,6 @@ class ModPresenter:
         *,
         owner: int = 0,
         votes: tuple[int, int] = (0, 0),
-        changed: datetime | None = None,
         told: str = "",
         successor: int | None = None,
     ) -> None:
@@ -153,8 +151,6 @@ class ModPresenter:
         """The facts of its images, encoded."""
         self.owner = owner
         self.ups, self.downs = votes
-        self.changed = changed
-        """The time of the last change, for lists that need it without decoding the document."""
         self.told = told
         """What its author wrote of the current version, as stored, for lists."""
         self.successor = successor

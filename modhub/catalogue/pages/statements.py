@@ -121,7 +121,7 @@ def _successor_id() -> ColumnElement[Any]:
 
 
 CARD_COLUMNS: Final = (
-    *(PublicMod.document, PublicMod.owner, PublicMod.updated_at, _told_changes()),
+    *(PublicMod.document, PublicMod.owner, _told_changes()),
     *(of_mod(Mod.ups), of_mod(Mod.downs), image_facts(), _successor_id()),
 )
 """What a card shows."""
