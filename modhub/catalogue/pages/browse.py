@@ -137,10 +137,6 @@ class Filters:
         """Return the address of another page of the list."""
         return address_of(replace(self.params, page=number))
 
-    def without(self, name: str) -> str:
-        """Return the address of the first page without a feature's filter."""
-        return self.with_(filters=tuple(pair for pair in self.params.filters if pair[0] != name))
-
     @property
     def active(self) -> bool:
         """Whether a filter is set."""
