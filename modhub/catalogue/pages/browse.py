@@ -218,8 +218,7 @@ def render_cards(
         (card, authors.get(card.owner), loading, is_leading and index == 0, (marks or {}).get(card.mod.id))
         for index, (card, loading) in enumerate(zip(cards, loadings, strict=False))
     ]
-    values = {"games": page_games(request), "fold_game": fold_game, "with_changes": with_changes}
-    return PageHelpers(request).render(CARDS, cards=shown, **values)
+    return PageHelpers(request).render(CARDS, cards=shown, games=page_games(request), with_changes=with_changes)
 
 
 def list_cards(request: Request, cards: list[ModPresenter], **options: Any) -> Markup:
@@ -318,7 +317,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     # The front has no list of its own.
     listing = Listing([], reader.total(), params) if front else reader.listing(params)
     cards = reader.with_successors(listing.cards) if params.q else listing.cards
-    chosen = games.get(fold_game(params.game)) if params.game else None
+    chosen = games.find(params.game) if params.game else None
     choices = filter_choices(request, params)
     feed_query = query_of(replace(params, page=1, size=PAGE_SIZE))
     return {

@@ -46,6 +46,10 @@ class CuratedGames(dict[str, CuratedGame]):
         ]
         super().__init__((fold_game(game.name), game) for game in games)
 
+    def find(self, name: str) -> CuratedGame | None:
+        """Return the game that a mod, or a reader, names so."""
+        return self.get(fold_game(name))
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:

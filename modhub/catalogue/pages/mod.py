@@ -28,7 +28,6 @@ from modhub.catalogue.pages.reader import ModPage
 from modhub.catalogue.reading.chain_archives import ArchiveTurns, ChainArchive, read_archive
 from modhub.catalogue.reading.views import catalogue_reader, notify_download
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
-from modhub.content.folding import fold_game
 from modhub.content.outline import Outline
 from modhub.content.text import N_
 from modhub.plugins.moderation import IReportForms
@@ -85,7 +84,6 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
         "mod": mod.mod,
         "author": author and author.name,
         "games": page_games(request),
-        "fold_game": fold_game,
         "install_scheme": request.registry.settings["modhub.install_scheme"],
         "successor": shown.successor,
         "relations": shown.relations,
