@@ -148,12 +148,12 @@ def to_text(cleaned: str, limit: int) -> str:
     The result is text, not HTML: a template escapes it.
     """
     flat = TAG.sub(lambda tag: "" if tag[2] in INLINE else " ", cleaned)
-    return _shorten(" ".join(html.unescape(flat).split()), limit)
+    return _shorten(text.line(" ".join(html.unescape(flat).split()), limit + 2), limit)
 
 
 def _shorten(line: str, limit: int) -> str:
     # One more character shows whether something is cut; a space at the end goes.
-    line = text.line(line, limit + 2)
+    line = line[: limit + 2].rstrip()
     if len(line) <= limit:
         return line
     cut = line[: limit - 1]
