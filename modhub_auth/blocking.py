@@ -20,7 +20,7 @@ from modhub.web.traversal import parse_id
 from modhub_auth import email_addresses
 from modhub_auth.models import BLOCK_REASON, Account, Login, LoginKind
 from modhub_auth.services import lock_accounts
-from modhub_auth.signin.recovery import end_all_sessions
+from modhub_auth.signin.recovery import end_sessions
 
 
 def block_accounts(
@@ -38,7 +38,7 @@ def block_accounts(
     if reason:
         for account in accounts:
             account.block_reason = text.line(reason, BLOCK_REASON)
-    end_all_sessions(session, [account.id for account in accounts])
+    end_sessions(session, [account.id for account in accounts])
     for account in newly_blocked:
         record(session, "account blocked", "account", account.id)
     session.flush()

@@ -2,7 +2,7 @@
 
 import argparse
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -34,7 +34,7 @@ from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, Login, LoginKind
 from modhub_auth.personal_data import export_account, export_arguments
 from modhub_auth.publisher_keys import revoke_key
-from modhub_auth.read_service import LoginMethod
+from modhub_auth.read_service import read_overview
 from modhub_auth.services import delete_account, lock_account
 from modhub_auth.signin import recovery, totp
 
@@ -47,7 +47,7 @@ class AccountLine:
     """An account in the list."""
 
     account: Account
-    logins: list[Login]
+    logins: Sequence[Login]
     use: AccountUse
 
 
@@ -63,11 +63,7 @@ def describe_use(use: AccountUse) -> str:
     return ", ".join(f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in counts)
 
 
-_SIGNS_IN = Login.kind != LoginKind.KEY.value
-"""Publisher keys are no way to sign in."""
-
-
-def describe_login(login: Login | LoginMethod) -> str:
+def describe_login(login: Login) -> str:
     """Kind, subject and whether it is confirmed."""
     return f"{login.kind} {login.subject} ({'confirmed' if login.verified else 'not confirmed'})"
 
@@ -75,7 +71,7 @@ def describe_login(login: Login | LoginMethod) -> str:
 def find_lines(admin: Any, session: Session, arguments: argparse.Namespace) -> Iterator[AccountLine]:
     """The accounts that the filters choose, in the chosen order."""
     logins = defaultdict(list)
-    for login in session.scalars(select(Login).where(_SIGNS_IN).order_by(Login.id)):
+    for login in session.scalars(select(Login).where(Login.kind != LoginKind.KEY.value).order_by(Login.id)):
         logins[login.account_id].append(login)
     use, words = use_of_accounts(admin, session), [word.casefold() for word in arguments.word]
     lines = [
@@ -132,27 +128,24 @@ def _list_document(line: AccountLine) -> dict[str, Any]:
     }
 
 
-def _login_document(login: Login | LoginMethod) -> dict[str, Any]:
-    return {"kind": str(login.kind), "subject": login.subject, "confirmed": bool(login.verified)}
+def _login_document(login: Login) -> dict[str, Any]:
+    return {"kind": login.kind, "subject": login.subject, "confirmed": login.verified}
 
 
 def show_account(admin: Any, session: Session, account: Account, *, json: bool = False) -> None:
     """Print all data of the account except secrets."""
-    overview = admin.find_service(AuthServices).account_reader.overview(account.id)
+    overview = read_overview(session, account.id)
     use = use_of_accounts(admin, session).get(account.id, AccountUse())
     sessions = [
         (kind, row) for kind, of_kind in (("program", overview.clients), ("pages", overview.pages)) for row in of_kind
     ]
     if json:
-        logins = list(
-            session.scalars(select(Login).where(Login.account_id == account.id, _SIGNS_IN).order_by(Login.id))
-        )
         extra = {
-            "authenticator": bool(overview.has_authenticator),
+            "authenticator": overview.has_authenticator,
             "publisherKeys": [{"subject": key.subject, "modId": key.mod_id} for key in overview.keys],
             "sessions": [{"kind": kind, "label": row.label, "usedAt": iso(row.used_at)} for kind, row in sessions],
         }
-        admin.say_json(_list_document(AccountLine(account, logins, use)) | extra)
+        admin.say_json(_list_document(AccountLine(account, overview.logins, use)) | extra)
         return
     # The kind is of the login that it was made with, which may be gone.
     kind = account.kind if overview.logins or overview.keys else "no sign-in method"
@@ -214,7 +207,7 @@ def _be(dry_run: bool) -> str:
 
 def sign_out_account(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
     """End every session; access tokens expire within half an hour."""
-    recovery.end_sessions(session, account.id)
+    recovery.end_sessions(session, [account.id])
     record(session, "signed out everywhere", "account", account.id)
     admin.say(f"Account {account.id} {_be(dry_run)} signed out everywhere; access tokens expire within 30 minutes.")
     admin.say("Until then a stolen one still writes: account block stops that at once.")
@@ -258,9 +251,9 @@ def delete_account_command(admin: Any, session: Session, account: Account, *, dr
     admin.say(f"Account {account_id} is deleted, with everything that it owned.")
 
 
-def list_keys(admin: Any, _session: Session, account: Account, *, json: bool = False) -> None:
+def list_keys(admin: Any, session: Session, account: Account, *, json: bool = False) -> None:
     """Print one line per publisher key; none of them has the key's text."""
-    keys = admin.find_service(AuthServices).account_reader.overview(account.id).keys
+    keys = read_overview(session, account.id).keys
     for key in keys:
         times = {"created": key.created_at, "used": key.used_at, "expires": key.expires_at}
         if json:

@@ -4,10 +4,9 @@ A key is a login of kind "Key" with a row of its own. Deleting the login ends th
 """
 
 import secrets
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
@@ -18,9 +17,12 @@ from modhub.base.security_log import log_event
 from modhub.content import text
 from modhub.content.text import N_
 from modhub.db import bulk, now
-from modhub_auth.container import AuthServices
+from modhub.plugins.services import IMods
+from modhub.web.request import Request
+from modhub_auth.container import auth_services
 from modhub_auth.models import KEY_PLATFORM, Login, LoginKind, PublisherKey
-from modhub_auth.rate_limits import rate_counter
+from modhub_auth.rate_limits import caller_of, rate_counter
+from modhub_auth.read_service import LoginRecord, has_expired
 from modhub_auth.services import CHALLENGE, blocked_account_error
 from modhub_auth.tokens import ACCESS_SECONDS, token_digest
 
@@ -40,16 +42,6 @@ class NewKey:
 
     key: str
     subject: str
-
-
-@dataclass(frozen=True, slots=True)
-class KeySession:
-    """A session that a key was exchanged for."""
-
-    login_id: int
-    account_id: int
-    display_name: str
-    seconds: int
 
 
 def invalid_key() -> ApiError:
@@ -92,52 +84,48 @@ def revoke_key(session: Session, account_id: int, login_id: int | None) -> bool:
     return revoked
 
 
-def check_key(
-    auth: AuthServices, settings: Mapping[str, Any], key: str, caller: str, mod_exists: Callable[[int], bool]
-) -> KeySession:
+def check_key(request: Request, key: str) -> LoginRecord:
     """Check a key, outside any transaction. 401 for an invalid one: a failed sign-in; 403 if blocked.
 
     A right key is never held up by the failures of others at its address, such as shared build agents: nobody guesses
     256 random bits.
     """
-    stored, time = auth.account_reader.key_by_hash(token_digest(key.strip())), now()
-    if stored is None or has_expired(stored.expires_at, time) or not _has_mod(stored.mod_id, mod_exists):
-        with auth.rate_limiter.attempt(
-            [rate_counter("sign-in caller", caller, settings["modhub_auth.failures"])]
-        ) as slot:
+    auth, caller = auth_services(request), caller_of(request)
+    stored = auth.account_reader.key(token_digest(key.strip()))
+    if stored is None or has_expired(stored, now()) or not _has_mod(request, stored.mod_id):
+        failures = rate_counter("sign-in caller", caller, request.registry.settings["modhub_auth.failures"])
+        with auth.rate_limiter.attempt([failures]) as slot:
             slot.failed = True
         log_event("publisher key refused", account=None if stored is None else stored.account_id, caller=caller)
         raise invalid_key()
     if stored.blocked:
         raise blocked_account_error(stored.account_id)
-    return KeySession(stored.login_id, stored.account_id, stored.display_name, _seconds(stored.expires_at, time))
+    return stored
 
 
-def begin_session(session: Session, key_session: KeySession) -> str:
+def begin_session(session: Session, key: LoginRecord) -> str:
     """Note the use of a key that was just checked, and return its login's random id; 401 if it was revoked since."""
-    used = update(PublisherKey).where(PublisherKey.login_id == key_session.login_id).values(used_at=now())
+    used = update(PublisherKey).where(PublisherKey.login_id == key.login_id).values(used_at=now())
     if bulk.execute_bulk(session, used) != 1:
         raise invalid_key()
-    act_for_account(session, key_session.account_id)
-    record(session, "signed in", "account", key_session.account_id, login=key_session.login_id, via="publisher key")
-    return session.get_one(Login, key_session.login_id).random_id
+    act_for_account(session, key.account_id)
+    record(session, "signed in", "account", key.account_id, login=key.login_id, via="publisher key")
+    return session.get_one(Login, key.login_id).random_id
 
 
-def _has_mod(mod_id: int | None, mod_exists: Callable[[int], bool]) -> bool:
+def _has_mod(request: Request, mod_id: int | None) -> bool:
     """Whether a key is for all mods, or for one that has not been deleted."""
-    return mod_id is None or mod_exists(mod_id)
+    if mod_id is None:
+        return True
+    with request.databases.readonly_session() as session:
+        return bool(request.find_service(IMods).get_mods(session, [mod_id]))
 
 
-def has_expired(expires_at: datetime | None, time: datetime) -> bool:
-    """Whether a key with this end is no longer valid."""
-    return expires_at is not None and expires_at <= time
-
-
-def _seconds(expires_at: datetime | None, time: datetime) -> int:
-    """How long an access token made now works: it ends with its key."""
-    if expires_at is None:
+def seconds_left(key: LoginRecord, time: datetime) -> int:
+    """How long an access token made at ``time`` works: it ends with its key."""
+    if key.expires_at is None:
         return ACCESS_SECONDS
-    return min(ACCESS_SECONDS, int((expires_at - time).total_seconds()))
+    return min(ACCESS_SECONDS, int((key.expires_at - time).total_seconds()))
 
 
 def clean_label(value: str) -> str:

@@ -16,7 +16,7 @@ from modhub.audit import act_for_account, record
 from modhub.base.errors import ApiError, account_blocked, conflict
 from modhub.base.security_log import log_event
 from modhub.content.text import N_
-from modhub.db import bulk, now
+from modhub.db import bulk
 from modhub.plugins.events import AccountDeleted
 from modhub_auth.mail.sender import FAREWELL
 from modhub_auth.models import (
@@ -91,6 +91,11 @@ def address_taken() -> ApiError:
     return conflict("address_taken", "There is already an account with this email address.")
 
 
+def login_taken() -> ApiError:
+    """409: the identity belongs to another account."""
+    return conflict("login_taken", "This sign-in method already belongs to another account.")
+
+
 def share_account(session: Session, account_id: int) -> Row[datetime | None] | None:
     """When the account was blocked, its row kept as it is until the transaction ends; None if it was deleted.
 
@@ -131,29 +136,28 @@ def default_name(account: Account) -> str:
     return f"Modder {account.id}"
 
 
-def register_account(session: Session, address: str, password_hash: str, display_name: str) -> tuple[Account, Login]:
-    """Create an account and its login. 409 if the address has one, even when two requests come at once."""
-    time = now()
-    account = Account(kind=LoginKind.PASSWORD.value, display_name=display_name, created_at=time)
-    session.add(account)
-    session.flush()
-    if not display_name:
-        account.display_name = default_name(account)
-    login = Login(
-        account_id=account.id,
-        kind=LoginKind.PASSWORD.value,
-        subject=address,
-        password_hash=password_hash,
-        created_at=time,
-    )
+def add_login(session: Session, login: Login) -> None:
+    """Add a login to its account. 409 if the address or the identity has one, even when two requests come at once."""
+    taken = address_taken() if login.kind == LoginKind.PASSWORD.value else login_taken()
     session.add(login)
     try:
         session.flush()
     except IntegrityError:
-        raise address_taken() from None
+        raise taken from None
+
+
+def register_account(session: Session, login: Login, display_name: str = "") -> Account:
+    """Create an account with its first login, which is new; 409 as :func:`add_login`."""
+    account = Account(kind=login.kind, display_name=display_name, created_at=login.created_at)
+    session.add(account)
+    session.flush()
+    if not display_name:
+        account.display_name = default_name(account)
+    login.account_id = account.id
+    add_login(session, login)
     act_for_account(session, account.id)
     record(session, "registered", "account", account.id, login=login.id)
-    return account, login
+    return account
 
 
 def lock_checked_login(session: Session, checked_login: CheckedLogin) -> tuple[Account, Login]:

@@ -1,6 +1,5 @@
 """The account API (C-ACC-1). Passwords are hashed before the transaction begins."""
 
-from functools import partial
 from typing import Any, Final
 
 from pyramid.response import Response
@@ -8,8 +7,7 @@ from pyramid.response import Response
 from modhub.base.errors import ApiError
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import Operation, Refusal, body_over
-from modhub.db import Databases, now
-from modhub.plugins.services import IMods
+from modhub.db import now
 from modhub.ui.template_helpers import translations_for
 from modhub.web.request import Request
 from modhub.web.views import OPEN, api
@@ -38,7 +36,7 @@ from modhub_auth.schemas import (
     session_document,
 )
 from modhub_auth.signin import client_sessions, device_codes, recovery, registration
-from modhub_auth.signin.authentication import Credentials, authenticate
+from modhub_auth.signin.authentication import authenticate
 from modhub_auth.signin.client_sessions import SignedIn
 
 TOO_MANY: Final = Refusal(
@@ -186,16 +184,9 @@ def _session(request: Request, signed_in: SignedIn) -> SessionDocument:
 @api(context=IAuth, name="register", request_method="POST", permission=OPEN, operation=REGISTER)
 def register_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/register``"""
-    auth = auth_services(request)
-    registration.check_open(auth, request.registry.settings, caller_of(request))
+    registration.check_open(request)
     body = read_account_body(request, Registration)
-    display_name = body.clean_display_name()
-    validated = registration.validate_registration(
-        auth, request.registry.settings, body.email, body.password, display_name
-    )
-    account, login = registration.create_account(
-        request.dbsession, auth.outbox, validated, display_name, translations_for(request)
-    )
+    account, login = registration.register(request, body.email, body.password, body.clean_display_name())
     request.response.status_int = 201
     return _session(request, client_sessions.issue_tokens(request.dbsession, account, login, body.clean_client()))
 
@@ -204,25 +195,19 @@ def register_view(_context: Any, request: Request) -> SessionDocument:
 def login_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/login``"""
     body = read_account_body(request, SignIn)
-    credentials = Credentials(body.email, body.password, body.clean_code(), caller_of(request))
-    checked_login = authenticate(auth_services(request), request.registry.settings, credentials)
+    checked_login = authenticate(request, body.email, body.password, body.clean_code())
     return _session(request, client_sessions.sign_in(request.dbsession, checked_login, body.clean_client()))
 
 
 @api(context=IAuth, name="exchange", request_method="POST", permission=OPEN, operation=EXCHANGE_PUBLISHER_KEY)
 def exchange_view(_context: Any, request: Request) -> KeySessionDocument:
     """``POST /api/auth/exchange``"""
-    key, auth = read_account_body(request, Exchange).key, auth_services(request)
-    mod_exists = partial(_mod_exists, request)
-    key_session = publisher_keys.check_key(auth, request.registry.settings, key, caller_of(request), mod_exists)
-    random_id = publisher_keys.begin_session(request.dbsession, key_session)
-    token = auth.access_tokens.make(key_session.login_id, random_id, now())
-    return KeySessionDocument(token, key_session.seconds, key_session.account_id, key_session.display_name)
-
-
-def _mod_exists(request: Request, mod_id: int) -> bool:
-    with request.find_service(Databases).readonly_session() as session:
-        return bool(request.find_service(IMods).get_mods(session, [mod_id]))
+    key = publisher_keys.check_key(request, read_account_body(request, Exchange).key)
+    random_id = publisher_keys.begin_session(request.dbsession, key)
+    time = now()
+    token = auth_services(request).access_tokens.make(key.login_id, random_id, time)
+    seconds = publisher_keys.seconds_left(key, time)
+    return KeySessionDocument(token, seconds, key.account_id, key.display_name)
 
 
 @api(context=IAuth, name="me", request_method="GET", permission=AccountPermission.READ, operation=READ_ACCOUNT)
@@ -285,12 +270,12 @@ def logout_view(_context: Any, request: Request) -> Response:
 @api(context=IAuth, name="forgot", request_method="POST", permission=OPEN, operation=REQUEST_PASSWORD_RESET)
 def forgot_view(_context: Any, request: Request) -> Response:
     """``POST /api/auth/forgot``: always 204, whatever the body and whether or not the account exists (C-MAIL-4)."""
-    auth, limit = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
-    auth.rate_limiter.count([rate_counter("forgot", caller_of(request), limit)])
+    registration.count_forgot(request)
     try:
         address = email_addresses.parse_address(read_account_body(request, Forgot).email)
     except ApiError:
         address = None
     if address is not None:
-        recovery.request_reset(request.dbsession, auth.rate_limiter, address, translations_for(request).language)
+        rate_limiter, language = auth_services(request).rate_limiter, translations_for(request).language
+        recovery.request_reset(request.dbsession, rate_limiter, address, language)
     return Response(status=204)

@@ -30,7 +30,7 @@ from modhub_auth.pages.form_pages import (
 )
 from modhub_auth.pages.fresh_proof import current_login, locked_account, proven_account, send_security_email
 from modhub_auth.pages.sign_in import HOME
-from modhub_auth.rate_limits import rate_counter
+from modhub_auth.read_service import read_overview
 from modhub_auth.resources import AccountPermission, IAccount
 from modhub_auth.services import delete_account
 from modhub_auth.signin import page_sessions, platform_logins, recovery
@@ -59,7 +59,7 @@ def account_page(_context: Any, request: Request) -> dict[str, Any]:
     never_store(request)
     current = current_login(request)
     messages = translations_for(request)
-    overview = auth_services(request).account_reader.overview(current.account_id)
+    overview = read_overview(request.dbsession, current.account_id)
     # At most 50 keys: one look-up takes 100 mods.
     key_mods = {key.mod_id for key in overview.keys if key.mod_id is not None}
     return {
@@ -101,7 +101,7 @@ def resend_confirmation_page(_context: Any, request: Request) -> Any:
     account = locked_account(request)
     unconfirmed = select(Login).where(Login.account_id == account.id, Login.verified.is_(False))
     for login in session.scalars(unconfirmed).all():
-        if auth.rate_limiter.allows(session, [rate_counter("letter", login.subject, recovery.RESET_EMAILS_PER_WINDOW)]):
+        if recovery.may_send(session, auth.rate_limiter, login.subject):
             recovery.queue_confirmation(session, auth.outbox, login, translations_for(request))
     return account_done("letter")
 
@@ -122,16 +122,17 @@ def sign_out_page(_context: Any, request: Request) -> Any:
     elif session_id:
         page_sessions.end_page_session(session, login.account_id, parse_id(session_id) or 0)
     else:
-        recovery.end_sessions(session, login.account_id, keep=login.session_id)
+        recovery.end_sessions(session, [login.account_id], keep=login.session_id)
         record(session, "signed out everywhere else", "account", login.account_id)
     return account_done("ended")
 
 
 def unlink_form(_context: Any, request: Request) -> FormPage:
     """The form to unlink ``loginId``; 404 unless it is a platform login of the visitor."""
-    login_id, auth = parse_id(form_value(request, "loginId") or query(request, "loginId") or ""), auth_services(request)
-    logins = auth.account_reader.overview(current_login(request).account_id).logins
-    login = next((method for method in logins if method.id == login_id and method.kind == LoginKind.PLATFORM), None)
+    login_id = parse_id(form_value(request, "loginId") or query(request, "loginId") or "")
+    own = (Login.account_id == current_login(request).account_id, Login.kind == LoginKind.PLATFORM.value)
+    with request.databases.readonly_session() as session:
+        login = session.scalars(select(Login).where(Login.id == login_id, *own)).one_or_none()
     if login is None:
         raise not_found()
     return FormPage(

@@ -15,7 +15,6 @@ from modhub.ui.template_helpers import translations_for
 from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
-from modhub_auth.container import auth_services
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import ASKED_BY
 from modhub_auth.models import Account, Link, Login, LoginKind
@@ -33,12 +32,11 @@ from modhub_auth.pages.email_address import (
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, form_value, message_page
 from modhub_auth.pages.fresh_proof import current_login, locked_account, send_security_email
 from modhub_auth.pages.sign_in import HOME, new_password_field
-from modhub_auth.rate_limits import caller_of
 from modhub_auth.resources import IAccount
-from modhub_auth.signin import platform_logins, recovery
+from modhub_auth.signin import recovery
 from modhub_auth.signin.authentication import reauthenticate, wrong_password
-from modhub_auth.signin.registration import change_address
-from modhub_auth.signin.session_cookies import LOGIN_PATH, browser_name
+from modhub_auth.signin.registration import add_password, change_address
+from modhub_auth.signin.session_cookies import LOGIN_PATH
 
 CONFIRM_PATH: Final = f"{HOME}/confirm"
 PURPOSES: Final = (link_tokens.CONFIRM_LINK, link_tokens.ADD_PASSWORD_LINK, link_tokens.CHANGE_ADDRESS_LINK)
@@ -150,9 +148,8 @@ def _confirm_own(request: Request) -> dict[str, Any]:
 
 
 def _confirm_by_password(request: Request, link: Link, form: FormPage) -> dict[str, Any]:
-    auth, settings, password = auth_services(request), request.registry.settings, form_value(request, "password")
     try:
-        checked_login = reauthenticate(auth, settings, link.account_id, password, caller_of(request))
+        checked_login = reauthenticate(request, link.account_id, form_value(request, "password"))
         if checked_login is None:
             raise wrong_password()
         recovery.confirm_address(request.dbsession, link_secret(request), password_hash=checked_login.password_hash)
@@ -166,7 +163,7 @@ def _confirm_by_password(request: Request, link: Link, form: FormPage) -> dict[s
 
 
 def _change_address(request: Request, link: Link) -> Any:
-    form, auth, settings = change_address_form(request, link), auth_services(request), request.registry.settings
+    form = change_address_form(request, link)
     if request.is_safe:
         return form.show(request)
     session_id, password_hash = None, None
@@ -174,18 +171,9 @@ def _change_address(request: Request, link: Link) -> Any:
         if _is_signed_in(request, link):
             session_id = current_login(request).session_id
         else:
-            password = form_value(request, "password")
-            checked_login = reauthenticate(auth, settings, link.account_id, password, caller_of(request))
+            checked_login = reauthenticate(request, link.account_id, form_value(request, "password"))
             password_hash = None if checked_login is None else checked_login.password_hash
-        change_address(
-            request.dbsession,
-            auth.outbox,
-            link_secret(request),
-            translations_for(request),
-            client=browser_name(request),
-            session_id=session_id,
-            password_hash=password_hash,
-        )
+        change_address(request, link_secret(request), session_id=session_id, password_hash=password_hash)
     except ApiError as error:
         if error.status in {DEAD_LINK_STATUS, 409}:
             raise
@@ -217,7 +205,7 @@ def _add_password(request: Request, link: Link) -> dict[str, Any]:
     if request.is_safe:
         lead = N_("Confirm that this email address is yours and that you want to sign in with it.")
         return confirm_own_form(lead).show(request)
-    platform_logins.add_password(request.dbsession, link_secret(request), locked_account(request))
+    add_password(request.dbsession, link_secret(request), locked_account(request))
     send_security_email(request, "password added")
     request.override_renderer = MESSAGE_TEMPLATE
     line = N_("You can now sign in with this email address and your password.")

@@ -33,12 +33,12 @@ from modhub_auth.pages.form_pages import (
 from modhub_auth.pages.fresh_proof import current_login, proven_account
 from modhub_auth.pages.password import own_password
 from modhub_auth.pages.sign_in import HOME, new_password_field
-from modhub_auth.rate_limits import caller_of, rate_counter
+from modhub_auth.rate_limits import rate_counter
 from modhub_auth.resources import AccountPermission, IAccount
 from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import validate_password
 from modhub_auth.signin.recovery import AccountAccess, ResetChoice
-from modhub_auth.signin.registration import request_address_change
+from modhub_auth.signin.registration import count_forgot, request_address_change
 from modhub_auth.signin.session_cookies import browser_name
 
 SIGN_IN: Final = ("/Modhub/account/login", N_("Sign in"))
@@ -76,11 +76,10 @@ def forgot_page(_context: Any, request: Request) -> dict[str, Any]:
 @page(context=IAccount, name="forgot", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
 def forgot_submit(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/forgot``: the same page whether or not the account exists."""
-    auth, limit = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
-    email = form_value(request, "email")
+    auth, email = auth_services(request), form_value(request, "email")
     errors = collect_errors((email_addresses.require_address, email))
     try:
-        auth.rate_limiter.count([rate_counter("forgot", caller_of(request), limit)])
+        count_forgot(request)
     except ApiError as error:
         errors = [error]
     if errors:
@@ -247,16 +246,11 @@ def email_form(_context: Any, request: Request) -> FormPage:
 )
 def email_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/email``: the same page whether or not the new address is taken (T-C5)."""
-    auth, limit = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
+    limit = request.registry.settings["modhub_auth.forgot_limit"]
     address = email_addresses.require_address(form_value(request, "email"))
-    account_id = current_login(request).account_id
-    auth.rate_limiter.count(
-        [rate_counter("forgot", caller_of(request), limit), rate_counter("address change", str(account_id), limit)]
-    )
+    count_forgot(request, rate_counter("address change", str(current_login(request).account_id), limit))
     account, _ = proven_account(request)
-    request_address_change(
-        request.dbsession, auth, account, address, translations_for(request), client=browser_name(request)
-    )
+    request_address_change(request, account, address)
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
         N_("We have sent an email to the new address. The link in it works for an hour."),

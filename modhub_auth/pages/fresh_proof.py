@@ -20,7 +20,6 @@ from modhub_auth import services
 from modhub_auth.container import auth_services
 from modhub_auth.models import Account, Login
 from modhub_auth.pages.form_pages import FormField, FormPage, form_value, never_stored
-from modhub_auth.rate_limits import caller_of
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.signin import authentication, page_sessions, recovery
 from modhub_auth.signin.authentication import Proof, reauthenticate
@@ -99,14 +98,14 @@ def _add_proof_field(request: Request, form: FormPage, required: Proof) -> None:
 
 def _check_proof(request: Request, required: Proof) -> Any:
     """Check the proof; the login of a correct password, which is checked again once the account is locked."""
-    auth, settings, account_id = auth_services(request), request.registry.settings, current_login(request).account_id
+    account_id = current_login(request).account_id
     if required is Proof.PLATFORM:
         raise authentication.proof_required()
     if required is Proof.CODE:
-        authentication.prove_by_code(auth, settings, account_id, form_value(request, "code"), caller_of(request))
+        authentication.prove_by_code(request, account_id, form_value(request, "code"))
     if required is not Proof.PASSWORD:
         return None
-    return reauthenticate(auth, settings, account_id, form_value(request, "currentPassword"), caller_of(request))
+    return reauthenticate(request, account_id, form_value(request, "currentPassword"))
 
 
 def fresh_proof_deriver(view: ProvenView, info: Any) -> ProvenView:

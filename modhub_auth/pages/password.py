@@ -5,7 +5,6 @@ from typing import Any
 from modhub.audit import record
 from modhub.content.text import N_
 from modhub.plugins.resources import IWellKnown
-from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
@@ -15,12 +14,11 @@ from modhub_auth.pages.account import account_done
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, form_value, message_page
 from modhub_auth.pages.fresh_proof import current_login, proven_account, rotate_session, send_security_email
 from modhub_auth.pages.sign_in import HOME, new_password_field
-from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.read_service import PasswordLogin
 from modhub_auth.resources import AccountPermission, IAccount
-from modhub_auth.signin import platform_logins, recovery
+from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import validate_password
-from modhub_auth.signin.registration import ValidatedRegistration
+from modhub_auth.signin.registration import count_forgot, request_password
 
 
 @page(context=IWellKnown, name="change-password", request_method="GET", permission=OPEN)
@@ -83,13 +81,10 @@ def password_page(_context: Any, request: Request) -> Any:
 def _ask_password(request: Request) -> dict[str, Any]:
     """The same page whether or not the address is taken: the email says that (C-PAGE-4)."""
     auth, address = auth_services(request), email_addresses.require_address(form_value(request, "email"))
-    auth.rate_limiter.count(
-        [rate_counter("forgot", caller_of(request), request.registry.settings["modhub_auth.forgot_limit"])]
-    )
+    count_forgot(request)
     password_hash = auth.passwords.hash(validate_password(form_value(request, "password")))
     account, _ = proven_account(request)
-    registration = ValidatedRegistration(address, password_hash)
-    platform_logins.request_password(request.dbsession, auth, account, registration, translations_for(request))
+    request_password(request, account, address, password_hash)
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
         N_("We have sent an email to the address that you entered."),

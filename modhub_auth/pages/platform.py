@@ -37,7 +37,6 @@ from modhub_auth.pages.form_pages import (
 )
 from modhub_auth.pages.fresh_proof import current_login, proven_account
 from modhub_auth.pages.sign_in import HOME, links_for_blocked, start_session
-from modhub_auth.rate_limits import caller_of
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.resources import AccountPermission, ILoginPlatform, PlatformPage
 from modhub_auth.signin import page_sessions, platform_logins, recovery
@@ -94,10 +93,9 @@ def platform_code_submit(context: PlatformPage, request: Request) -> Any:
     if context.__name__ not in auth.platforms:
         raise not_found()
     login_record = _pending_login(auth, request)
-    settings, account_id = request.registry.settings, login_record.account_id
     try:
-        prove_by_code(auth, settings, account_id, form_value(request, "code"), caller_of(request))
-        account = services.lock_account(request.dbsession, account_id)
+        prove_by_code(request, login_record.account_id, form_value(request, "code"))
+        account = services.lock_account(request.dbsession, login_record.account_id)
         login = request.dbsession.get(Login, login_record.login_id)
         if account is None or login is None:
             raise platform_refused()

@@ -11,6 +11,7 @@ from pyramid.csrf import get_csrf_token
 from modhub.base.errors import ApiError
 from modhub.base.identity import NOBODY, CredentialKind
 from modhub.base.service_registry import find_optional_service
+from modhub.content import text
 from modhub.content.text import N_
 from modhub.db import now, to_micros
 from modhub.ui import forms
@@ -23,15 +24,13 @@ from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 from modhub_auth import email_addresses, services
 from modhub_auth.container import auth_services
-from modhub_auth.models import Account, Login
+from modhub_auth.models import MAX_DISPLAY_NAME, Account, Login
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, MARK_FIELD, FormField, FormPage, Links, form_value, never_stored
-from modhub_auth.rate_limits import caller_of
 from modhub_auth.read_service import LoginRecord, PasswordLogin
 from modhub_auth.resources import IAccount, IBlockedAccounts
-from modhub_auth.schemas import Registration
 from modhub_auth.services import BlockedAccountError, CheckedLogin
 from modhub_auth.signin import page_sessions, registration
-from modhub_auth.signin.authentication import Credentials, authenticate, authenticate_code
+from modhub_auth.signin.authentication import authenticate, authenticate_code
 from modhub_auth.signin.passwords import (
     common_password_error,
     guessable_words,
@@ -143,11 +142,10 @@ def forget_password(request: Request, response: Any) -> Any:
 
 def check_code(request: Request) -> CheckedLogin:
     """Check the submitted code, and use it up; 403 if the first step has expired, else as the sign-in in one step."""
-    auth, login = auth_services(request), _remembered_login(request)
+    login = _remembered_login(request)
     if login is None:
         raise sign_in_expired()
-    code = form_value(request, "code").strip()
-    return authenticate_code(auth, request.registry.settings, login, code, caller_of(request))
+    return authenticate_code(request, login, form_value(request, "code").strip())
 
 
 def _remembered_login(request: Request) -> PasswordLogin | None:
@@ -248,21 +246,18 @@ def login_submit(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/login``, with the code or followed by a second step that asks for it."""
     if is_code_step(request):
         return _submit_code(request)
-    credentials = Credentials(
-        form_value(request, "email"),
-        form_value(request, "password"),
-        form_value(request, "code").strip(),
-        caller_of(request),
-    )
-    auth = auth_services(request)
+    email = form_value(request, "email")
     try:
-        checked_login = authenticate(auth, request.registry.settings, credentials)
+        checked_login = authenticate(
+            request, email, form_value(request, "password"), form_value(request, "code").strip()
+        )
         return start_session(request, *services.lock_checked_login(request.dbsession, checked_login))
     except ApiError as error:
         if error.code != SECOND_FACTOR:
             return _refuse(request, error)
         # The password was right.
-        login = auth.account_reader.password_login_by_address(email_addresses.parse_address(credentials.email))
+        reader = auth_services(request).account_reader
+        login = reader.password_login_by_address(email_addresses.parse_address(email))
         if login is not None:
             remember_password(request, request.response, login)
         return _code_page(request, error)
@@ -332,23 +327,16 @@ def register_page(_context: Any, request: Request) -> dict[str, Any]:
 @page(context=IAccount, name="register", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
 def register_submit(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/register``"""
-    auth = auth_services(request)
-    submitted = Registration(
-        email=form_value(request, "email"),
-        password=form_value(request, "password"),
-        display_name=form_value(request, "displayName"),
-    )
     try:
-        registration.check_open(auth, request.registry.settings, caller_of(request))
+        registration.check_open(request)
         form = register_form(request)
         errors = form.input_errors(request)
         if errors:
             return form.show_errors(request, *errors)
-        display_name, messages = submitted.clean_display_name(), translations_for(request)
-        validated = registration.validate_registration(
-            auth, request.registry.settings, submitted.email, submitted.password, display_name
+        display_name = text.line(form_value(request, "displayName"), MAX_DISPLAY_NAME)
+        account, login = registration.register(
+            request, form_value(request, "email"), form_value(request, "password"), display_name
         )
-        account, login = registration.create_account(request.dbsession, auth.outbox, validated, display_name, messages)
         return start_session(request, account, login)
     except ApiError as error:
         return register_form(request).show_errors(request, error)

@@ -1,9 +1,6 @@
 """Who signs in or proves to be there: by password and code, or by a bearer token."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from zope.interface import implementer
 
@@ -17,8 +14,8 @@ from modhub.web.request import Request
 from modhub_auth import email_addresses, services
 from modhub_auth.container import AuthServices, auth_services
 from modhub_auth.models import LoginKind
-from modhub_auth.rate_limits import RateCounter, Slot, rate_counter
-from modhub_auth.read_service import LoginRecord, PasswordLogin
+from modhub_auth.rate_limits import RateCounter, Slot, caller_of, rate_counter
+from modhub_auth.read_service import LoginRecord, PasswordLogin, has_expired
 from modhub_auth.services import CheckedLogin
 from modhub_auth.signin import page_sessions, totp
 from modhub_auth.signin.passwords import normalize_password
@@ -28,70 +25,58 @@ from modhub_auth.signin.passwords import normalize_password
 # Programs and pages share this code, so that every rule holds for both.
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Credentials:
-    """The submitted credentials, and the caller's address."""
-
-    email: str
-    password: str
-    code: str
-    caller: str
-
-
 def use_up_code(auth: AuthServices, account_id: int, code: str) -> totp.UsedCode | None:
     """Use up a code of the account's authenticator in its own transaction; None for a wrong code."""
     with auth.databases.write_session.begin() as session:
         return totp.use_code(session, auth.secret_box, account_id, code)
 
 
-def _failure_counters(credentials: Credentials, address: str | None, limit: int) -> list[RateCounter]:
-    # Malformed addresses are counted too, so that responses do not reveal whether an address exists.
-    key = address or credentials.email.strip().lower()
-    return [rate_counter("sign-in address", key, limit), rate_counter("sign-in caller", credentials.caller, limit)]
+def _failure_counters(request: Request, address: str) -> list[RateCounter]:
+    limit = request.registry.settings["modhub_auth.failures"]
+    return [
+        rate_counter("sign-in address", address, limit),
+        rate_counter("sign-in caller", caller_of(request), limit),
+    ]
 
 
-def authenticate(auth: AuthServices, settings: dict[str, Any], credentials: Credentials) -> CheckedLogin:
+def authenticate(request: Request, email: str, password: str, code: str) -> CheckedLogin:
     """Check a sign-in and use up its code (C-LIM-1, C-ACC-7, C-ACC-11).
 
     401, the same for a wrong address and a wrong password; 403 for a blocked account and for an address that must be
     confirmed first; 429 after too many failures; 503 while too many are being checked.
     """
-    password = normalize_password(credentials.password)
-    address = email_addresses.parse_address(credentials.email)
-    with auth.rate_limiter.attempt(_failure_counters(credentials, address, settings["modhub_auth.failures"])) as slot:
+    auth, normalized = auth_services(request), normalize_password(password)
+    address = email_addresses.parse_address(email)
+    # Malformed addresses are counted too, so that responses do not reveal whether an address exists.
+    counters = _failure_counters(request, address or email.strip().lower())
+    with auth.rate_limiter.attempt(counters) as slot:
         login = auth.account_reader.password_login_by_address(address)
         password_hash = None if login is None else login.password_hash
-        if not auth.passwords.verify(password_hash, password) or login is None or password_hash is None:
+        if not auth.passwords.verify(password_hash, normalized) or login is None or password_hash is None:
             slot.failed = True
             account_id = None if login is None else login.account_id
-            log_event("password refused", account=account_id, caller=credentials.caller)
+            log_event("password refused", account=account_id, caller=caller_of(request))
             raise services.invalid_credentials()
-        return _check_after_password(auth, settings, login, credentials, slot)
+        return _check_after_password(request, login, code, slot)
 
 
-def authenticate_code(
-    auth: AuthServices, settings: dict[str, Any], login: PasswordLogin, code: str, caller: str
-) -> CheckedLogin:
+def authenticate_code(request: Request, login: PasswordLogin, code: str) -> CheckedLogin:
     """Check the code of a login whose password was right in an earlier step; it counts as :func:`authenticate` does."""
-    credentials = Credentials(login.subject, "", code, caller)
-    counters = _failure_counters(credentials, login.subject, settings["modhub_auth.failures"])
-    with auth.rate_limiter.attempt(counters) as slot:
-        return _check_after_password(auth, settings, login, credentials, slot)
+    with auth_services(request).rate_limiter.attempt(_failure_counters(request, login.subject)) as slot:
+        return _check_after_password(request, login, code, slot)
 
 
-def _check_after_password(
-    auth: AuthServices, settings: dict[str, Any], login: PasswordLogin, credentials: Credentials, slot: Slot
-) -> CheckedLogin:
-    if login.has_authenticator and not credentials.code:
+def _check_after_password(request: Request, login: PasswordLogin, code: str, slot: Slot) -> CheckedLogin:
+    if login.has_authenticator and not code:
         raise services.second_factor_required()
-    used = use_up_code(auth, login.account_id, credentials.code) if login.has_authenticator else None
+    used = use_up_code(auth_services(request), login.account_id, code) if login.has_authenticator else None
     if login.has_authenticator and used is None:
         slot.failed = True
-        log_event("code refused", account=login.account_id, caller=credentials.caller)
+        log_event("code refused", account=login.account_id, caller=caller_of(request))
         raise services.second_factor_required()
     if login.blocked:
         raise services.blocked_account_error(login.account_id)
-    if settings["modhub_auth.require_verified"] and not login.verified:
+    if request.registry.settings["modhub_auth.require_verified"] and not login.verified:
         raise services.email_not_confirmed()
     assert login.password_hash is not None
     return CheckedLogin(
@@ -103,22 +88,19 @@ def _check_after_password(
     )
 
 
-def reauthenticate(
-    auth: AuthServices, settings: Mapping[str, Any], account_id: int, password: str, caller: str
-) -> CheckedLogin | None:
+def reauthenticate(request: Request, account_id: int, password: str) -> CheckedLogin | None:
     """Check the password of a signed-in user again. A failure counts as a failed sign-in (T-C17).
 
     403 when it is wrong; None for an account without a password.
     """
+    auth = auth_services(request)
     login = auth.account_reader.password_login(account_id)
     if login is None or login.password_hash is None:
         return None
-    credentials = Credentials(login.subject, password, "", caller)
-    counters = _failure_counters(credentials, login.subject, settings["modhub_auth.failures"])
-    with auth.rate_limiter.attempt(counters) as slot:
+    with auth.rate_limiter.attempt(_failure_counters(request, login.subject)) as slot:
         if not auth.passwords.verify(login.password_hash, normalize_password(password)):
             slot.failed = True
-            log_event("password refused", account=account_id, caller=caller)
+            log_event("password refused", account=account_id, caller=caller_of(request))
             raise wrong_password()
         return CheckedLogin(login.login_id, account_id, login.password_hash, code_used=True)
 
@@ -157,15 +139,12 @@ def proof_required() -> ApiError:
     return ApiError(403, "proof_needed", "Sign in at your game platform again, then submit this form again.")
 
 
-def code_counters(settings: Mapping[str, Any], account_id: int, caller: str) -> list[RateCounter]:
-    """The counters, by account and by caller, of all codes given without a password."""
-    limit = settings["modhub_auth.failures"]
-    return [rate_counter("sign-in code", str(account_id), limit), rate_counter("sign-in caller", caller, limit)]
-
-
-def prove_by_code(auth: AuthServices, settings: Mapping[str, Any], account_id: int, code: str, caller: str) -> None:
+def prove_by_code(request: Request, account_id: int, code: str) -> None:
     """Use up a code; 401 for a wrong one, which counts as a failed sign-in. Call it before any row is locked."""
-    with auth.rate_limiter.attempt(code_counters(settings, account_id, caller)) as slot:
+    auth, caller, limit = auth_services(request), caller_of(request), request.registry.settings["modhub_auth.failures"]
+    # By account and by caller, for all codes given without a password.
+    counters = [rate_counter("sign-in code", str(account_id), limit), rate_counter("sign-in caller", caller, limit)]
+    with auth.rate_limiter.attempt(counters) as slot:
         if not use_up_code(auth, account_id, code):
             slot.failed = True
             log_event("code refused", account=account_id, caller=caller)
@@ -188,17 +167,10 @@ class BearerCredential:
         auth = auth_services(request)
         claim = auth.access_tokens.claim_of(token, now()) if token else None
         login = None if claim is None else auth.account_reader.claimed_login(claim)
-        if login is None:
+        if login is None or has_expired(login, now()):
             return None
-        if login.login_kind == LoginKind.KEY:
-            return self._identify_key(request, login)
-        return account_identity(login.account_id, login, blocked=login.blocked)
-
-    def _identify_key(self, request: Request, login: LoginRecord) -> Identity | None:
-        key = auth_services(request).account_reader.key(login.login_id)
-        if key is None or (key.expires_at is not None and key.expires_at <= now()):
-            return None
-        return account_identity(login.account_id, login, blocked=login.blocked, key_scope=KeyScope(key.mod_id))
+        key_scope = KeyScope(login.mod_id) if login.login_kind == LoginKind.KEY else None
+        return account_identity(login.account_id, login, blocked=login.blocked, key_scope=key_scope)
 
     def challenge(self, request: Request) -> ApiError:
         """Return the 401 that names the bearer scheme (C-ERR-6)."""

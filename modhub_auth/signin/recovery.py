@@ -65,12 +65,17 @@ def queue_confirmation(session: Session, outbox: Outbox, login: Login, messages:
     outbox.queue(session, "confirm", login.subject, email)
 
 
+def may_send(session: Session, rate_limiter: RateLimiter, address: str) -> bool:
+    """Count an email to an address that may be a stranger's; False if it has had too many lately."""
+    return rate_limiter.allows(session, [rate_counter("letter", address, RESET_EMAILS_PER_WINDOW)])
+
+
 def request_reset(session: Session, rate_limiter: RateLimiter, address: str, language: str) -> None:
     """Record a reset request for this address. At most three per address and window count, the others are dropped.
 
     The account is not looked up here, so that the time does not reveal whether it exists (T-C5).
     """
-    if rate_limiter.allows(session, [rate_counter("letter", address, RESET_EMAILS_PER_WINDOW)]):
+    if may_send(session, rate_limiter, address):
         session.add(ResetRequest(address=address, language=language, asked_at=now()))
         session.flush()
 
@@ -113,19 +118,13 @@ def queue_security_email(
         outbox.queue(session, kind, address, email)
 
 
-def end_sessions(session: Session, account_id: int, keep: int | None = None) -> None:
-    """Sign the account out of all programs and pages, except the page session ``keep``."""
-    for model in (ClientSession, DeviceCode):
-        session.execute(delete(model).where(model.account_id == account_id))
-    others = PageSession.id != keep if keep is not None else PageSession.id.is_not(None)
-    session.execute(delete(PageSession).where(PageSession.account_id == account_id, others))
-
-
-def end_all_sessions(session: Session, account_ids: Iterable[int]) -> None:
-    """Sign accounts out of all programs and pages, in a few statements per batch."""
+def end_sessions(session: Session, account_ids: Iterable[int], keep: int | None = None) -> None:
+    """Sign accounts out of all programs and pages, except the page session ``keep``."""
     for batch in bulk.batches(account_ids):
-        for model in (ClientSession, PageSession, DeviceCode):
+        for model in (ClientSession, DeviceCode):
             bulk.execute_bulk(session, delete(model).where(model.account_id.in_(batch)))
+        ended = delete(PageSession).where(PageSession.account_id.in_(batch))
+        bulk.execute_bulk(session, ended if keep is None else ended.where(PageSession.id != keep))
 
 
 def set_password(session: Session, login: Login, password_hash: str) -> None:
@@ -235,7 +234,7 @@ def reset_password(
     elif choice is not None:
         kinds += _remove_access(session, login, choice)
     set_password(session, login, password_hash)
-    end_sessions(session, login.account_id)
+    end_sessions(session, [login.account_id])
     session.execute(delete(Link).where(Link.account_id == login.account_id))
     for kind in kinds:
         queue_security_email(session, outbox, login.account_id, kind, messages, client=client)

@@ -10,8 +10,7 @@ from sqlalchemy import select, update
 from modhub.audit.models import AuditEntry
 from modhub.base.errors import ApiError
 from modhub.db import now
-from modhub.ui.i18n import Catalogs
-from modhub_auth.container import AuthServices
+from modhub.web.request import Request
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Link, Login, OutgoingEmail
 from modhub_auth.services import delete_account, lock_account
@@ -192,9 +191,12 @@ def test_races_have_one_winner(app: Any, person: Person, mail: Any) -> None:
 def test_a_session_or_password_that_ended_meanwhile_changes_nothing(app: Any, person: Person, mail: Any) -> None:
     # C-ACC-23
     secret = link_for(registered(app, person), person, mail).partition("token=")[2]
-    auth, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
+    request = Request.blank("/")
+    request.registry = app.registry
     for ended in ({"session_id": 999}, {"password_hash": "an earlier one"}, {}):
-        with pytest.raises(ApiError) as error, app.databases.write_session.begin() as session:
-            change_address(session, auth.outbox, secret, messages, client="", **ended)
+        with app.databases.write_session() as session:
+            request.dbsession = session
+            with pytest.raises(ApiError) as error:
+                change_address(request, secret, **ended)
         assert error.value.status == 401
     assert subjects(app) == [(person["email"], False)]

@@ -6,13 +6,14 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.base.errors import ApiError
+from modhub.web.request import Request
 from modhub_auth import blocking
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, ClientSession, Login, PageSession
 from modhub_auth.services import lock_account
 from modhub_auth.signin import page_sessions
-from modhub_auth.signin.authentication import Credentials, authenticate
+from modhub_auth.signin.authentication import authenticate
 from modhub_auth.signin.client_sessions import sign_in
 from modhub_testing.pages import messages_on
 from tests import people
@@ -141,8 +142,9 @@ def test_a_session_that_is_there_all_the_same_opens_nothing(app: Any, person: Pe
 
 def test_an_account_blocked_after_the_check_is_rejected(app: Any, person: Person, ada: Any) -> None:
     own = app.find_service(AuthServices)
-    credentials = Credentials(person["email"], person["password"], "", "192.0.2.1")
-    checked = authenticate(own, app.registry.settings, credentials)
+    request = Request.blank("/", environ={"REMOTE_ADDR": "192.0.2.1"})
+    request.registry = app.registry
+    checked = authenticate(request, person["email"], person["password"], "")
     set_blocked(app, ada["accountId"])
     with pytest.raises(ApiError) as caught, own.databases.write_session.begin() as session:
         sign_in(session, checked, "")

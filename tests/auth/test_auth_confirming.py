@@ -273,7 +273,9 @@ class Unconfirmed(NamedTuple):
 def make_unconfirmed(app: Any, number: int) -> Unconfirmed:
     identity = PlatformIdentity("steam", str(number))
     with app.databases.write_session.begin() as session:
-        account, login = services.register_account(session, f"ada{number}@example.org", "hash", "")
+        address = f"ada{number}@example.org"
+        login = Login(kind="Password", subject=address, password_hash="hash", created_at=now())
+        account = services.register_account(session, login)
         page_sessions.begin_page_session(session, account, login, "")
         platform_logins.link_login(session, account, identity)
         session_id = session.scalars(select(func.max(PageSession.id))).one()

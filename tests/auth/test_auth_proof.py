@@ -100,7 +100,8 @@ def owner(auth: Any, request: pytest.FixtureRequest) -> Owner:
     own, time, codes = app.find_service(AuthServices), now(), []
     hashed = own.passwords.hash(PASSWORD)
     with own.databases.write_session.begin() as session:
-        account, login = services.register_account(session, "ada@example.org", hashed, "Ada")
+        login = Login(kind="Password", subject="ada@example.org", password_hash=hashed, created_at=now())
+        account = services.register_account(session, login, "Ada")
         login.verified = True
         extra = Login(account_id=account.id, kind="Platform", platform="steam", subject="7", created_at=time)
         session.add(extra)
