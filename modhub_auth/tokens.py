@@ -11,8 +11,10 @@ from typing import Final, NamedTuple
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from pyramid.csrf import get_csrf_token
 
-from modhub.db import now, to_micros
+from modhub.db import from_micros, now, to_micros
+from modhub.web.request import Request
 
 CLOCK_SKEW: Final = timedelta(seconds=5)
 """The tolerated difference."""
@@ -20,12 +22,9 @@ SKEW_MICROS: Final = 5 * 1_000_000
 """The same in microseconds."""
 
 
-def is_recent(micros: int, life: float) -> bool:
-    """Whether this time is at most ``life`` ago, both in microseconds. Numbers, because not every number is a date.
-
-    A time in the future counts as expired: setting the clock back extends nothing.
-    """
-    return -SKEW_MICROS <= to_micros(now()) - micros <= life
+def is_recent(moment: datetime, life: timedelta) -> bool:
+    """Whether this was less than ``life`` ago. What is in the future predates a change of the clock and is not."""
+    return -CLOCK_SKEW <= now() - moment < life
 
 
 # Access tokens and refresh tokens (C-TOK-2; C-TOK-1).
@@ -103,6 +102,11 @@ def token_digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def keyed_digests(configured_secrets: Sequence[str], purpose: str, message: bytes) -> list[str]:
+    """The HMAC of a message by each secret, in hexadecimal: the first makes it, all check it (C-TOK-4)."""
+    return [hmac.digest(derive_key(secret, purpose), message, "sha256").hex() for secret in configured_secrets]
+
+
 _NONCE: Final = 12
 
 
@@ -126,3 +130,18 @@ class SecretBox:
             except InvalidTag:
                 continue
         return None
+
+    def seal_note(self, request: Request, *facts: object) -> str:
+        """Encrypt facts without spaces, and the time, for this browser: they are bound to its form token."""
+        return self.encrypt(" ".join(map(str, (to_micros(now()), *facts))), get_csrf_token(request))
+
+    def read_note(self, request: Request, sealed: str, life: timedelta) -> list[str] | None:
+        """The facts of :meth:`seal_note`; None for any other text, in another browser, and after its life."""
+        try:
+            note = self.decrypt(sealed, get_csrf_token(request))
+        except ValueError:
+            return None
+        if note is None:
+            return None
+        sealed_at, *facts = note.split(" ")
+        return facts if is_recent(from_micros(int(sealed_at)), life) else None

@@ -18,11 +18,9 @@ from modhub.db.row_documents import row_documents
 from modhub.plugins.declarations import AccountData
 from modhub.web.downloads import content_disposition
 from modhub.web.request import Request
-from modhub.web.views import page
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormPage
-from modhub_auth.pages.fresh_proof import proven_account
+from modhub_auth.pages.form_pages import FormPage
+from modhub_auth.pages.fresh_proof import proven_account, proven_page
 from modhub_auth.personal_data import personal_archive
-from modhub_auth.resources import AccountPermission, IAccount
 from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Notice
 from modhub_moderation.quotas import CountedUpload
 
@@ -87,14 +85,7 @@ def data_form(_context: Any, _request: Request) -> FormPage:
     )
 
 
-@page(
-    context=IAccount,
-    name="data",
-    request_method=("GET", "POST"),
-    permission=AccountPermission.CHANGE,
-    renderer=FORM_TEMPLATE,
-    fresh_proof=data_form,
-)
+@proven_page(data_form, name="data")
 def data_page(_context: Any, request: Request) -> Response:
     """``POST /Modhub/account/data``: the archive, sent while it is made. Nothing of it is stored."""
     account, _ = proven_account(request)

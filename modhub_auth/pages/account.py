@@ -19,8 +19,9 @@ from modhub_auth.container import auth_services
 from modhub_auth.models import MAX_DISPLAY_NAME, ClientSession, Login, LoginKind
 from modhub_auth.offers import find_received
 from modhub_auth.pages.form_pages import (
-    FORM_TEMPLATE,
+    HOME,
     MESSAGE_TEMPLATE,
+    YOUR_ACCOUNT,
     FormPage,
     form_value,
     message_page,
@@ -28,8 +29,13 @@ from modhub_auth.pages.form_pages import (
     never_stored,
     platform_title,
 )
-from modhub_auth.pages.fresh_proof import current_login, locked_account, proven_account, send_security_email
-from modhub_auth.pages.sign_in import HOME
+from modhub_auth.pages.fresh_proof import (
+    current_login,
+    locked_account,
+    proven_account,
+    proven_page,
+    send_security_email,
+)
 from modhub_auth.read_service import read_overview
 from modhub_auth.resources import AccountPermission, IAccount
 from modhub_auth.services import delete_account
@@ -144,19 +150,12 @@ def unlink_form(_context: Any, request: Request) -> FormPage:
             N_("You will no longer be able to sign in with it."),
         ],
         hidden={"loginId": str(login.id)},
-        links=[(HOME, "Your account")],
+        links=[YOUR_ACCOUNT],
         danger=True,
     )
 
 
-@page(
-    context=IAccount,
-    name="unlink",
-    request_method=("GET", "POST"),
-    permission=AccountPermission.CHANGE,
-    renderer=FORM_TEMPLATE,
-    fresh_proof=unlink_form,
-)
+@proven_page(unlink_form, name="unlink")
 def unlink_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/unlink``: ``loginId`` is a platform login, never the last login."""
     account, _ = proven_account(request)
@@ -183,14 +182,7 @@ def delete_account_form(_context: Any, request: Request) -> FormPage:
     )
 
 
-@page(
-    context=IAccount,
-    name="delete",
-    request_method=("GET", "POST"),
-    permission=AccountPermission.CHANGE,
-    renderer=DELETE,
-    fresh_proof=delete_account_form,
-)
+@proven_page(delete_account_form, name="delete", renderer=DELETE)
 def delete_account_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/delete``"""
     account, _ = proven_account(request)

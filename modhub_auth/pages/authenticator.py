@@ -16,13 +16,16 @@ from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
 from modhub.web.own_cookies import own_cookie
 from modhub.web.request import Request
-from modhub.web.views import page
 from modhub_auth.container import auth_services
 from modhub_auth.pages.account import account_done
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value, never_store
-from modhub_auth.pages.fresh_proof import current_login, proven_account, rotate_session, send_security_email
-from modhub_auth.pages.sign_in import HOME
-from modhub_auth.resources import AccountPermission, IAccount
+from modhub_auth.pages.form_pages import HOME, YOUR_ACCOUNT, FormField, FormPage, form_value, never_store
+from modhub_auth.pages.fresh_proof import (
+    current_login,
+    proven_account,
+    proven_page,
+    rotate_session,
+    send_security_email,
+)
 from modhub_auth.signin import page_sessions, totp
 from modhub_auth.signin.session_cookies import SESSION_COOKIE
 
@@ -53,7 +56,7 @@ def add_authenticator_form(request: Request) -> FormPage:
                 "Scan the QR code with it or type in the key, then enter the code that it shows."
             )
         ],
-        links=[(HOME, "Your account")],
+        links=[YOUR_ACCOUNT],
         hidden={PERIOD: str(period)},
         # Safe markup: Segno draws it, and it holds no text.
         template_values={"secret": secret, "picture": Markup(drawing), "address": address},  # noqa: S704
@@ -67,7 +70,7 @@ def remove_authenticator_form() -> FormPage:
         N_("Remove authenticator"),
         [],
         lead=[N_("You will no longer be asked for a code when you sign in, and your recovery codes stop working.")],
-        links=[(RECOVERY, "Create new recovery codes"), (HOME, "Your account")],
+        links=[(RECOVERY, "Create new recovery codes"), YOUR_ACCOUNT],
         danger=True,
         template_values={"secret": ""},
     )
@@ -89,14 +92,7 @@ def authenticator_form(_context: Any, request: Request) -> FormPage:
     return remove_authenticator_form() if active else add_authenticator_form(request)
 
 
-@page(
-    context=IAccount,
-    name="authenticator",
-    request_method=("GET", "POST"),
-    permission=AccountPermission.CHANGE,
-    renderer=AUTHENTICATOR_TEMPLATE,
-    fresh_proof=authenticator_form,
-)
+@proven_page(authenticator_form, name="authenticator", renderer=AUTHENTICATOR_TEMPLATE)
 def authenticator_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/authenticator``: add it by its first code, or remove it.
 
@@ -143,18 +139,11 @@ def recovery_codes_form(_context: Any, _request: Request) -> FormPage:
         N_("Create codes"),
         [],
         lead=[N_("Your recovery codes will stop working, and you get ten new ones.")],
-        links=[(HOME, "Your account")],
+        links=[YOUR_ACCOUNT],
     )
 
 
-@page(
-    context=IAccount,
-    name="recovery-codes",
-    request_method=("GET", "POST"),
-    permission=AccountPermission.CHANGE,
-    renderer=FORM_TEMPLATE,
-    fresh_proof=recovery_codes_form,
-)
+@proven_page(recovery_codes_form, name="recovery-codes")
 def recovery_codes_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/recovery-codes``: ten new codes, if there is an authenticator."""
     account, _ = proven_account(request)

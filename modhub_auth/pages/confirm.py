@@ -29,9 +29,17 @@ from modhub_auth.pages.email_address import (
     link_secret,
     valid_link,
 )
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, form_value, message_page
+from modhub_auth.pages.form_pages import (
+    FORM_TEMPLATE,
+    HOME,
+    YOUR_ACCOUNT,
+    FormField,
+    FormPage,
+    form_value,
+    message_page,
+)
 from modhub_auth.pages.fresh_proof import current_login, locked_account, send_security_email
-from modhub_auth.pages.sign_in import HOME, new_password_field
+from modhub_auth.pages.sign_in import new_password_field
 from modhub_auth.resources import IAccount
 from modhub_auth.signin import recovery
 from modhub_auth.signin.authentication import reauthenticate, wrong_password
@@ -41,6 +49,9 @@ from modhub_auth.signin.session_cookies import LOGIN_PATH
 CONFIRM_PATH: Final = f"{HOME}/confirm"
 PURPOSES: Final = (link_tokens.CONFIRM_LINK, link_tokens.ADD_PASSWORD_LINK, link_tokens.CHANGE_ADDRESS_LINK)
 CONFIRMED: Final = N_("Your email address was confirmed")
+CHANGED: Final = N_("Your email address was changed")
+SIGN_IN_WITH_IT: Final = N_("Confirm that this email address is yours and that you want to sign in with it.")
+NOW_SIGNS_IN: Final = N_("You can now sign in with this email address and your password.")
 
 
 def _is_signed_in(request: Request, link: Link) -> bool:
@@ -56,24 +67,24 @@ def _account_line(request: Request, link: Link) -> str:
         return translations_for(request).gettext(ASKED_BY, name=account.display_name)
 
 
-def confirm_own_form(lead: str = N_("Confirm that this email address is yours.")) -> FormPage:
-    """The form for a visitor who is signed in to the account: only a button."""
-    return FormPage(N_("Confirm your email address"), N_("Confirm"), [], lead=[lead])
+def _ask_for_password(request: Request, link: Link, form: FormPage) -> None:
+    """Ask for the account's password unless this browser is signed in to it."""
+    if not _is_signed_in(request, link):
+        form.lead.append(N_("You are not signed in to this account in this browser, so enter its password."))
+        form.fields.append(FormField("password", N_("Password of this account"), "password", "current-password"))
 
 
-def confirm_password_form(request: Request, link: Link) -> FormPage:
-    """The form that asks for the account's password, with a link to reset an unknown one."""
+def confirm_form(request: Request, link: Link) -> FormPage:
+    """The form that confirms the address: only a button, or the password, with a link to reset an unknown one."""
+    form = FormPage(N_("Confirm your email address"), N_("Confirm"), [])
+    if _is_signed_in(request, link):
+        form.lead.append(N_("Confirm that this email address is yours."))
+        return form
+    form.lead.append(_account_line(request, link))
+    _ask_for_password(request, link, form)
     reset_url = f"{CONFIRM_PATH}?token={quote(link_secret(request))}&new=1"
-    return FormPage(
-        N_("Confirm your email address"),
-        N_("Confirm"),
-        [FormField("password", N_("Password of this account"), "password", "current-password")],
-        lead=[
-            _account_line(request, link),
-            N_("You are not signed in to this account in this browser, so enter its password."),
-        ],
-        links=[(reset_url, N_("I did not create this account, or I don't know its password"))],
-    )
+    form.links.append((reset_url, N_("I did not create this account, or I don't know its password")))
+    return form
 
 
 def change_address_form(request: Request, link: Link) -> FormPage:
@@ -81,15 +92,10 @@ def change_address_form(request: Request, link: Link) -> FormPage:
 
     The link alone is not enough: it may have been sent to a mistyped address.
     """
-    lead = [
-        _account_line(request, link),
-        N_("Confirm that this email address is yours and that you want to sign in with it."),
-    ]
-    fields = []
-    if not _is_signed_in(request, link):
-        lead.append(N_("You are not signed in to this account in this browser, so enter its password."))
-        fields = [FormField("password", N_("Password of this account"), "password", "current-password")]
-    return FormPage(N_("Confirm your new email address"), N_("Confirm"), fields, lead=lead)
+    form = FormPage(N_("Confirm your new email address"), N_("Confirm"), [])
+    form.lead += [_account_line(request, link), SIGN_IN_WITH_IT]
+    _ask_for_password(request, link, form)
+    return form
 
 
 def first_reset_form(request: Request, link: Link) -> FormPage:
@@ -112,14 +118,13 @@ def confirm_page(_context: Any, request: Request) -> Any:
         if link.purpose == link_tokens.ADD_PASSWORD_LINK:
             return _add_password(request, link)
         if link.purpose == link_tokens.CHANGE_ADDRESS_LINK:
-            return _change_address(request, link)
-        if _is_signed_in(request, link):
-            return confirm_own_form().show(request) if request.is_safe else _confirm_own(request)
-        if query(request, "new") is not None:
+            form = change_address_form(request, link)
+        elif query(request, "new") is not None and not _is_signed_in(request, link):
             form = first_reset_form(request, link)
             return form.show(request) if request.is_safe else complete_reset(request, form, link_tokens.CONFIRM_LINK)
-        form = confirm_password_form(request, link)
-        return form.show(request) if request.is_safe else _confirm_by_password(request, link, form)
+        else:
+            form = confirm_form(request, link)
+        return form.show(request) if request.is_safe else _confirm(request, link, form)
     except ApiError as error:
         return _dead_link_page(request, error)
 
@@ -139,56 +144,39 @@ def _dead_link_page(request: Request, error: ApiError) -> dict[str, Any]:
     return {**shown, "links": [(HOME, N_("Your account"))]}
 
 
-def _confirm_own(request: Request) -> dict[str, Any]:
-    recovery.confirm_address(request.dbsession, link_secret(request), session_id=current_login(request).session_id)
-    request.override_renderer = MESSAGE_TEMPLATE
-    return message_page(
-        request, "address_confirmed", CONFIRMED, N_("You stay signed in."), links=[(HOME, "Your account")]
-    )
-
-
-def _confirm_by_password(request: Request, link: Link, form: FormPage) -> dict[str, Any]:
-    try:
-        checked_login = reauthenticate(request, link.account_id, form_value(request, "password"))
-        if checked_login is None:
-            raise wrong_password()
-        recovery.confirm_address(request.dbsession, link_secret(request), password_hash=checked_login.password_hash)
-    except ApiError as error:
-        if error.status == DEAD_LINK_STATUS:
-            raise
-        return form.show_errors(request, error)
-    request.override_renderer = MESSAGE_TEMPLATE
-    line = N_("You can now sign in with this email address and your password.")
-    return message_page(request, "address_confirmed", CONFIRMED, line, links=[SIGN_IN])
-
-
-def _change_address(request: Request, link: Link) -> Any:
-    form = change_address_form(request, link)
-    if request.is_safe:
-        return form.show(request)
+def _confirm(request: Request, link: Link, form: FormPage) -> Any:
+    """Confirm or change the address, for who is signed in to the account in this browser, or knows its password."""
     session_id, password_hash = None, None
+    changes = link.purpose == link_tokens.CHANGE_ADDRESS_LINK
     try:
         if _is_signed_in(request, link):
             session_id = current_login(request).session_id
         else:
             checked_login = reauthenticate(request, link.account_id, form_value(request, "password"))
-            password_hash = None if checked_login is None else checked_login.password_hash
-        change_address(request, link_secret(request), session_id=session_id, password_hash=password_hash)
+            if checked_login is None:
+                raise wrong_password()
+            password_hash = checked_login.password_hash
+        if changes:
+            change_address(request, link_secret(request), session_id=session_id, password_hash=password_hash)
+        else:
+            recovery.confirm_address(
+                request.dbsession, link_secret(request), session_id=session_id, password_hash=password_hash
+            )
     except ApiError as error:
         if error.status in {DEAD_LINK_STATUS, 409}:
             raise
         return form.show_errors(request, error)
-    if session_id is not None:
+    if changes and session_id is not None:
         return account_done("email")
-    request.override_renderer = MESSAGE_TEMPLATE
-    line = N_("You can now sign in with this email address and your password.")
-    return message_page(request, "address_changed", N_("Your email address was changed"), line, links=[SIGN_IN])
+    if changes:
+        return message_page(request, "address_changed", CHANGED, NOW_SIGNS_IN, links=[SIGN_IN])
+    line, link_on = (NOW_SIGNS_IN, SIGN_IN) if session_id is None else (N_("You stay signed in."), YOUR_ACCOUNT)
+    return message_page(request, "address_confirmed", CONFIRMED, line, links=[link_on])
 
 
 def _add_password(request: Request, link: Link) -> dict[str, Any]:
     """Add the password that an account without one has asked for. Only a session of that account may."""
     if not _is_signed_in(request, link):
-        request.override_renderer = MESSAGE_TEMPLATE
         next_path = quote(f"{CONFIRM_PATH}?token={link_secret(request)}", safe="/")
         lines = (
             _account_line(request, link),
@@ -203,10 +191,7 @@ def _add_password(request: Request, link: Link) -> dict[str, Any]:
             status=403,
         )
     if request.is_safe:
-        lead = N_("Confirm that this email address is yours and that you want to sign in with it.")
-        return confirm_own_form(lead).show(request)
+        return FormPage(N_("Confirm your email address"), N_("Confirm"), [], lead=[SIGN_IN_WITH_IT]).show(request)
     add_password(request.dbsession, link_secret(request), locked_account(request))
     send_security_email(request, "password added")
-    request.override_renderer = MESSAGE_TEMPLATE
-    line = N_("You can now sign in with this email address and your password.")
-    return message_page(request, "address_confirmed", CONFIRMED, line, links=[(HOME, "Your account")])
+    return message_page(request, "address_confirmed", CONFIRMED, NOW_SIGNS_IN, links=[YOUR_ACCOUNT])

@@ -10,7 +10,15 @@ from modhub.web.request import Request
 from modhub.web.views import page
 from modhub_auth.container import auth_services
 from modhub_auth.mail.outbox import without_links
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, form_value, message_page
+from modhub_auth.pages.form_pages import (
+    FORM_TEMPLATE,
+    HOME,
+    YOUR_ACCOUNT,
+    FormField,
+    FormPage,
+    form_value,
+    message_page,
+)
 from modhub_auth.pages.fresh_proof import (
     ask_for_proof,
     current_login,
@@ -19,7 +27,6 @@ from modhub_auth.pages.fresh_proof import (
     rotate_session,
     send_security_email,
 )
-from modhub_auth.pages.sign_in import HOME
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.resources import AccountPermission, IAccount
 from modhub_auth.signin import device_codes
@@ -39,7 +46,7 @@ def _code_form() -> FormPage:
         N_("Continue"),
         [FormField("userCode", N_("Code shown by the program"), hint=hint)],
         lead=[N_("Enter the code that the program shows. Never enter one that somebody else has sent you.")],
-        links=[(HOME, "Your account")],
+        links=[YOUR_ACCOUNT],
     )
 
 
@@ -132,5 +139,4 @@ def allow_device_page(_context: Any, request: Request) -> dict[str, Any]:
 
 
 def _decided(request: Request, message_id: str, title: str, line: str) -> dict[str, Any]:
-    request.override_renderer = MESSAGE_TEMPLATE
-    return message_page(request, message_id, title, line, links=[(HOME, "Your account")])
+    return message_page(request, message_id, title, line, links=[YOUR_ACCOUNT])

@@ -20,7 +20,8 @@ from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, Link, Login
 from modhub_auth.pages.form_pages import (
     FORM_TEMPLATE,
-    MESSAGE_TEMPLATE,
+    HOME,
+    YOUR_ACCOUNT,
     Checkbox,
     FormField,
     FormPage,
@@ -30,11 +31,11 @@ from modhub_auth.pages.form_pages import (
     message_page,
     platform_title,
 )
-from modhub_auth.pages.fresh_proof import current_login, proven_account
+from modhub_auth.pages.fresh_proof import current_login, proven_account, proven_page
 from modhub_auth.pages.password import own_password
-from modhub_auth.pages.sign_in import HOME, new_password_field
+from modhub_auth.pages.sign_in import new_password_field
 from modhub_auth.rate_limits import rate_counter
-from modhub_auth.resources import AccountPermission, IAccount
+from modhub_auth.resources import IAccount
 from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import validate_password
 from modhub_auth.signin.recovery import AccountAccess, ResetChoice
@@ -67,15 +68,11 @@ def forgot_form() -> FormPage:
     )
 
 
-@page(context=IAccount, name="forgot", request_method="GET", permission=OPEN, renderer=FORM_TEMPLATE)
+@page(context=IAccount, name="forgot", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
 def forgot_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/account/forgot``"""
-    return forgot_form().show(request)
-
-
-@page(context=IAccount, name="forgot", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
-def forgot_submit(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/forgot``: the same page whether or not the account exists."""
+    """``/Modhub/account/forgot``: the same page whether or not the account exists."""
+    if request.is_safe:
+        return forgot_form().show(request)
     auth, email = auth_services(request), form_value(request, "email")
     errors = collect_errors((email_addresses.require_address, email))
     try:
@@ -87,7 +84,6 @@ def forgot_submit(_context: Any, request: Request) -> Any:
     recovery.request_reset(
         request.dbsession, auth.rate_limiter, email_addresses.require_address(email), translations_for(request).language
     )
-    request.override_renderer = MESSAGE_TEMPLATE
     lines = (
         N_(
             "If there is an account with this email address, we have sent it an email. "
@@ -115,7 +111,6 @@ def link_secret(request: Request) -> str:
 
 def dead_link_page(request: Request, error: ApiError) -> dict[str, Any]:
     """The 410 page of an invalid link, with links to ask for another one."""
-    request.override_renderer = MESSAGE_TEMPLATE
     title = "This link has expired" if error.status == DEAD_LINK_STATUS else "Something is wrong with this request"
     return error_page(request, title, error, [FORGOT, SIGN_IN])
 
@@ -202,7 +197,6 @@ def complete_reset(request: Request, form: FormPage, purpose: str) -> dict[str, 
         return form.show_errors(request, error)
     if request.identify(CredentialKind.ACCOUNT).account_id == account_id:
         request.forget_account()
-    request.override_renderer = MESSAGE_TEMPLATE
     lines = [N_("You can sign in with it now.")]
     return message_page(request, "password_set", N_("Your password was set"), *lines, links=[SIGN_IN])
 
@@ -212,7 +206,7 @@ def email_form(_context: Any, request: Request) -> FormPage:
     password_login = own_password(request)
     if password_login is None:
         lead = [N_("This account has no email address yet. Add a password first.")]
-        links = [(f"{HOME}/password", "Add a password"), (HOME, "Your account")]
+        links = [(f"{HOME}/password", "Add a password"), YOUR_ACCOUNT]
         return FormPage(N_("Change your email address"), "", [], lead=lead, links=links)
     messages = translations_for(request)
     return FormPage(
@@ -232,18 +226,11 @@ def email_form(_context: Any, request: Request) -> FormPage:
             N_("We email a link to the new address. Until you have followed it, you sign in with the old one."),
         ],
         username=password_login.subject,
-        links=[(HOME, "Your account")],
+        links=[YOUR_ACCOUNT],
     )
 
 
-@page(
-    context=IAccount,
-    name="email",
-    request_method=("GET", "POST"),
-    permission=AccountPermission.CHANGE,
-    renderer=FORM_TEMPLATE,
-    fresh_proof=email_form,
-)
+@proven_page(email_form, name="email")
 def email_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/email``: the same page whether or not the new address is taken (T-C5)."""
     limit = request.registry.settings["modhub_auth.forgot_limit"]
@@ -251,9 +238,8 @@ def email_page(_context: Any, request: Request) -> Any:
     count_forgot(request, rate_counter("address change", str(current_login(request).account_id), limit))
     account, _ = proven_account(request)
     request_address_change(request, account, address)
-    request.override_renderer = MESSAGE_TEMPLATE
     lines = (
         N_("We have sent an email to the new address. The link in it works for an hour."),
         N_("Until you have followed it, you sign in with the old address."),
     )
-    return message_page(request, "check_email", N_("Check your email"), *lines, links=[(HOME, "Your account")])
+    return message_page(request, "check_email", N_("Check your email"), *lines, links=[YOUR_ACCOUNT])

@@ -111,6 +111,8 @@ MARK_FIELD: Final = "commonPassword"
 """The hidden field that confirms a common password (:mod:`modhub_auth.pages.sign_in`)."""
 Links = list[tuple[str, str]]
 """Pairs of address and text."""
+HOME: Final = "/Modhub/account"
+YOUR_ACCOUNT: Final = (HOME, "Your account")
 
 
 @dataclass(slots=True)
@@ -143,6 +145,12 @@ class FormField:
     def described_by(self) -> str:
         """The ids of the texts below the field."""
         return " ".join(f"{self.name}-{suffix}" for suffix in ("hint", "error") if getattr(self, suffix))
+
+
+def code_field() -> FormField:
+    """The field for a code of the authenticator, or a recovery code."""
+    hint = N_("The six digits it shows, or one of your recovery codes.")
+    return FormField("code", N_("Authenticator code"), autocomplete="one-time-code", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,11 +243,12 @@ def never_stored(response: Any) -> Any:
 def message_page(
     request: Request, message_id: str, title: str, *lines: str, links: Links, status: int = 200
 ) -> dict[str, Any]:
-    """A page with a message alone, for the renderer :data:`MESSAGE_TEMPLATE`.
+    """A page with a message alone, whatever the view's renderer is.
 
     ``message_id`` names the message in the page's HTML, the same in all languages.
     """
     never_store(request)
+    request.override_renderer = MESSAGE_TEMPLATE
     request.response.status_int = status
     return {"message_id": message_id, "title": title, "lines": lines, "links": links}
 

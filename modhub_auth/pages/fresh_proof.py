@@ -1,7 +1,7 @@
 """What the pages of a signed-in account share: the current login, the locked account, and fresh proof of its owner.
 
-A view that changes how an account signs in declares ``fresh_proof=make_form``. Its GET shows that form with a field for
-the proof. Its POST calls the view once the fields are valid and the proof is given; an ApiError of the view shows the
+A view that changes how an account signs in is a :func:`proven_page`. Its GET shows its form with a field for the proof.
+ Its POST calls the view once the fields are valid and the proof is given; an ApiError of the view shows the
 form again.
 """
 
@@ -10,17 +10,20 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from pyramid.viewderivers import VIEW
+from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError
 from modhub.base.identity import CredentialKind
 from modhub.content.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub.web.request import Request
+from modhub.web.views import page
 from modhub_auth import services
 from modhub_auth.container import auth_services
 from modhub_auth.models import Account, Login
-from modhub_auth.pages.form_pages import FormField, FormPage, form_value, never_stored
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, code_field, form_value, never_stored
 from modhub_auth.read_service import LoginRecord
+from modhub_auth.resources import AccountPermission, IAccount
 from modhub_auth.signin import authentication, page_sessions, recovery
 from modhub_auth.signin.authentication import Proof, reauthenticate
 from modhub_auth.signin.session_cookies import browser_name, set_session_cookie
@@ -53,13 +56,15 @@ def proven_account(request: Request) -> tuple[Account, Login | None]:
     return (account, None) if checked_login is None else services.lock_checked_login(request.dbsession, checked_login)
 
 
-def rotate_session(request: Request, response: Any) -> Any:
-    """Give the session a new secret, after a change of proof or access (T-C12)."""
+def rotate_session(request: Request, response: Any, session: Session | None = None) -> Any:
+    """Give the session a new secret, after a change of proof or access (T-C12).
+
+    It is written in the request's transaction, or in that of ``session``.
+    """
     session_id = current_login(request).session_id
     assert session_id is not None
-    return never_stored(
-        set_session_cookie(request, response, page_sessions.rotate_page_session(request.dbsession, session_id))
-    )
+    secret = page_sessions.rotate_page_session(session or request.dbsession, session_id)
+    return never_stored(set_session_cookie(request, response, secret))
 
 
 def send_security_email(request: Request, kind: str, client: str = "", mod: str = "") -> None:
@@ -84,8 +89,7 @@ def _add_proof_field(request: Request, form: FormPage, required: Proof) -> None:
     if required is Proof.PASSWORD:
         form.fields.insert(0, FormField("currentPassword", N_("Current password"), "password", "current-password"))
     elif required is Proof.CODE:
-        hint = N_("The six digits it shows, or one of your recovery codes.")
-        form.fields.insert(0, FormField("code", N_("Authenticator code"), autocomplete="one-time-code", hint=hint))
+        form.fields.insert(0, code_field())
     elif required is Proof.PLATFORM:
         messages = translations_for(request)
         for platform in auth_services(request).platforms.values():
@@ -132,6 +136,24 @@ def fresh_proof_deriver(view: ProvenView, info: Any) -> ProvenView:
 
 
 fresh_proof_deriver.options = ("fresh_proof",)  # type: ignore[attr-defined]
+
+
+def proven_page(
+    make_form: Callable[[Any, Request], FormPage],
+    *,
+    name: str = "",
+    context: Any = IAccount,
+    renderer: str = FORM_TEMPLATE,
+) -> Callable[[ProvenView], ProvenView]:
+    """Declare a page with a form that asks for fresh proof; the view is what the form does."""
+    return page(
+        context=context,
+        name=name,
+        request_method=("GET", "POST"),
+        permission=AccountPermission.CHANGE,
+        renderer=renderer,
+        fresh_proof=make_form,
+    )
 
 
 def includeme(config: Any) -> None:

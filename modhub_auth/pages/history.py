@@ -15,9 +15,8 @@ from modhub.ui.xml_responses import Redirect, previous_page
 from modhub.web.own_cookies import own_cookie, set_own_cookie
 from modhub.web.request import Request
 from modhub.web.views import page
-from modhub_auth.pages.form_pages import never_store, never_stored
+from modhub_auth.pages.form_pages import HOME, never_store, never_stored
 from modhub_auth.pages.fresh_proof import current_login
-from modhub_auth.pages.sign_in import HOME
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.resources import AccountPermission, IAccount
 

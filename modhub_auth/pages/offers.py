@@ -20,16 +20,21 @@ from modhub_auth.container import auth_services
 from modhub_auth.offers import ClosedOffer
 from modhub_auth.pages.account import account_done
 from modhub_auth.pages.form_pages import (
-    FORM_TEMPLATE,
     MESSAGE_TEMPLATE,
+    YOUR_ACCOUNT,
     FormField,
     FormPage,
     error_page,
     form_value,
     never_stored,
 )
-from modhub_auth.pages.fresh_proof import current_login, locked_account, proven_account, send_security_email
-from modhub_auth.pages.sign_in import HOME
+from modhub_auth.pages.fresh_proof import (
+    current_login,
+    locked_account,
+    proven_account,
+    proven_page,
+    send_security_email,
+)
 from modhub_auth.resources import AccountPermission, IAccount, IOwnOffer, OwnOffer
 from modhub_auth.services import lock_accounts
 from modhub_auth.signin import recovery
@@ -86,13 +91,7 @@ def offer_form(context: OwnOffer, request: Request) -> FormPage:
     )
 
 
-@page(
-    context=IOwnOffer,
-    request_method=("GET", "POST"),
-    permission=AccountPermission.CHANGE,
-    renderer=FORM_TEMPLATE,
-    fresh_proof=offer_form,
-)
+@proven_page(offer_form, context=IOwnOffer)
 def offer_page(context: OwnOffer, request: Request) -> Any:
     """``POST /Modhub/mine/{id}/offer``: the same page and email whether or not there is such an account."""
     account, _ = proven_account(request)
@@ -134,8 +133,7 @@ def _back_to_workshop(context: OwnOffer, done: str) -> Any:
 
 
 def _gone(request: Request, error: ApiError) -> dict[str, Any]:
-    request.override_renderer = MESSAGE_TEMPLATE
-    return error_page(request, N_("This offer is over"), error, [(HOME, "Your account")])
+    return error_page(request, N_("This offer is over"), error, [YOUR_ACCOUNT])
 
 
 @page(
@@ -152,7 +150,7 @@ def received_offer_page(_context: Any, request: Request) -> Any:
     try:
         offer = offers.find_offer(session, mods, account_id, offer_id)
         if request.is_safe:
-            form = FormPage(N_("A mod is offered to you"), N_("Accept"), [], links=[(HOME, "Your account")])
+            form = FormPage(N_("A mod is offered to you"), N_("Accept"), [], links=[YOUR_ACCOUNT])
             form.template_values = {"offer": offer}
             return form.show(request)
         lock_accounts(session, [offer.owner_id, account_id])

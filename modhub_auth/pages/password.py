@@ -11,11 +11,23 @@ from modhub.web.views import OPEN, page
 from modhub_auth import email_addresses
 from modhub_auth.container import auth_services
 from modhub_auth.pages.account import account_done
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, form_value, message_page
-from modhub_auth.pages.fresh_proof import current_login, proven_account, rotate_session, send_security_email
-from modhub_auth.pages.sign_in import HOME, new_password_field
+from modhub_auth.pages.form_pages import (
+    HOME,
+    YOUR_ACCOUNT,
+    FormField,
+    FormPage,
+    form_value,
+    message_page,
+)
+from modhub_auth.pages.fresh_proof import (
+    current_login,
+    proven_account,
+    proven_page,
+    rotate_session,
+    send_security_email,
+)
+from modhub_auth.pages.sign_in import new_password_field
 from modhub_auth.read_service import PasswordLogin
-from modhub_auth.resources import AccountPermission, IAccount
 from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import validate_password
 from modhub_auth.signin.registration import count_forgot, request_password
@@ -44,7 +56,7 @@ def password_form(_context: Any, request: Request) -> FormPage:
                 new_password_field(request, N_("Password"), current_login(request).display_name),
             ],
             lead=[N_("The password works once you have followed the link in the email that we send to this address.")],
-            links=[(HOME, "Your account")],
+            links=[YOUR_ACCOUNT],
         )
     return FormPage(
         "Change your password",
@@ -52,18 +64,11 @@ def password_form(_context: Any, request: Request) -> FormPage:
         [new_password_field(request, N_("New password"), current_login(request).display_name, password_login.subject)],
         username=password_login.subject,
         lead=[N_("You stay signed in, here and elsewhere.")],
-        links=[(HOME, "Your account"), (f"{HOME}/forgot", N_("Forgot your password?"))],
+        links=[YOUR_ACCOUNT, (f"{HOME}/forgot", N_("Forgot your password?"))],
     )
 
 
-@page(
-    context=IAccount,
-    name="password",
-    request_method=("GET", "POST"),
-    permission=AccountPermission.CHANGE,
-    renderer=FORM_TEMPLATE,
-    fresh_proof=password_form,
-)
+@proven_page(password_form, name="password")
 def password_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/password``: this session gets a new secret; other sessions stay signed in."""
     if own_password(request) is None:
@@ -85,9 +90,8 @@ def _ask_password(request: Request) -> dict[str, Any]:
     password_hash = auth.passwords.hash(validate_password(form_value(request, "password")))
     account, _ = proven_account(request)
     request_password(request, account, address, password_hash)
-    request.override_renderer = MESSAGE_TEMPLATE
     lines = (
         N_("We have sent an email to the address that you entered."),
         N_("The password works once you have followed the link in that email in this browser."),
     )
-    return message_page(request, "check_email", N_("Check your email"), *lines, links=[(HOME, "Your account")])
+    return message_page(request, "check_email", N_("Check your email"), *lines, links=[YOUR_ACCOUNT])

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple, Self
 from urllib.parse import urlencode
 
 from pyramid.csrf import get_csrf_token
-from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError, not_found
 from modhub.base.identity import NOBODY, CredentialKind
@@ -26,61 +25,47 @@ from modhub_auth.container import AuthServices, auth_services
 from modhub_auth.models import Login, LoginKind
 from modhub_auth.pages.form_pages import (
     FORM_TEMPLATE,
+    HOME,
     MESSAGE_TEMPLATE,
-    FormField,
+    YOUR_ACCOUNT,
     FormPage,
+    code_field,
     error_page,
     form_value,
     message_page,
     never_store,
     never_stored,
 )
-from modhub_auth.pages.fresh_proof import current_login, proven_account
-from modhub_auth.pages.sign_in import HOME, links_for_blocked, start_session
+from modhub_auth.pages.fresh_proof import current_login, proven_account, proven_page, rotate_session
+from modhub_auth.pages.sign_in import CODE_STEP_LIFE, links_for_blocked, start_session
 from modhub_auth.read_service import LoginRecord
-from modhub_auth.resources import AccountPermission, ILoginPlatform, PlatformPage
+from modhub_auth.resources import ILoginPlatform, PlatformPage
 from modhub_auth.signin import page_sessions, platform_logins, recovery
 from modhub_auth.signin.authentication import prove_by_code
 from modhub_auth.signin.openid import Assertion, Steam, platform_refused
-from modhub_auth.signin.platform_logins import PlatformIdentity, SignInOutcome
+from modhub_auth.signin.platform_logins import PlatformIdentity
 from modhub_auth.signin.session_cookies import browser_name, safe_next, set_session_cookie, user_agent_label
-from modhub_auth.tokens import SKEW_MICROS, LoginClaim, derive_key, is_recent
+from modhub_auth.tokens import SKEW_MICROS, LoginClaim, keyed_digests
 
 # The code of an authenticator after a sign-in at a platform, which does not replace it.
 #
 # What the platform proved is in a field of the form, encrypted and bound to this browser's form token.
 
 
-PENDING_MICROS: Final = 10 * 60 * 1_000_000
-"""How long the visitor has to give the code after the return, in microseconds."""
-
-
 def platform_code_form(request: Request, pending: str) -> FormPage:
     """The form that asks for the code."""
-    hint = N_("The six digits it shows, or one of your recovery codes.")
-    fields = [FormField("code", N_("Authenticator code"), autocomplete="one-time-code", hint=hint)]
     return FormPage(
-        N_("Sign in"), N_("Sign in"), fields, hidden={"pending": pending, "next": query(request, "next") or ""}
+        N_("Sign in"), N_("Sign in"), [code_field()], hidden={"pending": pending, "next": query(request, "next") or ""}
     )
-
-
-def encrypt_pending(auth: AuthServices, request: Request, outcome: SignInOutcome) -> str:
-    """What the form carries: the login that the platform proved, and when."""
-    login = outcome.login
-    return auth.pending_box.encrypt(f"{login.id} {to_micros(now())} {login.random_id}", get_csrf_token(request))
 
 
 def _pending_login(auth: AuthServices, request: Request) -> LoginRecord:
     """The login that returned from the platform in this browser a moment ago; 403 without one."""
-    try:
-        pending = auth.pending_box.decrypt(form_value(request, "pending"), get_csrf_token(request))
-    except ValueError:
-        pending = None
-    login_part, time_part, random_id = (*(pending or "").split(" "), "", "", "")[:3]
-    login_id, returned_at = parse_id(login_part), parse_id(time_part)
-    if login_id is None or returned_at is None or not is_recent(returned_at, PENDING_MICROS):
+    pending = auth.pending_box.read_note(request, form_value(request, "pending"), CODE_STEP_LIFE)
+    if pending is None:
         raise platform_refused()
-    login = auth.account_reader.claimed_login(LoginClaim(login_id, random_id))
+    login_id, random_id = pending
+    login = auth.account_reader.claimed_login(LoginClaim(int(login_id), random_id))
     if login is None or login.login_kind != LoginKind.PLATFORM:
         raise platform_refused()
     return login
@@ -129,11 +114,6 @@ class PlatformVisit(NamedTuple):
     begun_at: int = 0
 
     @classmethod
-    def begin(cls, purpose: str) -> Self:
-        """A visit that begins now."""
-        return cls(purpose, to_micros(now()))
-
-    @classmethod
     def read(cls, request: Request) -> Self:
         """The visit named in the return address; the state proves it."""
         purpose = query(request, "for") or ""
@@ -154,17 +134,14 @@ class PlatformVisit(NamedTuple):
 
 
 def _states(request: Request, visit: PlatformVisit) -> list[str]:
-    """The proof that this browser began the visit, by each secret: the first makes it, all check it (C-TOK-4).
+    """The proof that this browser began the visit, by each secret.
 
     It depends on the browser's CSRF token, the signed-in account and the visit, so that a visitor who wanted to link a
     login does not return to a new account.
     """
     account_id = request.identify(CredentialKind.ACCOUNT).account_id
     message = f"{get_csrf_token(request)} {account_id} {visit.purpose} {visit.begun_at}"
-    return [
-        hmac.digest(derive_key(secret, "platform state"), message.encode(), "sha256").hex()
-        for secret in request.registry.settings["modhub.secret"]
-    ]
+    return keyed_digests(request.registry.settings["modhub.secret"], "platform state", message.encode())
 
 
 def _return_address(request: Request, platform: Steam, next_path: str | None, visit: PlatformVisit) -> str:
@@ -176,7 +153,10 @@ def _return_address(request: Request, platform: Steam, next_path: str | None, vi
     return f"{base_url}{HOME}/platform/{platform.name}?{urlencode(parameters)}"
 
 
-def _platform_url(request: Request, platform: Steam, return_to: str) -> str:
+def _platform_url(request: Request, platform: Steam, next_path: str | None, purpose: str) -> str:
+    """The address of the platform for a visit that begins now; with an empty purpose, to sign in."""
+    visit = PlatformVisit(purpose, to_micros(now())) if purpose else PlatformVisit()
+    return_to = _return_address(request, platform, next_path, visit)
     return platform.sign_in_url(return_to, request.registry.settings["modhub.base_url"])
 
 
@@ -190,7 +170,7 @@ def platform_page(context: PlatformPage, request: Request) -> Any:
             return _depart(request, platform)
         return _handle_return(request, platform)
     except ApiError as error:
-        links = [*links_for_blocked(request, error), (request.path, N_("Try again")), (HOME, "Your account")]
+        links = [*links_for_blocked(request, error), (request.path, N_("Try again")), YOUR_ACCOUNT]
         return error_page(request, PLATFORM_TITLES.get(error.status, PLATFORM_TITLES[403]), error, links)
 
 
@@ -202,8 +182,7 @@ def _depart(request: Request, platform: Steam) -> Any:
     """
     next_path = safe_next(query(request, "next"))
     if request.identify(CredentialKind.ACCOUNT) is NOBODY:
-        return_to = _return_address(request, platform, next_path, PlatformVisit())
-        return never_stored(Redirect(_platform_url(request, platform, return_to)))
+        return never_stored(Redirect(_platform_url(request, platform, next_path, "")))
     if query(request, "prove") is None:
         return never_stored(Redirect(f"{request.path.rstrip('/')}/link"))
     if request.environ.get("HTTP_SEC_FETCH_SITE") in {"cross-site", "same-site"}:
@@ -213,10 +192,9 @@ def _depart(request: Request, platform: Steam) -> Any:
             "sign_in_again",
             N_("Sign in again"),
             line,
-            links=[(request.path_qs, N_("Continue")), (HOME, "Your account")],
+            links=[(request.path_qs, N_("Continue")), YOUR_ACCOUNT],
         )
-    return_to = _return_address(request, platform, next_path, PlatformVisit.begin(PROVE))
-    return never_stored(Redirect(_platform_url(request, platform, return_to)))
+    return never_stored(Redirect(_platform_url(request, platform, next_path, PROVE)))
 
 
 def _handle_return(request: Request, platform: Steam) -> Any:
@@ -237,21 +215,13 @@ def _handle_return(request: Request, platform: Steam) -> Any:
         account = page_sessions.lock_session_account(session, login.account_id, login.session_id)
         if visit.purpose == PROVE:
             platform_logins.prove_by_platform(session, account, login.session_id, identity)
-            return _rotate_and_redirect(request, session, login, next_path or HOME)
+            return rotate_session(request, Redirect(next_path or HOME), session)
         if platform_logins.link_login(session, account, identity):
             auth, messages = auth_services(request), translations_for(request)
             recovery.queue_security_email(
                 session, auth.outbox, account.id, "login linked", messages, client=browser_name(request)
             )
-        return _rotate_and_redirect(request, session, login, f"{HOME}?done=linked")
-
-
-def _rotate_and_redirect(request: Request, session: Session, login: LoginRecord, path: str) -> Any:
-    """Give the session a new secret, after a change of proof or access (T-C12), and redirect."""
-    assert login.session_id is not None
-    return never_stored(
-        set_session_cookie(request, Redirect(path), page_sessions.rotate_page_session(session, login.session_id))
-    )
+        return rotate_session(request, Redirect(f"{HOME}?done=linked"), session)
 
 
 def link_form(context: PlatformPage, request: Request) -> FormPage:
@@ -263,29 +233,20 @@ def link_form(context: PlatformPage, request: Request) -> FormPage:
         N_("Continue"),
         [],
         lead=[N_("Anyone who can sign in there will also be able to sign in to your account.")],
-        links=[(HOME, "Your account")],
+        links=[YOUR_ACCOUNT],
     )
 
 
-@page(
-    context=ILoginPlatform,
-    name="link",
-    request_method=("GET", "POST"),
-    permission=AccountPermission.CHANGE,
-    renderer=FORM_TEMPLATE,
-    fresh_proof=link_form,
-)
+@proven_page(link_form, name="link", context=ILoginPlatform)
 def link_page(context: PlatformPage, request: Request) -> Any:
     """``POST /Modhub/account/platform/{provider}/link``: a link to the platform, valid for some minutes."""
     platform = _platform(context, request)
     proven_account(request)
-    return_to = _return_address(request, platform, None, PlatformVisit.begin(LINK))
-    platform_url = _platform_url(request, platform, return_to)
-    request.override_renderer = MESSAGE_TEMPLATE
+    platform_url = _platform_url(request, platform, None, LINK)
     text = translations_for(request).gettext("Sign in with %(name)s", name=platform.title)
     line = N_("Now sign in there with the account that you want to link. You have ten minutes.")
     return message_page(
-        request, "link_method", N_("Link a sign-in method"), line, links=[(platform_url, text), (HOME, "Your account")]
+        request, "link_method", N_("Link a sign-in method"), line, links=[(platform_url, text), YOUR_ACCOUNT]
     )
 
 
@@ -300,6 +261,7 @@ def _sign_in(request: Request, assertion: Assertion, identity: PlatformIdentity,
                 session, outcome.account, outcome.login, user_agent_label(request), proved=True
             )
             return never_stored(set_session_cookie(request, Redirect(next_path or HOME), secret))
-        pending = encrypt_pending(auth, request, outcome)
+        # What the form carries: the login that the platform proved.
+        pending = auth.pending_box.seal_note(request, outcome.login.id, outcome.login.random_id)
     request.override_renderer = FORM_TEMPLATE
     return platform_code_form(request, pending).show(request)

@@ -10,15 +10,15 @@ from modhub.web.traversal import parse_id
 from modhub.web.views import page
 from modhub_auth import publisher_keys
 from modhub_auth.pages.account import account_done
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value, never_store
+from modhub_auth.pages.form_pages import YOUR_ACCOUNT, FormField, FormPage, form_value, never_store
 from modhub_auth.pages.fresh_proof import (
     current_login,
     locked_account,
     proven_account,
+    proven_page,
     rotate_session,
     send_security_email,
 )
-from modhub_auth.pages.sign_in import HOME
 from modhub_auth.resources import AccountPermission, IAccount
 
 KEY_TEMPLATE: Final = "modhub_auth:templates/account/publisher_key.jinja2"
@@ -55,7 +55,7 @@ def publisher_key_form(_context: Any, request: Request) -> FormPage:
             ),
         ],
         lead=[N_("A publisher key lets a build pipeline upload and publish your mods. It cannot change your account.")],
-        links=[(HOME, "Your account")],
+        links=[YOUR_ACCOUNT],
     )
 
 
@@ -71,14 +71,7 @@ def _find_mod(request: Request, account_id: int) -> int | None:
     return mod.id
 
 
-@page(
-    context=IAccount,
-    name="publisher-key",
-    request_method=("GET", "POST"),
-    permission=AccountPermission.CHANGE,
-    renderer=FORM_TEMPLATE,
-    fresh_proof=publisher_key_form,
-)
+@proven_page(publisher_key_form, name="publisher-key")
 def publisher_key_page(_context: Any, request: Request) -> dict[str, Any]:
     """``POST /Modhub/account/publisher-key``: make a key and show it once."""
     account, _ = proven_account(request)

@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Callable
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import quote
@@ -13,19 +14,28 @@ from modhub.base.identity import NOBODY, CredentialKind
 from modhub.base.service_registry import find_optional_service
 from modhub.content import text
 from modhub.content.text import N_
-from modhub.db import now, to_micros
 from modhub.ui import forms
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.own_cookies import own_cookie, set_own_cookie
 from modhub.web.payload import query
 from modhub.web.request import Request
-from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 from modhub_auth import email_addresses, services
 from modhub_auth.container import auth_services
 from modhub_auth.models import MAX_DISPLAY_NAME, Account, Login
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, MARK_FIELD, FormField, FormPage, Links, form_value, never_stored
+from modhub_auth.pages.form_pages import (
+    FORM_TEMPLATE,
+    HOME,
+    MARK_FIELD,
+    YOUR_ACCOUNT,
+    FormField,
+    FormPage,
+    Links,
+    code_field,
+    form_value,
+    never_stored,
+)
 from modhub_auth.read_service import LoginRecord, PasswordLogin
 from modhub_auth.resources import IAccount, IBlockedAccounts
 from modhub_auth.services import BlockedAccountError, CheckedLogin
@@ -45,7 +55,7 @@ from modhub_auth.signin.session_cookies import (
     set_session_cookie,
     user_agent_label,
 )
-from modhub_auth.tokens import derive_key, is_recent
+from modhub_auth.tokens import keyed_digests
 
 
 def links_for_blocked(request: Request, error: ApiError) -> Links:
@@ -77,18 +87,13 @@ def password_check(request: Request, *personal: str) -> Callable[[str], None]:
             return
         if settings["modhub_auth.refuse_common_passwords"]:
             raise common_password_error()
-        marks, mark = _marks(request, password), form_value(request, MARK_FIELD).encode("utf-8", "replace")
+        message = f"{get_csrf_token(request)} {password}".encode()
+        marks = keyed_digests(settings["modhub.secret"], "common password", message)
+        mark = form_value(request, MARK_FIELD).encode("utf-8", "replace")
         if not any(hmac.compare_digest(made.encode(), mark) for made in marks):
             raise password_warning({MARK_FIELD: marks[0]})
 
     return judge
-
-
-def _marks(request: Request, password: str) -> list[str]:
-    """The mark by each secret: the first makes it, all check it (C-TOK-4)."""
-    message = f"{get_csrf_token(request)} {password}".encode()
-    keys = [derive_key(secret, "common password") for secret in request.registry.settings["modhub.secret"]]
-    return [hmac.digest(key, message, "sha256").hex() for key in keys]
 
 
 # The second step of signing in: the code of an authenticator, after the password was right.
@@ -98,7 +103,8 @@ def _marks(request: Request, password: str) -> list[str]:
 # stored.
 
 
-VALID_MICROS: Final = 10 * 60 * 1_000_000
+CODE_STEP_LIFE: Final = timedelta(minutes=10)
+"""How long the visitor has to give the code after the password, or after the return from a platform."""
 
 
 def sign_in_expired() -> ApiError:
@@ -109,11 +115,10 @@ def sign_in_expired() -> ApiError:
 
 def code_form(hidden: dict[str, str], start_again: str) -> FormPage:
     """The form of the second step."""
-    hint = N_("The six digits it shows, or one of your recovery codes.")
     return FormPage(
         N_("Sign in"),
         N_("Sign in"),
-        [FormField("code", N_("Authenticator code"), autocomplete="one-time-code", hint=hint)],
+        [code_field()],
         lead=[N_("Your account has an authenticator. Enter its code.")],
         links=[(start_again, N_("Start again"))],
         hidden=hidden,
@@ -128,8 +133,7 @@ def is_code_step(request: Request) -> bool:
 
 def remember_password(request: Request, response: Any, login: PasswordLogin) -> None:
     """Remember in this browser that the password was right."""
-    facts = f"{login.account_id} {to_micros(now())} {_digest(login)}"
-    sealed = auth_services(request).code_box.encrypt(facts, get_csrf_token(request))
+    sealed = auth_services(request).code_box.seal_note(request, login.account_id, _digest(login))
     set_own_cookie(request, response, SIGN_IN_COOKIE, sealed)
 
 
@@ -150,15 +154,11 @@ def check_code(request: Request) -> CheckedLogin:
 
 def _remembered_login(request: Request) -> PasswordLogin | None:
     auth = auth_services(request)
-    try:
-        facts = auth.code_box.decrypt(own_cookie(request, SIGN_IN_COOKIE), get_csrf_token(request)) or ""
-    except ValueError:
+    facts = auth.code_box.read_note(request, own_cookie(request, SIGN_IN_COOKIE), CODE_STEP_LIFE)
+    if facts is None:
         return None
-    account, time, digest = (*facts.split(" "), "", "", "")[:3]
-    account_id, entered_at = parse_id(account), parse_id(time)
-    if account_id is None or entered_at is None or not is_recent(entered_at, VALID_MICROS):
-        return None
-    login = auth.account_reader.password_login(account_id)
+    account_id, digest = facts
+    login = auth.account_reader.password_login(int(account_id))
     return login if login is not None and login.password_hash and _digest(login) == digest else None
 
 
@@ -166,7 +166,6 @@ def _digest(login: PasswordLogin) -> str:
     return sha256((login.password_hash or "").encode()).hexdigest()[:32]
 
 
-HOME: Final = "/Modhub/account"
 SECOND_FACTOR: Final = "second_factor_required"
 
 
@@ -235,15 +234,11 @@ def login_form(request: Request) -> FormPage:
     )
 
 
-@page(context=IAccount, name="login", request_method="GET", permission=OPEN, renderer=FORM_TEMPLATE)
-def login_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/account/login``"""
-    return login_form(request).show(request)
-
-
-@page(context=IAccount, name="login", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
-def login_submit(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/login``, with the code or followed by a second step that asks for it."""
+@page(context=IAccount, name="login", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
+def login_page(_context: Any, request: Request) -> Any:
+    """``/Modhub/account/login``, with the code or followed by a second step that asks for it."""
+    if request.is_safe:
+        return login_form(request).show(request)
     if is_code_step(request):
         return _submit_code(request)
     email = form_value(request, "email")
@@ -316,17 +311,13 @@ def register_form(request: Request) -> FormPage:
     )
 
 
-@page(context=IAccount, name="register", request_method="GET", permission=OPEN, renderer=FORM_TEMPLATE)
-def register_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/account/register``"""
-    if not request.registry.settings["modhub_auth.registration"]:
-        raise services.registration_closed()
-    return register_form(request).show(request)
-
-
-@page(context=IAccount, name="register", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
-def register_submit(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/register``"""
+@page(context=IAccount, name="register", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
+def register_page(_context: Any, request: Request) -> Any:
+    """``/Modhub/account/register``"""
+    if request.is_safe:
+        if not request.registry.settings["modhub_auth.registration"]:
+            raise services.registration_closed()
+        return register_form(request).show(request)
     try:
         registration.check_open(request)
         form = register_form(request)
@@ -342,16 +333,12 @@ def register_submit(_context: Any, request: Request) -> Any:
         return register_form(request).show_errors(request, error)
 
 
-@page(context=IAccount, name="logout", request_method="GET", permission=OPEN, renderer=FORM_TEMPLATE)
-def logout_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/account/logout``"""
-    lead = [N_("This signs you out in this browser only.")]
-    return FormPage("Sign out", "Sign out", [], lead=lead, links=[(HOME, "Your account")]).show(request)
-
-
-@page(context=IAccount, name="logout", request_method="POST", permission=OPEN)
-def logout_submit(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/logout``"""
+@page(context=IAccount, name="logout", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
+def logout_page(_context: Any, request: Request) -> Any:
+    """``/Modhub/account/logout``"""
+    if request.is_safe:
+        lead = [N_("This signs you out in this browser only.")]
+        return FormPage("Sign out", "Sign out", [], lead=lead, links=[YOUR_ACCOUNT]).show(request)
     if request.identify(CredentialKind.ACCOUNT) is not NOBODY:
         _end_current(request)
     return never_stored(clear_session_cookie(request, Redirect("/Modhub")))

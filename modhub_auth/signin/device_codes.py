@@ -3,7 +3,6 @@
 Whatever ends sessions ends the codes that the account has allowed, while it has the account's row locked.
 """
 
-import hmac
 import math
 import secrets
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from modhub.db import Databases, now
 from modhub_auth.models import DeviceCode, Login
 from modhub_auth.services import email_not_confirmed, lock_account
 from modhub_auth.signin.client_sessions import SignedIn, issue_tokens
-from modhub_auth.tokens import CLOCK_SKEW, derive_key, new_refresh_token, token_digest
+from modhub_auth.tokens import CLOCK_SKEW, keyed_digests, new_refresh_token, token_digest
 
 CODE_SECONDS: Final = 600
 INTERVAL_SECONDS: Final = 5
@@ -83,14 +82,13 @@ def slow_down(pause: timedelta) -> ApiError:
 
 
 def _user_hashes(settings: Mapping[str, Any], user_code: str) -> list[str]:
-    """The stored hash of what a person types, by each secret: the first makes it, all check it (C-TOK-4).
+    """The stored hash of what a person types, by each secret.
 
     Keyed, because all codes can be tried on a plain hash in a moment.
     """
     letters = user_code.upper().replace("-", "")
     message = "".join(letters.split()).encode("utf-8", "surrogatepass")
-    keys = [derive_key(secret, "device code") for secret in settings["modhub.secret"]]
-    return [hmac.digest(key, message, "sha256").hex() for key in keys]
+    return keyed_digests(settings["modhub.secret"], "device code", message)
 
 
 def _is_alive(time: datetime) -> tuple[ColumnElement[bool], ...]:

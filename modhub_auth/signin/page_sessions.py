@@ -12,7 +12,7 @@ from modhub.content import text
 from modhub.db import bulk, now
 from modhub_auth.models import MAX_CLIENT_LABEL, Account, ClientSession, DeviceCode, Login, Offer, PageSession
 from modhub_auth.services import blocked_account_error, lock_account
-from modhub_auth.tokens import CLOCK_SKEW, new_refresh_token, token_digest
+from modhub_auth.tokens import is_recent, new_refresh_token, token_digest
 
 SESSION_IDLE: Final = timedelta(hours=12)
 SESSION_LIFETIME: Final = timedelta(days=14)
@@ -28,8 +28,8 @@ def session_ended() -> ApiError:
 
 
 def is_fresh(proved_at: datetime | None) -> bool:
-    """Whether a proof given at this time still counts. One from the future predates a clock change and does not."""
-    return proved_at is not None and -CLOCK_SKEW <= now() - proved_at < PROOF_LIFETIME
+    """Whether a proof given at this time still counts."""
+    return proved_at is not None and is_recent(proved_at, PROOF_LIFETIME)
 
 
 def lock_session_account(session: Session, account_id: int, session_id: int) -> Account:

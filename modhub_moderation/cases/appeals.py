@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from pyramid.csrf import get_csrf_token
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -12,13 +11,12 @@ from modhub.audit import record
 from modhub.base.errors import ApiError, conflict, invalid, not_found
 from modhub.content import text
 from modhub.content.text import N_
-from modhub.db import now, to_micros
+from modhub.db import now
 from modhub.ui.i18n import Translations
 from modhub.web.request import Request
-from modhub.web.traversal import parse_id
 from modhub_auth.mail.outbox import EmailEntry, without_links
 from modhub_auth.signin.page_sessions import SESSION_IDLE
-from modhub_auth.tokens import SecretBox, is_recent
+from modhub_auth.tokens import SecretBox
 from modhub_moderation.cases.decisions import (
     find_last_decision,
     hash_secret,
@@ -42,9 +40,6 @@ from modhub_moderation.cases.statements import (
 from modhub_moderation.cases.words import OUTCOMES, say_subject
 from modhub_moderation.moderators import count_other_moderators, require_moderator
 
-LINK_MICROS: Final = SESSION_IDLE.total_seconds() * 1_000_000
-"""How long the link is valid."""
-
 
 class BlockedAccounts:
     """See :class:`modhub_auth.resources.IBlockedAccounts`."""
@@ -62,19 +57,12 @@ class BlockedAccounts:
             decision_id = session.scalar(newest)
         if decision_id is None:
             return None
-        sealed = self._box.encrypt(f"{decision_id} {to_micros(now())}", get_csrf_token(request))
-        return f"{APPEAL_PAGE}?token={sealed}"
+        return f"{APPEAL_PAGE}?token={self._box.seal_note(request, decision_id)}"
 
     def read_link(self, request: Request, sealed: str) -> int | None:
         """The decision of such a link; None for any other text, in another browser, and once it has expired."""
-        try:
-            number, _, time = (self._box.decrypt(sealed, get_csrf_token(request)) or "").partition(" ")
-        except ValueError:
-            return None
-        sealed_at = parse_id(time)
-        if sealed_at is None or not is_recent(sealed_at, LINK_MICROS):
-            return None
-        return parse_id(number)
+        facts = self._box.read_note(request, sealed, SESSION_IDLE)
+        return None if facts is None else int(facts[0])
 
 
 APPEAL_EMAIL: Final = "appeal outcome"
