@@ -8,13 +8,11 @@ from modhub_moderation.cases import appeal_pages, decisions, queue_pages
 from modhub_moderation.cases.appeals import BlockedAccounts
 from modhub_moderation.cases.resources import CHILDREN
 from modhub_moderation.cases.statements import APPEAL_PAGE, OWN_DECISIONS
-from modhub_moderation.moderators import IModerationDesk
 
 
 def includeme(config: Configurator) -> None:
     """Register the addresses, the service, the panels, the subscribers, the worker and the pages."""
-    queue = (IModerationDesk, "queue", queue_pages.QueueResource), (IModerationDesk, "bulk", queue_pages.BulkResource)
-    for parent, name, factory in (*CHILDREN, *queue):
+    for parent, name, factory in CHILDREN:
         config.add_child(parent, name, factory)
     config.add_service(IBlockedAccounts, BlockedAccounts(config.registry.settings["modhub.secret"]))
     config.add_robots_rule(OWN_DECISIONS)

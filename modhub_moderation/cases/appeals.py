@@ -1,7 +1,6 @@
 """Appeals: one for each decision, within six months, decided by another moderator where there is one (C-APL-1)."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import select
@@ -34,7 +33,6 @@ from modhub_moderation.cases.statements import (
     REDRESS_AFTER,
     Letter,
     Written,
-    fixed_letter,
     queue_for_account,
 )
 from modhub_moderation.cases.words import OUTCOMES, say_subject
@@ -191,5 +189,4 @@ def _tell(session: Session, registry: Any, appeal: Appeal, decision: Decision, w
         lines.append(messages.gettext(REDRESS_AFTER))
         return Letter(messages.gettext(N_("Your appeal was decided")), [EmailEntry(lines=lines)])
 
-    fixed = partial(fixed_letter, registry)
-    queue_for_account(session, registry, case.owner_id, APPEAL_EMAIL, write=write, fixed=fixed)
+    queue_for_account(session, registry, case.owner_id, APPEAL_EMAIL, write)

@@ -41,16 +41,23 @@ from modhub_moderation.moderators import require_moderator
 from modhub_moderation.settings import EVIDENCE_DAYS
 
 
-class CaseSubject(NamedTuple):
+class Subject(NamedTuple):
     """What a case is about: a mod or an account, whom it concerns, and the title or the name."""
 
     kind: SubjectKind
     id: int
     owner_id: int
     title: str
+    guid: str = ""
+    """Of a mod that everybody can see."""
+
+    @property
+    def address(self) -> str:
+        """The path of its page."""
+        return f"/Modhub/{self.id}" if self.kind is SubjectKind.MOD else f"/Modhub/by/{self.id}"
 
 
-def open_case(session: Session, subject: CaseSubject, origin: Origin) -> Case:
+def open_case(session: Session, subject: Subject, origin: Origin) -> Case:
     """The open case about the subject, its row locked; opened if there is none. Of two at once, one opens it (C-CAS-2).
 
     Who wants the account too has locked it before.

@@ -19,7 +19,7 @@ from modhub.web.traversal import parse_id
 from modhub.web.views import page
 from modhub_moderation.cases import words
 from modhub_moderation.cases.appeals import Verdict, decide_appeal, may_decide
-from modhub_moderation.cases.decisions import CaseSubject, decide, open_case, own_case
+from modhub_moderation.cases.decisions import Subject, decide, open_case, own_case
 from modhub_moderation.cases.models import (
     Appeal,
     AppealOutcome,
@@ -113,13 +113,13 @@ def _open_own(request: Request, kind_name: str, number: int) -> int:
     return case.id
 
 
-def _find_subject(request: Request, kind: SubjectKind, number: int) -> CaseSubject | None:
+def _find_subject(request: Request, kind: SubjectKind, number: int) -> Subject | None:
     """The mod or the account with this number; None if there is none."""
     if kind is SubjectKind.ACCOUNT:
         profile = request.find_service(IProfiles).get_profiles({number}).get(number)
-        return None if profile is None else CaseSubject(kind, number, number, profile.name)
+        return None if profile is None else Subject(kind, number, number, profile.name)
     mod = request.find_service(IMods).get_mods(request.dbsession, [number]).get(number)
-    return None if mod is None else CaseSubject(kind, number, mod.owner, mod.title)
+    return None if mod is None else Subject(kind, number, mod.owner, mod.title)
 
 
 @page(context=ICase, request_method="GET", permission=ModerationPermission.DECIDE, renderer=CASE_TEMPLATE)

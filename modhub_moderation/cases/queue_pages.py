@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
-from zope.interface import implementer
 
 from modhub.base.errors import ApiError, invalid
 from modhub.base.service_registry import find_optional_service, find_service
@@ -15,14 +14,13 @@ from modhub.content.text import N_
 from modhub.db import is_transient
 from modhub.db.raw_queries import PreparedQuery
 from modhub.plugins.moderation import FileRecord, IAccountBlocking, IModeration
-from modhub.plugins.resources import IResource
 from modhub.plugins.services import IMods, IProfiles, ModSummary, Profile
 from modhub.ui.forms import set_error_status
 from modhub.ui.template_helpers import nav_link, translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
 from modhub.web.request import Request, act_for_request
-from modhub.web.traversal import Resource, parse_id
+from modhub.web.traversal import parse_id
 from modhub.web.views import page
 from modhub_moderation.cases import words
 from modhub_moderation.cases.decisions import decide
@@ -285,24 +283,6 @@ MANY_FIELDS: Final = {**RULING_FIELDS, "cases": ""}
 """The fields of the form; ``cases`` are the chosen numbers, separated by spaces."""
 
 
-class IQueue(IResource):
-    """``/Modhub/moderation/queue``"""
-
-
-class IBulk(IResource):
-    """``/Modhub/moderation/bulk``"""
-
-
-@implementer(IQueue)
-class QueueResource(Resource):
-    """The queue; the desk above it has checked the visitor."""
-
-
-@implementer(IBulk)
-class BulkResource(Resource):
-    """Decisions about many; the desk above it has checked the visitor."""
-
-
 @page(context=IModerationDesk, request_method="GET", permission=ModerationPermission.DECIDE)
 def desk_page(_context: Any, _request: Request) -> Redirect:
     """``GET /Modhub/moderation``"""
@@ -310,7 +290,8 @@ def desk_page(_context: Any, _request: Request) -> Redirect:
 
 
 @page(
-    context=IQueue,
+    context=IModerationDesk,
+    name="queue",
     request_method="GET",
     permission=ModerationPermission.DECIDE,
     renderer=QUEUE_TEMPLATE,
@@ -330,7 +311,13 @@ def queue_page(_context: Any, request: Request) -> dict[str, Any]:
     return {"view": view, "words": words, "number": number, "pages": pages, **reader}
 
 
-@page(context=IBulk, request_method="GET", permission=ModerationPermission.DECIDE, renderer=MANY_TEMPLATE)
+@page(
+    context=IModerationDesk,
+    name="bulk",
+    request_method="GET",
+    permission=ModerationPermission.DECIDE,
+    renderer=MANY_TEMPLATE,
+)
 def many_page(_context: Any, request: Request) -> Any:
     """``GET /Modhub/moderation/bulk?case=1&case=2``: the chosen cases with the form to decide; else the queue."""
     chosen = " ".join(request.GET.getall("case"))
@@ -352,7 +339,8 @@ def _numbers(typed: str) -> list[int]:
 
 
 @page(
-    context=IBulk,
+    context=IModerationDesk,
+    name="bulk",
     request_method="POST",
     permission=ModerationPermission.DECIDE,
     renderer=MANY_TEMPLATE,

@@ -16,10 +16,9 @@ from modhub.content.text import N_
 from modhub.plugins.moderation import IModeration
 from modhub.ui.i18n import Catalogs, Translations
 from modhub_auth.container import AuthServices
-from modhub_auth.mail.outbox import EmailEntry, EmailText, Outbox, without_links
+from modhub_auth.mail.outbox import EmailEntry, without_links
 from modhub_auth.models import Login, LoginKind
-from modhub_auth.rate_limits import rate_counter
-from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
+from modhub_auth.signin.recovery import may_send
 from modhub_auth.tokens import SecretBox
 from modhub_moderation.cases.models import (
     Basis,
@@ -48,54 +47,55 @@ Write = Callable[[Translations], Letter]
 """Writes an email in one language."""
 
 
-def outbox_of(registry: Any) -> Outbox:
-    """The outbox of an application."""
-    return find_service(registry, AuthServices).outbox
+class Contact(NamedTuple):
+    """An email address. ``confirmed``: its owner has shown that it is theirs."""
+
+    address: str
+    confirmed: bool
 
 
-def addresses_of(session: Session, account_id: int) -> list[tuple[str, bool]]:
-    """The email addresses of an account, and whether each is confirmed. Blocked accounts have them too."""
+def contacts_of(session: Session, account_id: int) -> list[Contact]:
+    """The email addresses of an account. Blocked accounts have them too."""
     has_address = Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value, Login.platform == ""
     rows = session.execute(select(Login.subject, Login.verified).where(*has_address).order_by(Login.id))
-    return [(address, verified) for address, verified in rows]
+    return [Contact(address, verified) for address, verified in rows]
 
 
-def queue_for_account(
-    session: Session, registry: Any, account_id: int, kind: str, *, write: Write, fixed: Write
+def find_reporter(session: Session, notice: Notice) -> Contact | None:
+    """The address of who sent the notice; None without one, and once it was erased."""
+    if notice.account_id is not None:
+        return next(iter(contacts_of(session, notice.account_id)), None)
+    return Contact(notice.email, confirmed=False) if notice.email else None
+
+
+def queue_letter(
+    session: Session, registry: Any, contact: Contact, kind: str, *, write: Write, languages: Iterable[Translations]
 ) -> None:
-    """Queue an email to each address of an account: whole to the confirmed ones, ``fixed`` to the others.
+    """Queue an email in these languages, one after the other.
 
-    Nobody knows the language of an account, so the email is in all that the site has.
+    To an address that nobody has confirmed only if it has not had too many lately: it counts with the emails of
+    ``forgot``. What is written to such an address holds nothing that another person wrote.
     """
-    languages = list(find_service(registry, Catalogs).translations.values())
-    for address, is_confirmed in addresses_of(session, account_id):
-        if is_confirmed:
-            outbox_of(registry).queue(session, kind, address, in_languages(registry, languages, write))
-        else:
-            queue_for_stranger(session, registry, address, kind, fixed=fixed, languages=languages)
-
-
-def queue_for_stranger(
-    session: Session, registry: Any, address: str, kind: str, *, fixed: Write, languages: Iterable[Translations]
-) -> bool:
-    """Queue an email to an address that nobody has confirmed; False if it has had too many lately.
-
-    It counts with the emails of ``forgot`` to this address, and holds nothing that another person wrote.
-    """
-    limiter = find_service(registry, AuthServices).rate_limiter
-    if not limiter.allows(session, [rate_counter("letter", address, RESET_EMAILS_PER_WINDOW)]):
-        return False
-    outbox_of(registry).queue(session, kind, address, in_languages(registry, languages, fixed))
-    return True
-
-
-def in_languages(registry: Any, languages: Iterable[Translations], write: Write) -> EmailText:
-    """The email in these languages, one after the other."""
+    auth = find_service(registry, AuthServices)
+    if not contact.confirmed and not may_send(session, auth.rate_limiter, contact.address):
+        return
     chosen = list(languages)
     letters = [write(messages) for messages in chosen]
     subject = " / ".join(dict.fromkeys(letter.subject for letter in letters))
     parts = [*letters[0].parts, *(part for letter in letters[1:] for part in (BETWEEN_LANGUAGES, *letter.parts))]
-    return outbox_of(registry).compose(chosen[0].language, subject, parts)
+    email = auth.outbox.compose(chosen[0].language, subject, parts)
+    auth.outbox.queue(session, kind, contact.address, email)
+
+
+def queue_for_account(session: Session, registry: Any, account_id: int, kind: str, write: Write) -> None:
+    """Queue an email to each address of an account: whole to the confirmed ones, a fixed one to the others.
+
+    Nobody knows the language of an account, so the email is in all that the site has.
+    """
+    languages = find_service(registry, Catalogs).translations.values()
+    for contact in contacts_of(session, account_id):
+        chosen = write if contact.confirmed else partial(fixed_letter, registry)
+        queue_letter(session, registry, contact, kind, write=chosen, languages=languages)
 
 
 STATEMENT: Final = "statement"
@@ -168,8 +168,7 @@ def tell_owner(session: Session, registry: Any, written: Written) -> None:
             lines.append(messages.gettext(NOT_WHOLE))
         return Letter(_subject(messages, case), [EmailEntry(lines=lines), *_ways(registry, messages, written)])
 
-    fixed = partial(fixed_letter, registry)
-    queue_for_account(session, registry, case.owner_id, STATEMENT, write=write, fixed=fixed)
+    queue_for_account(session, registry, case.owner_id, STATEMENT, write)
 
 
 def fixed_letter(registry: Any, messages: Translations) -> Letter:
@@ -219,17 +218,12 @@ def tell_reporters(session: Session, registry: Any, written: Written) -> None:
     catalogs, told = find_service(registry, Catalogs), set[str]()
     notices = select(Notice).where(Notice.case_id == written.case.id, Notice.erased_at.is_(None)).order_by(Notice.id)
     for notice in session.scalars(notices):
-        languages = [catalogs.choose(notice.locale)]
-        known = [] if notice.account_id is None else addresses_of(session, notice.account_id)
-        for address, is_confirmed in known or ([(notice.email, False)] if notice.email else []):
-            if address in told:
-                continue
-            told.add(address)
-            write = partial(_outcome, registry, written, notice, whole=is_confirmed)
-            if is_confirmed:
-                outbox_of(registry).queue(session, OUTCOME, address, in_languages(registry, languages, write))
-            else:
-                queue_for_stranger(session, registry, address, OUTCOME, fixed=write, languages=languages)
+        contact = find_reporter(session, notice)
+        if contact is not None and contact.address not in told:
+            told.add(contact.address)
+            write = partial(_outcome, registry, written, notice, whole=contact.confirmed)
+            languages = [catalogs.choose(notice.locale)]
+            queue_letter(session, registry, contact, OUTCOME, write=write, languages=languages)
 
 
 def _outcome(registry: Any, written: Written, notice: Notice, messages: Translations, *, whole: bool) -> Letter:

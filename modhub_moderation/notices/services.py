@@ -10,42 +10,25 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError, OwnershipLost, invalid, not_found
-from modhub.base.service_registry import find_optional_service, find_service
+from modhub.base.service_registry import find_service
 from modhub.content import text
 from modhub.content.text import N_
 from modhub.db import Databases, bulk, now
 from modhub.plugins.events import AccountDeleted
-from modhub.plugins.services import IAccounts, IMods, IProfiles, IPublicMods
+from modhub.plugins.services import IAccounts, IMods, IPublicMods
 from modhub.plugins.workers import raise_if_stopping
-from modhub.ui.i18n import Catalogs
+from modhub.ui.i18n import Catalogs, Translations
 from modhub.web.request import Request
 from modhub.web.traversal import parse_id
-from modhub_auth.container import AuthServices
 from modhub_auth.email_addresses import require_address
 from modhub_auth.mail.outbox import EmailEntry, without_links
-from modhub_auth.models import Login, LoginKind
-from modhub_auth.rate_limits import rate_counter
-from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
 from modhub_auth.tokens import new_refresh_token, token_digest
-from modhub_moderation.cases.decisions import CaseSubject, open_case
+from modhub_moderation.cases.decisions import Subject, open_case
 from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME, Case, Decision, Ground, Notice, Origin, SubjectKind
-from modhub_moderation.cases.statements import receipt_box, receipt_link
+from modhub_moderation.cases.statements import Letter, find_reporter, queue_letter, receipt_box, receipt_link
 
 _NO_ID: Final = 0
 """In place of what is no id: the statement runs for it, too, so that the time reveals nothing (T-B4)."""
-
-
-class Subject(NamedTuple):
-    """A mod or an author that everybody can see."""
-
-    kind: SubjectKind
-    id: int
-    owner_id: int
-    title: str
-    """The title of the mod, or the author's name."""
-    address: str
-    """The path of its page."""
-    guid: str = ""
 
 
 class ReportedImage(NamedTuple):
@@ -63,25 +46,6 @@ class _File(msgspec.Struct):
 
 class _Files(msgspec.Struct):
     assets: list[_File] = []
-
-
-def find_reported_mod(request: Request, session: Session, mod_id: int | None) -> Subject | None:
-    """The published mod; None for drafts, hidden and absent ones alike."""
-    number = mod_id or _NO_ID
-    mod = request.find_service(IMods).get_mods(session, [number]).get(number)
-    if mod is None or not mod.published:
-        return None
-    return Subject(SubjectKind.MOD, mod.id, mod.owner, mod.title, f"/Modhub/{mod.id}", mod.guid)
-
-
-def find_reported_author(request: Request, session: Session, account_id: int | None) -> Subject | None:
-    """The author whose page ``/Modhub/by/{accountId}`` exists."""
-    number, profiles = account_id or _NO_ID, find_optional_service(request.registry, IProfiles)
-    profile = None if profiles is None else profiles.get_profiles({number}).get(number)
-    mods = request.find_service(IMods).get_mods_of_account(session, number)
-    if profile is None or not any(mod.published for mod, _ in mods):
-        return None
-    return Subject(SubjectKind.ACCOUNT, number, number, profile.name, f"/Modhub/by/{number}")
 
 
 def list_images(request: Request, subject: Subject) -> Sequence[ReportedImage]:
@@ -123,22 +87,15 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Reporter:
-    """Who reports: an account, or a stranger by name and address."""
-
-    account_id: int | None = None
-    name: str | None = None
-    email: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CheckedReport:
-    """A report that keeps all rules."""
+    """A report that keeps all rules, of an account, or of a stranger by name and address."""
 
     ground: Ground
     text: str
-    reporter: Reporter
-    asset_id: int | None = None
+    asset_id: int | None
+    account_id: int | None
+    name: str | None
+    email: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,16 +132,16 @@ def check_report(sent: SentReport, account_id: int | None, images: Collection[in
     ground = checked(lambda: _ground(sent.ground), Ground.OTHER)
     asset_id = checked(lambda: _image(sent.asset_id, images), None)
     body = checked(lambda: _filled("text", text.block(sent.text, CASE_TEXT + 1), CASE_TEXT), "")
-    reporter = Reporter(account_id)
+    name, email = None, None
     if account_id is None:
         name = checked(lambda: _filled("name", text.line(sent.name, REPORTER_NAME + 1), REPORTER_NAME), "")
-        reporter = Reporter(name=name, email=checked(lambda: require_address(sent.email), ""))
+        email = checked(lambda: require_address(sent.email), "")
     if not sent.good_faith:
         message = "The field %(field)s must be true: report only what you believe in good faith to be so."
         errors.append(invalid(message, field="goodFaith"))
     if errors:
         raise ReportRefused(errors)
-    return CheckedReport(ground, body, reporter, asset_id)
+    return CheckedReport(ground, body, asset_id, account_id, name, email)
 
 
 def _ground(value: str) -> Ground:
@@ -205,23 +162,6 @@ def _filled(field: str, cleaned: str, most: int) -> str:
     if len(cleaned) > most:
         raise invalid("The field %(field)s must have at most %(most)s characters.", field=field, most=most)
     return cleaned
-
-
-class Contact(NamedTuple):
-    """An email address. ``confirmed``: its owner has shown that it is theirs."""
-
-    address: str
-    confirmed: bool
-
-
-def find_reporter(session: Session, notice: Notice) -> Contact | None:
-    """The address of who sent the notice; None without one, and once it was erased."""
-    if notice.account_id is not None:
-        logins = select(Login.subject, Login.verified)
-        logins = logins.where(Login.account_id == notice.account_id, Login.kind == LoginKind.PASSWORD.value)
-        row = session.execute(logins.order_by(Login.verified.desc(), Login.id).limit(1)).first()
-        return None if row is None else Contact(row[0], bool(row[1]))
-    return Contact(notice.email, confirmed=False) if notice.email else None
 
 
 def read_receipt(session: Session, receipt: str) -> Any:
@@ -245,23 +185,23 @@ _NOT_YOU: Final = N_("If this wasn't you, ignore this email.")
 
 def confirm_notice(registry: Any, session: Session, case: Case, notice: Notice, receipt: str) -> None:
     """Tell the reporter that the notice has arrived, unless too many emails went to an unconfirmed address lately."""
-    contact, auth = find_reporter(session, notice), find_service(registry, AuthServices)
+    contact, site = find_reporter(session, notice), registry.settings["modhub.site_name"]
     if contact is None:
         return
-    messages, site = find_service(registry, Catalogs).choose(notice.locale), registry.settings["modhub.site_name"]
-    counter = rate_counter("letter", contact.address, RESET_EMAILS_PER_WINDOW)
-    if contact.confirmed:
-        ground = messages.gettext(GROUND_TITLES[Ground(notice.ground)])
-        about = messages.gettext(_ABOUT, site=site, title=without_links(case.title))
-        lines, after = [about, messages.gettext(_GROUND, ground=ground)], []
-    elif auth.rate_limiter.allows(session, [counter]):
-        lines = [messages.gettext(_WRITTEN_BY_STRANGER, site=site)]
-        after = [EmailEntry(lines=[messages.gettext(_NOT_YOU)])]
-    else:
-        return
-    parts = [EmailEntry(lines=[*lines, messages.gettext(_WE_LOOK)], link=receipt_link(registry, receipt)), *after]
-    email = auth.outbox.compose(messages.language, messages.gettext(ARRIVED), parts)
-    auth.outbox.queue(session, NOTICE_EMAIL, contact.address, email)
+
+    def write(messages: Translations) -> Letter:
+        if contact.confirmed:
+            ground = messages.gettext(GROUND_TITLES[Ground(notice.ground)])
+            about = messages.gettext(_ABOUT, site=site, title=without_links(case.title))
+            lines, after = [about, messages.gettext(_GROUND, ground=ground)], []
+        else:
+            lines = [messages.gettext(_WRITTEN_BY_STRANGER, site=site)]
+            after = [EmailEntry(lines=[messages.gettext(_NOT_YOU)])]
+        entry = EmailEntry(lines=[*lines, messages.gettext(_WE_LOOK)], link=receipt_link(registry, receipt))
+        return Letter(messages.gettext(ARRIVED), [entry, *after])
+
+    languages = [find_service(registry, Catalogs).choose(notice.locale)]
+    queue_letter(session, registry, contact, NOTICE_EMAIL, write=write, languages=languages)
 
 
 def create_notice(registry: Any, session: Session, subject: Subject, report: CheckedReport, language: str) -> str:
@@ -269,11 +209,10 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Che
 
     404 if the subject is gone meanwhile; :class:`OwnershipLost` if the account is.
     """
-    _lock_accounts(registry, session, subject, report.reporter.account_id)
-    reported = CaseSubject(subject.kind, subject.id, subject.owner_id, subject.title)
-    case = open_case(session, reported, Origin.NOTICE)
+    _lock_accounts(registry, session, subject, report.account_id)
+    case = open_case(session, subject, Origin.NOTICE)
     _lock_mod(registry, session, subject)
-    receipt, reporter = new_refresh_token(), report.reporter
+    receipt = new_refresh_token()
     receipt_hash = token_digest(receipt)
     notice = Notice(
         case_id=case.id,
@@ -282,9 +221,9 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Che
         ground=report.ground.value,
         text=report.text,
         asset_id=report.asset_id,
-        account_id=reporter.account_id,
-        name=reporter.name,
-        email=reporter.email,
+        account_id=report.account_id,
+        name=report.name,
+        email=report.email,
         locale=language,
         created_at=now(),
     )

@@ -13,11 +13,12 @@ from zope.interface import implementer
 from modhub.base.errors import ApiError, not_found
 from modhub.base.identity import CredentialKind, Permission
 from modhub.base.operations import Operation, Refusal, about, body_over
-from modhub.base.service_registry import find_service
+from modhub.base.service_registry import find_optional_service, find_service
 from modhub.content.limits import KB
 from modhub.content.text import N_
 from modhub.plugins.moderation import IModeration
 from modhub.plugins.resources import IResource
+from modhub.plugins.services import IMods, IProfiles
 from modhub.ui.forms import set_error_status
 from modhub.ui.i18n import Catalogs
 from modhub.ui.template_helpers import PageHelpers, translations_for
@@ -30,18 +31,16 @@ from modhub_auth.container import auth_services
 from modhub_auth.pages.form_pages import form_value, never_store
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.signin.authentication import presented_token
-from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME
+from modhub_moderation.cases.decisions import Subject
+from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME, SubjectKind
 from modhub_moderation.cases.words import say_done, say_subject
 from modhub_moderation.notices.services import (
     GROUND_TITLES,
     ReportedImage,
     ReportRefused,
     SentReport,
-    Subject,
     check_report,
     create_notice,
-    find_reported_author,
-    find_reported_mod,
     list_images,
     read_receipt,
 )
@@ -97,8 +96,13 @@ class ModReports(ReportsResource):
     """``/api/modhub/{id}/reports`` and ``/Modhub/{id}/reports``"""
 
     def find_subject(self, session: Session) -> Subject | None:
-        """The published mod."""
-        return find_reported_mod(self.request, session, self.__parent__.id)
+        """The published mod; None for drafts, hidden and absent ones alike."""
+        # The statement runs for what is no id, too, so that the time reveals nothing (T-B4).
+        number = self.__parent__.id or 0
+        mod = self.request.find_service(IMods).get_mods(session, [number]).get(number)
+        if mod is None or not mod.published:
+            return None
+        return Subject(SubjectKind.MOD, mod.id, mod.owner, mod.title, mod.guid)
 
 
 @implementer(IAuthorReports)
@@ -107,7 +111,12 @@ class AuthorReports(ReportsResource):
 
     def find_subject(self, session: Session) -> Subject | None:
         """The author with a page."""
-        return find_reported_author(self.request, session, self.__parent__.id)
+        number, profiles = self.__parent__.id or 0, find_optional_service(self.request.registry, IProfiles)
+        profile = None if profiles is None else profiles.get_profiles({number}).get(number)
+        mods = self.request.find_service(IMods).get_mods_of_account(session, number)
+        if profile is None or not any(mod.published for mod, _ in mods):
+            return None
+        return Subject(SubjectKind.ACCOUNT, number, number, profile.name)
 
 
 class Receipts(Resource):

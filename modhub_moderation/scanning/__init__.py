@@ -1,15 +1,13 @@
 """Scanning of uploads for malware, by what ``modhub_moderation.scanner`` names; without it nothing is registered."""
 
-from typing import Any, Final
+from typing import Final
 
 from pyramid.config import Configurator
 
 from modhub.base.operations import Refusal
-from modhub.base.settings import StartRefused
 from modhub.plugins.commands import AdminCommand
 from modhub.plugins.events import AccountDeleted, ModChanged, ModPublishing, ModsDeleted, UploadStarted
-from modhub_moderation.moderators import IModerationDesk
-from modhub_moderation.scanning import inspection, pages
+from modhub_moderation.scanning import inspection, pages, services
 from modhub_moderation.scanning.clamd import open_clamd
 from modhub_moderation.scanning.inspection import (
     SCAN_SECONDS,
@@ -19,7 +17,6 @@ from modhub_moderation.scanning.inspection import (
     inspect_upload,
     scan_waiting_files,
 )
-from modhub_moderation.scanning.pages import ScansResource
 
 UPLOADS: Final = ("upload_code", "upload_css", "upload_image")
 _REJECTED: Final = Refusal(400, "rejected_by_scan", "The malware scanner has found something in the file.")
@@ -29,22 +26,13 @@ FILE_SECONDS: Final = 60.0
 """What the scan of one file may take; after that the scanner counts as down."""
 
 
-def _open_scanner(settings: Any) -> Scanning:
-    url = settings["modhub_moderation.scanner"]
-    if not url.startswith("clamd:"):
-        raise StartRefused("the setting modhub_moderation.scanner must begin with clamd:")
-    try:
-        scanner = open_clamd(url, FILE_SECONDS)
-    except ValueError as error:
-        raise StartRefused(str(error).rstrip(".")) from None
-    return Scanning(scanner, later=settings["modhub_moderation.scan_later"])
-
-
 def _scan_uploads(config: Configurator) -> None:
     """Register what needs a scanner."""
-    config.add_service(Scanning, _open_scanner(config.registry.settings))
+    settings = config.registry.settings
+    scanner = open_clamd(settings["modhub_moderation.scanner"], FILE_SECONDS)
+    config.add_service(Scanning, Scanning(scanner, later=settings["modhub_moderation.scan_later"]))
     config.add_subscriber(inspect_upload, UploadStarted)
-    config.add_subscriber(inspection.refuse_publication, ModPublishing)
+    config.add_subscriber(services.refuse_unscanned, ModPublishing)
     for operation_id in UPLOADS:
         config.add_refusals(operation_id, _REJECTED)
     config.add_refusals("publish_mod", _NOT_SCANNED, _FOUND_LATER)
@@ -58,9 +46,8 @@ def _scan_uploads(config: Configurator) -> None:
 
 def includeme(config: Configurator) -> None:
     """Register this part of moderation."""
-    config.add_subscriber(inspection.forget_waiting_files, ModsDeleted)
-    config.add_subscriber(inspection.forget_account_of_hits, AccountDeleted)
-    config.add_child(IModerationDesk, "scans", ScansResource)
+    config.add_subscriber(services.forget_scans_of_mods, ModsDeleted)
+    config.add_subscriber(services.forget_uploader, AccountDeleted)
     config.scan("modhub_moderation.scanning.pages")
     config.add_command(
         AdminCommand(

@@ -1,4 +1,4 @@
-"""What a scanner is, and the one that there is: clamd."""
+"""The malware scanner: clamd."""
 
 import re
 import socket
@@ -6,39 +6,17 @@ import struct
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from time import monotonic
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import urlsplit
 
+from modhub.base.settings import StartRefused
 from modhub.content.limits import CODE, KB, MB
 
 
 class ScannerDown(Exception):
     """The scanner cannot say what a file is: it does not answer, or refuses to look. The message is a clause."""
-
-
-class Scan(Protocol):
-    """The scan of one file. All methods raise :class:`ScannerDown`, but for ``close``."""
-
-    def send(self, chunk: bytes) -> None:
-        """Take the next bytes of the file."""
-
-    def finish(self) -> str | None:
-        """The file has ended: the name of the rule that it matches, None if it is clean."""
-
-    def close(self) -> None:
-        """End the scan, finished or not."""
-
-
-class Scanner(Protocol):
-    """A scanner, shared by all threads."""
-
-    def begin(self) -> Scan:
-        """Begin the scan of a file; :class:`ScannerDown` if there is nobody to do it."""
-
-    def find_problems(self) -> list[str]:
-        """What keeps it from finding something in the largest upload: sentences for ``modhub-admin doctor``."""
 
 
 EICAR: Final = b"".join((b"X5O!P%@AP[4\\PZX54(P^)7CC)7}$EICAR", b"-STANDARD-ANTIVIRUS-", b"TEST-FILE!$H+H*"))
@@ -50,40 +28,6 @@ _CHUNK: Final = 256 * KB
 _MEMBER: Final = 8 * MB
 _UNPACKED: Final = 2 * FILLER
 """clamd counts an archive and what is in it towards ``MaxScanSize``."""
-
-
-def find_clamd_problems(scanner: Scanner) -> list[str]:
-    """Sentences about what to do, without their full stop."""
-    return list(_find_problems(scanner))
-
-
-def _find_problems(scanner: Scanner) -> Iterator[str]:
-    try:
-        if not _is_found(scanner, [EICAR]):
-            yield "clamd does not find the EICAR test file: it has no signatures; install them, or start freshclam"
-            return
-        if _is_found(scanner, large_archive()):
-            return
-        limits = ("MaxFileSize", CODE) if _is_found(scanner, dense_archive()) else ("MaxScanSize", 2 * CODE)
-    except ScannerDown as error:
-        yield str(error)
-        return
-    setting, needed = limits
-    yield (
-        f"clamd calls large files clean without looking: an upload may have {CODE // MB} MB, so raise {setting} in "
-        f"clamd.conf to more than {needed // MB}M and restart clamd"
-    )
-
-
-def _is_found(scanner: Scanner, chunks: Iterable[bytes]) -> bool:
-    scan = scanner.begin()
-    try:
-        for chunk in chunks:
-            scan.send(chunk)
-        rule = scan.finish()
-    finally:
-        scan.close()
-    return rule is not None and not rule.startswith(LIMITED)
 
 
 def large_archive() -> Iterator[bytes]:
@@ -118,19 +62,44 @@ Address = str | tuple[str, int]
 
 
 class Clamd:
-    """A :class:`~modhub_moderation.scanning.clamd.Scanner`. One connection for each scan, as clamd wants it."""
+    """The scanner, shared by all threads. One connection for each scan, as clamd wants it."""
 
     def __init__(self, address: Address, seconds: float) -> None:
         self._address = address
         self._seconds = seconds
 
-    def begin(self) -> Scan:
-        """Connect, and begin a stream."""
+    def begin(self) -> "ClamdScan":
+        """Begin the scan of a file; :class:`ScannerDown` if there is nobody to do it."""
         return ClamdScan(self._connect(), self._seconds)
 
-    def find_problems(self) -> list[str]:
-        """Whether it finds the test file of the industry, alone and behind as much as an upload may have."""
-        return find_clamd_problems(self)
+    def scan(self, chunks: Iterable[bytes]) -> str | None:
+        """Scan a whole file: the name of the rule that it matches, None if it is clean."""
+        with closing(self.begin()) as scan:
+            for chunk in chunks:
+                scan.send(chunk)
+            return scan.finish()
+
+    def find_problems(self) -> Iterator[str]:
+        """What keeps it from finding something in the largest upload: what to do, without a full stop."""
+        try:
+            if not self._finds([EICAR]):
+                yield "clamd does not find the EICAR test file: it has no signatures; install them, or start freshclam"
+                return
+            if self._finds(large_archive()):
+                return
+            limits = ("MaxFileSize", CODE) if self._finds(dense_archive()) else ("MaxScanSize", 2 * CODE)
+        except ScannerDown as error:
+            yield str(error)
+            return
+        setting, needed = limits
+        yield (
+            f"clamd calls large files clean without looking: an upload may have {CODE // MB} MB, so raise {setting} in "
+            f"clamd.conf to more than {needed // MB}M and restart clamd"
+        )
+
+    def _finds(self, chunks: Iterable[bytes]) -> bool:
+        rule = self.scan(chunks)
+        return rule is not None and not rule.startswith(LIMITED)
 
     def _connect(self) -> socket.socket:
         try:
@@ -153,7 +122,9 @@ def _connect_to_path(path: str, seconds: float) -> socket.socket:
 
 
 class ClamdScan:
-    """The scan of one file; it takes at most ``seconds``, then clamd counts as down."""
+    """The scan of one file; it takes at most ``seconds``, then clamd counts as down. All but ``close`` raise
+    :class:`ScannerDown`.
+    """
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
         self._connection = connection
@@ -166,12 +137,12 @@ class ClamdScan:
             self._send(_LENGTH.pack(len(chunk)), chunk)
 
     def finish(self) -> str | None:
-        """End the stream and read the answer."""
+        """End the stream and read the answer: the name of the rule that it matches, None if it is clean."""
         self._send(_END)
         return _read_verdict(self._read_reply())
 
     def close(self) -> None:
-        """Hang up."""
+        """End the scan, finished or not."""
         self._connection.close()
 
     def _send(self, *parts: bytes) -> None:
@@ -232,7 +203,9 @@ def _reason(error: OSError) -> str:
 
 
 def open_clamd(url: str, seconds: float) -> Clamd:
-    """``clamd:///run/clamav/clamd.ctl`` or ``clamd://host:port``"""
+    """``clamd:///run/clamav/clamd.ctl`` or ``clamd://host:port``; StartRefused for anything else."""
+    if not url.startswith("clamd:"):
+        raise StartRefused("the setting modhub_moderation.scanner must begin with clamd:")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -242,7 +215,7 @@ def open_clamd(url: str, seconds: float) -> Clamd:
         return Clamd(parts.path, seconds)
     if parts.hostname is not None and port and not (parts.path or parts.query or parts.fragment or parts.username):
         return Clamd((parts.hostname, port), seconds)
-    raise ValueError(
+    raise StartRefused(
         "the setting modhub_moderation.scanner must be clamd:///path/of/its/socket or clamd://host:port, "
         "such as clamd:///run/clamav/clamd.ctl"
     )

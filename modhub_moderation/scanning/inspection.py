@@ -1,6 +1,7 @@
 """Scanning: what an upload goes through, what is scanned later, and what of mods and accounts concerns it."""
 
 import logging
+from functools import partial
 from threading import BoundedSemaphore, Lock
 from typing import Any, Final
 
@@ -15,13 +16,13 @@ from modhub.blobs import Blob, BlobStore
 from modhub.blobs.models import StoredBlob
 from modhub.content.limits import KB
 from modhub.content.text import N_
-from modhub.db import Databases, now
-from modhub.plugins.events import AccountDeleted, ModChanged, ModPublishing, ModsDeleted, UploadStarted
+from modhub.db import Databases
+from modhub.plugins.events import ModChanged, UploadStarted
 from modhub.plugins.resources import IMod, IOwnMod
 from modhub.plugins.services import IMods
 from modhub.plugins.workers import RoundFailed, time_is_up
 from modhub_moderation.scanning import services
-from modhub_moderation.scanning.clamd import Scan, Scanner, ScannerDown
+from modhub_moderation.scanning.clamd import Clamd, ClamdScan, ScannerDown
 from modhub_moderation.scanning.services import ScannedUpload
 
 DOWN: Final = Gauge("modhub_scanner_down", "1 if the malware scanner did not answer the last time.")
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 class Scanning:
     """The service of scanning; there is none without the setting ``modhub_moderation.scanner``."""
 
-    def __init__(self, scanner: Scanner, *, later: bool) -> None:
+    def __init__(self, scanner: Clamd, *, later: bool) -> None:
         self.scanner = scanner
         self.later = later
         """Whether files of drafts are accepted while the scanner is down."""
@@ -89,7 +90,7 @@ class UploadScan:
         self._account_id = account_id
         self._mod_id = _mod_id_of(request.context)
         self._scanning = find_service(request.registry, Scanning)
-        self._scan: Scan | None = None
+        self._scan: ClamdScan | None = None
         self._down: ScannerDown | None = None
         self._has_slot = self._scanning.slots.acquire(blocking=False)
         try:
@@ -100,7 +101,7 @@ class UploadScan:
                 self.close()
                 raise self._refuse(error) from None
 
-    def _begin(self) -> Scan:
+    def _begin(self) -> ClamdScan:
         if not self._has_slot:
             raise ScannerDown("too many uploads are being scanned")
         return self._scanning.scanner.begin()
@@ -171,11 +172,6 @@ def _mod_id_of(context: Any) -> int | None:
     return None
 
 
-def refuse_publication(event: ModPublishing) -> None:
-    """409 unless all files of the mod were scanned and found clean."""
-    services.refuse_unscanned(event.session, event.mod_id)
-
-
 def keep_unscanned_from_public(event: ModChanged) -> None:
     """503 for an upload that would wait for the scanner, but belongs to a mod that everybody sees (C-SCN-6).
 
@@ -185,16 +181,6 @@ def keep_unscanned_from_public(event: ModChanged) -> None:
         mod = find_service(event.registry, IMods).get_mods(event.session, [event.mod_id]).get(event.mod_id)
         if mod is not None and (mod.published or mod.hidden):
             raise scanner_down()
-
-
-def forget_waiting_files(event: ModsDeleted) -> None:
-    """Their files wait no longer."""
-    services.forget_scans_of_mods(event.session, event.mod_ids)
-
-
-def forget_account_of_hits(event: AccountDeleted) -> None:
-    """What was found stays without the account."""
-    services.forget_uploader(event.session, event.account_id)
 
 
 SCAN_SECONDS: Final = 30.0
@@ -207,12 +193,7 @@ def ask_scanner(registry: Any) -> None:
     """Scan a few bytes, in each process: operators learn that the scanner is down before somebody uploads."""
     scanning = find_service(registry, Scanning)
     try:
-        scan = scanning.scanner.begin()
-        try:
-            scan.send(b"modhub")
-            scan.finish()
-        finally:
-            scan.close()
+        scanning.scanner.scan([b"modhub"])
     except ScannerDown as error:
         scanning.note_down(error)
     else:
@@ -223,7 +204,7 @@ def scan_waiting_files(registry: Any) -> None:
     """Scan the files that wait, one by one, without a transaction meanwhile, as many as there is time for."""
     databases, after, is_over = find_service(registry, Databases), "", time_is_up(registry)
     with databases.write_session.begin() as session:
-        services.delete_old_hits(session, now())
+        services.delete_old_hits(session)
     while True:
         with databases.readonly_session() as session:
             batch = services.find_waiting_files(session, after, _BATCH)
@@ -261,13 +242,7 @@ def _scan_blob(registry: Any, blob: StoredBlob) -> str | None:
     scanning, store = find_service(registry, Scanning), find_service(registry, BlobStore)
     try:
         with store.open(blob.key, blob.size, blob.sha256) as file:
-            scan = scanning.scanner.begin()
-            try:
-                while chunk := file.read(_CHUNK):
-                    scan.send(chunk)
-                rule = scan.finish()
-            finally:
-                scan.close()
+            rule = scanning.scanner.scan(iter(partial(file.read, _CHUNK), b""))
     except ScannerDown as error:
         scanning.note_down(error)
         raise RoundFailed(str(error)) from None

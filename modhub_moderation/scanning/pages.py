@@ -6,19 +6,16 @@ from typing import Any, Final
 
 from markupsafe import Markup
 from pyramid.renderers import render
-from zope.interface import implementer
 
-from modhub.base.service_registry import find_optional_service
+from modhub.base.service_registry import find_optional_service, find_service
 from modhub.db import iso
 from modhub.plugins.commands import add_json_option
-from modhub.plugins.resources import IOwnMod, IResource
+from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IProfiles
 from modhub.web.request import Request
-from modhub.web.traversal import Resource
 from modhub.web.views import page
-from modhub_moderation.moderators import ModerationPermission
+from modhub_moderation.moderators import IModerationDesk, ModerationPermission
 from modhub_moderation.scanning import services
-from modhub_moderation.scanning.clamd import ScannerDown
 from modhub_moderation.scanning.inspection import Scanning
 
 SCANNER_CHECK_SECONDS: Final = 60.0
@@ -28,12 +25,7 @@ MOST_HITS: Final = 1000
 
 def find_scanner_problems(registry: Any, _session: Any) -> Iterator[str]:
     """Whether the scanner finds a test file, alone and behind as much as an upload may have."""
-    scanning = find_optional_service(registry, Scanning)
-    if scanning is not None:
-        try:
-            yield from scanning.scanner.find_problems()
-        except ScannerDown as error:
-            yield str(error)
+    return find_service(registry, Scanning).scanner.find_problems()
 
 
 def scan_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,17 +61,9 @@ def run_scan(admin: Any, arguments: argparse.Namespace) -> int:
 HITS_SHOWN: Final = 100
 
 
-class IScans(IResource):
-    """``/Modhub/moderation/scans``"""
-
-
-@implementer(IScans)
-class ScansResource(Resource):
-    """``/Modhub/moderation/scans``: of moderators, as all below their desk."""
-
-
 @page(
-    context=IScans,
+    context=IModerationDesk,
+    name="scans",
     request_method="GET",
     permission=ModerationPermission.DECIDE,
     renderer="modhub_moderation:templates/scanning/scans.jinja2",

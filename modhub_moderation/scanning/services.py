@@ -1,6 +1,5 @@
 """What is known about scans: files that wait, and what was found. Functions over a session."""
 
-from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -13,6 +12,7 @@ from modhub.blobs.models import StoredBlob
 from modhub.content import text
 from modhub.content.text import N_
 from modhub.db import Base, Id, Timestamp, now
+from modhub.plugins.events import AccountDeleted, ModPublishing, ModsDeleted
 
 RULE_NAME: Final = 200
 """Characters kept of the name of a rule."""
@@ -84,9 +84,9 @@ def list_waiting_files(session: Session, mod_id: int) -> list[WaitingFile]:
     return list(session.scalars(_waiting(mod_id)))
 
 
-def refuse_unscanned(session: Session, mod_id: int) -> None:
-    """Raise 409 unless all files of the mod were scanned and found clean."""
-    waiting = list_waiting_files(session, mod_id)
+def refuse_unscanned(event: ModPublishing) -> None:
+    """409 unless all files of the mod were scanned and found clean."""
+    waiting = list_waiting_files(event.session, event.mod_id)
     if any(file.rule is not None for file in waiting):
         raise conflict("rejected_by_scan", FOUND_LATER)
     if waiting:
@@ -126,17 +126,17 @@ def refuse_waiting(session: Session, blob_key: str, rule: str) -> None:
     session.execute(update(WaitingFile).where(WaitingFile.blob_key == blob_key).values(rule=text.line(rule, RULE_NAME)))
 
 
-def forget_scans_of_mods(session: Session, mod_ids: Collection[int]) -> None:
-    """Forget what waits for mods that are being deleted."""
-    session.execute(delete(WaitingFile).where(WaitingFile.mod_id.in_(mod_ids)))
-    session.execute(update(ScanHit).where(ScanHit.mod_id.in_(mod_ids)).values(mod_id=None))
+def forget_scans_of_mods(event: ModsDeleted) -> None:
+    """Deleted mods have no files that wait; what was found in their files stays without them."""
+    event.session.execute(delete(WaitingFile).where(WaitingFile.mod_id.in_(event.mod_ids)))
+    event.session.execute(update(ScanHit).where(ScanHit.mod_id.in_(event.mod_ids)).values(mod_id=None))
 
 
-def forget_uploader(session: Session, account_id: int) -> None:
+def forget_uploader(event: AccountDeleted) -> None:
     """Forget who sent a file; its digest and what was found in it stay."""
-    session.execute(update(ScanHit).where(ScanHit.account_id == account_id).values(account_id=None))
+    event.session.execute(update(ScanHit).where(ScanHit.account_id == event.account_id).values(account_id=None))
 
 
-def delete_old_hits(session: Session, moment: datetime) -> None:
-    """Delete what was last found `HIT_DAYS` before ``moment``."""
-    session.execute(delete(ScanHit).where(ScanHit.last_at < moment - timedelta(days=HIT_DAYS)))
+def delete_old_hits(session: Session) -> None:
+    """Delete what was last found `HIT_DAYS` ago."""
+    session.execute(delete(ScanHit).where(ScanHit.last_at < now() - timedelta(days=HIT_DAYS)))

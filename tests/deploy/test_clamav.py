@@ -91,7 +91,7 @@ def folder(tmp_path_factory):
 def test_doctor_says_which_limit_of_clamd_to_raise(folder, limits, advice):
     # C-SCN-7
     with clamd(folder, limits) as url:
-        problems = open_clamd(url, 60).find_problems()
+        problems = list(open_clamd(url, 60).find_problems())
     if advice is None:
         assert problems == []
     else:

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from modhub.db import now
-from modhub_moderation.cases.decisions import CaseSubject, decide, open_case
+from modhub_moderation.cases.decisions import Subject, decide, open_case
 from modhub_moderation.cases.models import Basis, Case, DecisionKind, Ground, Notice, Origin, SubjectKind
 from modhub_moderation.cases.rulings import RESTRICTIONS, Ruling
 from modhub_testing import Site
@@ -20,9 +20,9 @@ def make_case(site: Site, owner: Any, mod: Any = None, *, reporter: Any = None, 
     reported = reporter is not None or stranger
     with site.databases.write_session.begin() as session:
         subject = (
-            CaseSubject(SubjectKind.ACCOUNT, owner.id, owner.id, "Ada")
+            Subject(SubjectKind.ACCOUNT, owner.id, owner.id, "Ada")
             if mod is None
-            else CaseSubject(SubjectKind.MOD, mod["id"], owner.id, mod["title"])
+            else Subject(SubjectKind.MOD, mod["id"], owner.id, mod["title"])
         )
         case = open_case(session, subject, Origin.NOTICE if reported else Origin.OWN)
         same = {"case_id": case.id, "ground": "malware", "text": NOTICE, "created_at": now(), "locale": "en"}
