@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 from pyramid.config import Configurator
 from pyramid.renderers import render
-from sqlalchemy import Index, delete, func, select
+from sqlalchemy import ColumnElement, Index, delete, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from modhub.base.errors import ApiError
@@ -52,20 +52,18 @@ def lock_quota(session: Session, account_id: int) -> None:
         session.execute(select(func.pg_advisory_xact_lock(int.from_bytes(digest[:8], signed=True))))
 
 
+def _is_counted(account_id: int) -> tuple[ColumnElement[bool], ...]:
+    return CountedUpload.account_id == account_id, CountedUpload.at > now() - UPLOAD_WINDOW
+
+
 def count_uploads(session: Session, account_id: int) -> int:
     """How many files the account has uploaded within the last hour."""
-    counted = select(func.count(CountedUpload.id))
-    return (
-        session.scalar(counted.where(CountedUpload.account_id == account_id, CountedUpload.at > now() - UPLOAD_WINDOW))
-        or 0
-    )
+    return session.scalar(select(func.count(CountedUpload.id)).where(*_is_counted(account_id))) or 0
 
 
 def next_upload_at(session: Session, account_id: int, most: int) -> datetime | None:
     """When the account may upload again, if it has used up its ``most`` uploads an hour; None if it has not."""
-    counted = select(CountedUpload.at).where(
-        CountedUpload.account_id == account_id, CountedUpload.at > now() - UPLOAD_WINDOW
-    )
+    counted = select(CountedUpload.at).where(*_is_counted(account_id))
     blocking: datetime | None = session.scalar(counted.order_by(CountedUpload.at.desc()).offset(most - 1).limit(1))
     return None if blocking is None else blocking + UPLOAD_WINDOW
 
@@ -74,16 +72,6 @@ def count_upload(session: Session, account_id: int) -> None:
     """Count one upload, in the transaction that stores it."""
     session.add(CountedUpload(account_id=account_id, at=now()))
     session.flush()
-
-
-def delete_uploads_of_account(session: Session, account_id: int) -> None:
-    """Delete what is counted of a deleted account."""
-    execute_bulk(session, delete(CountedUpload).where(CountedUpload.account_id == account_id))
-
-
-def delete_old_uploads(session: Session) -> None:
-    """Delete what counts no more."""
-    execute_bulk(session, delete(CountedUpload).where(CountedUpload.at <= now() - UPLOAD_WINDOW))
 
 
 TOO_MANY_MODS: Final = N_("Your account may have no further mod: it has %(used)s of %(limit)s.")
@@ -225,13 +213,13 @@ def _too_many_bytes(limit: int, used: int, size: int) -> ApiError:
 
 def forget_uploads(event: AccountDeleted) -> None:
     """A deleted account has no uploads."""
-    delete_uploads_of_account(event.session, event.account_id)
+    execute_bulk(event.session, delete(CountedUpload).where(CountedUpload.account_id == event.account_id))
 
 
 def purge_uploads(registry: Any) -> None:
     """The worker that deletes what counts no more."""
     with find_service(registry, Databases).write_session.begin() as session:
-        delete_old_uploads(session)
+        execute_bulk(session, delete(CountedUpload).where(CountedUpload.at <= now() - UPLOAD_WINDOW))
 
 
 def quota_panel(context: Any, request: Request) -> Markup | None:

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final
 
 from markupsafe import Markup
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from pyramid.renderers import render
 from pyramid.response import Response
 from sqlalchemy import bindparam, func, select
@@ -79,18 +79,6 @@ class AdvisoryExport(Struct, rename="camel"):
     ]
 
 
-def in_canonical_order(document: AdvisoryDocument) -> dict[str, Any]:
-    """The fields in the order of canonical JSON."""
-    return {
-        "advice": document.advice,
-        "kind": document.kind,
-        "reason": document.reason,
-        "sha256": document.sha256,
-        "since": document.since,
-        "withdrawnAt": document.withdrawn_at,
-    }
-
-
 _COLUMNS: Final = (
     Advisory.sha256,
     Advisory.kind,
@@ -140,7 +128,7 @@ class AdvisoryReader:
         """All as canonical JSON, with the signature of the rest (C-ADV-4)."""
         documents = self.all()
         last = max((document.withdrawn_at or document.since for document in documents), default=None)
-        fields = {"advisories": [in_canonical_order(document) for document in documents], "changedAt": last}
+        fields = {"advisories": to_builtins(documents, order="sorted"), "changedAt": last}
         return encode({**fields, "signature": signer and signer.sign(fields)})
 
 

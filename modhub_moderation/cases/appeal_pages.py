@@ -18,7 +18,7 @@ from modhub.web.views import OPEN, page
 from modhub_moderation.cases import words
 from modhub_moderation.cases.appeals import BlockedAccounts, create_appeal, find_by_secret
 from modhub_moderation.cases.models import Decision
-from modhub_moderation.cases.read_service import list_own_decisions, read_own_decision, removable_parts
+from modhub_moderation.cases.read_service import list_own_decisions, read_own_decision
 from modhub_moderation.cases.resources import (
     DecisionPermission,
     IAppealLink,
@@ -130,10 +130,10 @@ def _decision_values(request: Request, decision_id: int, **more: Any) -> dict[st
 
 
 def _words(request: Request) -> dict[str, Any]:
-    messages, parts = translations_for(request), removable_parts(request.registry)
+    messages = translations_for(request)
     return {
         "words": words,
-        "say_done": lambda decision: words.say_done(messages, decision, parts),
+        "say_done": lambda decision: words.say_done(request.registry, messages, decision),
         "say_subject": lambda case: words.say_subject(messages, case, case.title),
     }
 

@@ -108,7 +108,7 @@ KINDS_BY_GROUND: Final = {Ground.MALWARE: AdvisoryKind.MALWARE, Ground.ILLEGAL: 
 
 def list_files(session: Session, registry: Any, case: Case) -> list[AdvisableFile]:
     """The files that the mod of the case has and had, with where else they are."""
-    if case.subject_kind != SubjectKind.MOD.value:
+    if not case.is_of_mod:
         return []
     mods, files = find_service(registry, IMods), find_service(registry, IModeration).files
     return list_advisable(session, mods, files, case.subject_id)
@@ -169,9 +169,8 @@ def lock_subject(session: Session, registry: Any, case_id: int, ruling: Ruling |
     if case is None:
         raise not_found()
     effects, last, hidden = Effects.of(registry), find_last_decision(session, case.id), False
-    is_of_mod = case.subject_kind == SubjectKind.MOD.value
     locked = effects.moderation.lock(session, effects.list_mods(session, case, last, ruling))
-    if is_of_mod:
+    if case.is_of_mod:
         exists = case.subject_id in locked
         mod = effects.mods.get_mods(session, [case.subject_id]).get(case.subject_id) if exists else None
         hidden = mod is not None and mod.hidden

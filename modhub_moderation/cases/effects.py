@@ -44,7 +44,7 @@ class Effects(NamedTuple):
 
     def list_mods(self, session: Session, case: Case, *decisions: Any) -> set[int]:
         """The mods that these decisions or rulings about a case hide or show; None is none."""
-        mod_ids = {case.subject_id} if case.subject_kind == SubjectKind.MOD.value else set[int]()
+        mod_ids = {case.subject_id} if case.is_of_mod else set[int]()
         if any(decision is not None and decision.hides_mods for decision in decisions):
             mod_ids |= {mod.id for mod, _ in self.mods.get_mods_of_account(session, case.owner_id)}
         return mod_ids

@@ -114,6 +114,11 @@ class Case(Base):
     ended_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     """The last decision, also that of an appeal; None while the case or an appeal is open."""
 
+    @property
+    def is_of_mod(self) -> bool:
+        """Whether it is about a mod, not about an account."""
+        return self.subject_kind == SubjectKind.MOD.value
+
 
 class Notice(Base):
     """What one person reported. It is told to nobody but moderators."""

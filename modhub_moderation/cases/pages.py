@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime, time
+from functools import partial
 from typing import Any, Final
 
 from modhub.audit import record
@@ -33,11 +34,9 @@ from modhub_moderation.cases.models import (
 )
 from modhub_moderation.cases.read_service import (
     CaseView,
-    case_is_of_mod,
     list_cases,
     names_of,
     read_case,
-    removable_parts,
 )
 from modhub_moderation.cases.resources import (
     AppealResource,
@@ -147,11 +146,12 @@ def case_values(case_id: int | None, request: Request, **more: Any) -> dict[str,
     values = {"view": view, "words": words, "kinds": list_kinds(view.case, last, _state_of(view))}
     values |= {"open_appeal": open_appeal, "refusal": refusal, "is_own": is_own}
     chosen = {"typed": typed, "outcome": "", "reasons": "", "error": None, "done": query(request, "done") or ""}
-    return {**values, **chosen, "say_done": _say_done(request), **more}
+    say_done = partial(words.say_done, request.registry, translations_for(request))
+    return {**values, **chosen, "say_done": say_done, **more}
 
 
 def _state_of(view: CaseView) -> SubjectState:
-    exists = view.mod is not None if case_is_of_mod(view.case) else view.case.owner_id in view.names
+    exists = view.mod is not None if view.case.is_of_mod else view.case.owner_id in view.names
     return SubjectState(exists, view.mod is not None and view.mod.hidden, view.blocked)
 
 
@@ -165,15 +165,6 @@ def _refusal(
         return None
     appealed = next(decision for decision in view.decisions if decision.id == open_appeal.decision_id)
     return may_decide(session, registry, view.case, appealed, moderator_id)
-
-
-def _say_done(request: Request) -> Any:
-    messages, parts = translations_for(request), removable_parts(request.registry)
-
-    def say(decision: Decision) -> str:
-        return words.say_done(messages, decision, parts)
-
-    return say
 
 
 @page(

@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError, invalid
 from modhub.base.service_registry import find_optional_service, find_service
+from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.content.text import N_
-from modhub.db import is_transient
+from modhub.db import bulk, is_transient
 from modhub.db.raw_queries import PreparedQuery
 from modhub.plugins.moderation import FileRecord, IAccountBlocking, IModeration
 from modhub.plugins.services import IMods, IProfiles, ModSummary, Profile
@@ -113,7 +114,7 @@ def read_queue(session: Session, registry: Any, page: int) -> QueueView:
 
 
 def _describe(session: Session, registry: Any, cases: Sequence[Case]) -> list[QueueCase]:
-    ids, mod_ids = [case.id for case in cases], [case.subject_id for case in cases if _is_of_mod(case)]
+    ids, mod_ids = [case.id for case in cases], [case.subject_id for case in cases if case.is_of_mod]
     notices: dict[int, list[Any]] = defaultdict(list)
     columns = (Notice.case_id, Notice.ground, Notice.account_id, func.substr(Notice.text, 1, LINE).label("line"))
     for row in session.execute(select(*columns).where(Notice.case_id.in_(ids)).order_by(Notice.id)):
@@ -126,8 +127,8 @@ def _describe(session: Session, registry: Any, cases: Sequence[Case]) -> list[Qu
     return [
         QueueCase(
             case=case,
-            mod=mods.get(case.subject_id) if _is_of_mod(case) else None,
-            files=files.get(case.subject_id, []) if _is_of_mod(case) else [],
+            mod=mods.get(case.subject_id) if case.is_of_mod else None,
+            files=files.get(case.subject_id, []) if case.is_of_mod else [],
             decided_before=before[case.subject_kind, case.subject_id],
             grounds=dict(Counter(row.ground for row in notices[case.id]).most_common()),
             lines=[row.line.partition("\n")[0] for row in notices[case.id][:NOTICES_SHOWN]],
@@ -140,10 +141,6 @@ def _describe(session: Session, registry: Any, cases: Sequence[Case]) -> list[Qu
         )
         for case in cases
     ]
-
-
-def _is_of_mod(case: Case) -> bool:
-    return case.subject_kind == SubjectKind.MOD.value
 
 
 def _read_files(session: Session, registry: Any, mod_ids: Collection[int]) -> dict[int, list[ShownFile]]:
@@ -173,9 +170,9 @@ def read_people(session: Session, registry: Any, account_ids: Collection[int]) -
     """These accounts, those that were deleted too."""
     profiles: dict[int, Profile] = {}
     service, account_numbers = find_optional_service(registry, IProfiles), sorted(account_ids)
-    for start in range(0, len(account_numbers) if service is not None else 0, 100):
-        assert service is not None
-        profiles |= service.get_profiles(set(account_numbers[start : start + 100]))
+    if service is not None:
+        for batch in bulk.batches(account_numbers, PAGE_SIZE_MOST):
+            profiles |= service.get_profiles(set(batch))
     blocking = find_optional_service(registry, IAccountBlocking)
     blocked = blocking.get_blocked(session, account_numbers) if blocking is not None else {}
     restricted = select(Case.owner_id, func.count()).join(Decision, Decision.case_id == Case.id)

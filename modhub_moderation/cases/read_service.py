@@ -6,8 +6,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub.base.service_registry import find_optional_service, find_service
-from modhub.plugins.moderation import IModeration
+from modhub.base.service_registry import find_optional_service
 from modhub.plugins.services import IProfiles
 from modhub_moderation.cases.appeals import Standing, standing_of
 from modhub_moderation.cases.decisions import list_files
@@ -56,20 +55,15 @@ def read_case(session: Session, registry: Any, case_id: int) -> CaseView:
     ids = [decision.id for decision in decisions]
     appeals = {row.decision_id: row for row in session.scalars(select(Appeal).where(Appeal.decision_id.in_(ids)))}
     effects, mod, files = Effects.of(registry), None, []
-    if case.subject_kind == SubjectKind.MOD.value:
+    if case.is_of_mod:
         mod = effects.mods.get_mods(session, [case.subject_id]).get(case.subject_id)
         files = effects.moderation.get_files(session, [case.subject_id]).get(case.subject_id, [])
     accounts = {case.owner_id, *(row.account_id or 0 for row in notices), *(row.moderator_id or 0 for row in decisions)}
     blocked = effects.blocking is not None and bool(effects.blocking.get_blocked(session, [case.owner_id]))
-    parts = list_parts(effects.moderation.parts, case, files) if mod is not None or not case_is_of_mod(case) else []
+    parts = list_parts(effects.moderation.parts, case, files) if mod is not None or not case.is_of_mod else []
     names = names_of(registry, accounts)
     advisable = list_files(session, registry, case)
     return CaseView(case, notices, decisions, appeals, mod, files, advisable, parts, names, blocked)
-
-
-def case_is_of_mod(case: Case) -> bool:
-    """Whether the case is about a mod."""
-    return case.subject_kind == SubjectKind.MOD.value
 
 
 def names_of(registry: Any, account_ids: Iterable[int]) -> dict[int, str]:
@@ -83,7 +77,7 @@ def list_parts(parts: Any, case: Case, files: Sequence[Any]) -> list[PartChoice]
     """What can be removed in this case: each image and each version of the mod, and what there is only one of."""
     choices: list[PartChoice] = []
     for name, part in parts.items():
-        if part.target == SubjectKind.MOD.value and not case_is_of_mod(case):
+        if part.target == SubjectKind.MOD.value and not case.is_of_mod:
             continue
         if name == "image":
             shown = [file for file in files if file.kind == "image" and file.asset_id is not None]
@@ -128,8 +122,3 @@ def list_own_decisions(session: Session, account_id: int, *, mod_id: int | None 
     told = (Decision.kind != "dismiss") | Decision.replaces_id.is_not(None)
     rows = session.execute(statement.where(told).order_by(Decision.id.desc()).limit(DECISIONS_SHOWN))
     return [(decision, case) for decision, case in rows]
-
-
-def removable_parts(registry: Any) -> Any:
-    """What can be removed, by name."""
-    return find_service(registry, IModeration).parts

@@ -11,7 +11,7 @@ from modhub.base.identity import CredentialKind, Permission
 from modhub.plugins.resources import IResource, ISite
 from modhub.plugins.services import IMods, ModSummary
 from modhub.web.traversal import OwnedResource, Resource
-from modhub_moderation.cases.models import Appeal, Case, Decision, SubjectKind
+from modhub_moderation.cases.models import Appeal, Case, Decision
 from modhub_moderation.moderators import IModerationDesk
 
 CASE_IMAGES: Final = "images"
@@ -84,7 +84,7 @@ class CaseModResource(Resource):
     def find_mod(self, session: Session) -> ModSummary | None:
         """The mod; None if the case is about an account, or the mod was deleted."""
         case = session.get(Case, self.__parent__.id or 0)
-        if case is None or case.subject_kind != SubjectKind.MOD.value:
+        if case is None or not case.is_of_mod:
             return None
         return self.request.find_service(IMods).get_mods(session, [case.subject_id]).get(case.subject_id)
 

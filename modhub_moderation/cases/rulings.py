@@ -79,7 +79,7 @@ def clean_ruling(ruling: Ruling, case: Case, last: Decision | None, state: Subje
     restricts = ruling.kind in RESTRICTIONS
     if restricts and (ruling.basis is None or not ruling.clause):
         raise invalid("Choose the law or our terms as the basis, and name the clause.")
-    if ruling.kind in OF_MODS and case.subject_kind != SubjectKind.MOD.value:
+    if ruling.kind in OF_MODS and not case.is_of_mod:
         raise invalid("This case is about an account: its mods are hidden by blocking it.")
     if ruling.kind is DecisionKind.REMOVE:
         _check_part(ruling, case, parts)
@@ -106,7 +106,7 @@ def _clean_texts(ruling: Ruling) -> Ruling:
 
 def _check_part(ruling: Ruling, case: Case, parts: Any) -> None:
     part = parts.get(ruling.part)
-    if part is None or (part.target == SubjectKind.MOD.value and case.subject_kind != SubjectKind.MOD.value):
+    if part is None or (part.target == SubjectKind.MOD.value and not case.is_of_mod):
         raise invalid("Choose what is removed.")
     if len(ruling.part_key) > PART_KEY:
         raise conflict("no_such_part", "There is no such part any more.")
@@ -122,8 +122,9 @@ def _check_until(ruling: Ruling) -> None:
 
 def list_kinds(case: Case, last: Decision | None, state: SubjectState) -> list[DecisionKind]:
     """What can be decided next in the case, for the form; `clean_ruling` checks it again."""
-    of_mod = case.subject_kind == SubjectKind.MOD.value
-    return [kind for kind in DecisionKind if (of_mod or kind not in OF_MODS) and _is_in_order(kind, last, state)]
+    return [
+        kind for kind in DecisionKind if (case.is_of_mod or kind not in OF_MODS) and _is_in_order(kind, last, state)
+    ]
 
 
 def _is_in_order(kind: DecisionKind, last: Decision | None, state: SubjectState) -> bool:

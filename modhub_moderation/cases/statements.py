@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.content.text import N_
-from modhub.plugins.moderation import IModeration
 from modhub.ui.i18n import Catalogs, Translations
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import EmailEntry, without_links
@@ -28,7 +27,6 @@ from modhub_moderation.cases.models import (
     Ground,
     Notice,
     Origin,
-    SubjectKind,
 )
 from modhub_moderation.cases.rulings import RESTRICTIONS
 from modhub_moderation.cases.words import GROUNDS, say_done, say_subject
@@ -179,7 +177,7 @@ def fixed_letter(registry: Any, messages: Translations) -> Letter:
 
 
 def _subject(messages: Translations, case: Case) -> str:
-    if case.subject_kind == SubjectKind.MOD.value:
+    if case.is_of_mod:
         return messages.gettext(N_("A decision about your mod"))
     return messages.gettext(N_("A decision about your account"))
 
@@ -190,7 +188,7 @@ def reasons(registry: Any, messages: Translations, case: Case, decision: Decisio
     ``title`` is that of the case as it may be shown there.
     """
     yield say_subject(messages, case, title)
-    yield say_done(messages, decision, find_service(registry, IModeration).parts)
+    yield say_done(registry, messages, decision)
     if decision.until is not None:
         yield messages.gettext(N_("It ends by itself on %(date)s."), date=messages.date(decision.until.date()))
     if DecisionKind(decision.kind) in RESTRICTIONS:
@@ -233,7 +231,7 @@ def _outcome(registry: Any, written: Written, notice: Notice, messages: Translat
         lines = [
             say_subject(messages, case, without_links(case.title)),
             *lines,
-            say_done(messages, decision, find_service(registry, IModeration).parts),
+            say_done(registry, messages, decision),
             messages.gettext(N_("The facts:")),
             *messages.gettext(decision.facts).splitlines(),
             messages.gettext(AUTOMATIC if decision.automatic else BY_PERSON),

@@ -2,7 +2,9 @@
 
 from typing import Any, Final
 
+from modhub.base.service_registry import find_service
 from modhub.content.text import N_
+from modhub.plugins.moderation import IModeration
 from modhub_moderation.cases.models import (
     AppealOutcome,
     Basis,
@@ -11,7 +13,6 @@ from modhub_moderation.cases.models import (
     DecisionKind,
     Ground,
     Origin,
-    SubjectKind,
 )
 
 GROUNDS: Final = {
@@ -52,13 +53,13 @@ OUTCOMES: Final = {
 }
 
 
-def say_done(messages: Any, decision: Decision, parts: Any) -> str:
+def say_done(registry: Any, messages: Any, decision: Decision) -> str:
     """What was done, in a sentence."""
     kind = DecisionKind(decision.kind)
     if kind is DecisionKind.BLOCK and decision.hides_mods:
         return str(messages.gettext(BLOCKED_WITH_MODS))
     if kind is DecisionKind.REMOVE:
-        part = parts.get(decision.part)
+        part = find_service(registry, IModeration).parts.get(decision.part)
         return str(
             messages.gettext(WHAT_WAS_DONE[kind], part=messages.gettext(ONE_PART if part is None else part.title))
         )
@@ -68,8 +69,8 @@ def say_done(messages: Any, decision: Decision, parts: Any) -> str:
 def say_subject(messages: Any, case: Case, title: str) -> str:
     """What the case is about; ``title`` as it may be shown there, empty if it is not known any more."""
     if not title:
-        known = N_("Mod %(number)s") if case.subject_kind == SubjectKind.MOD.value else N_("Account %(number)s")
+        known = N_("Mod %(number)s") if case.is_of_mod else N_("Account %(number)s")
         return str(messages.gettext(known, number=case.subject_id))
-    if case.subject_kind == SubjectKind.MOD.value:
+    if case.is_of_mod:
         return str(messages.gettext(N_("The mod “%(title)s” (number %(number)s)"), title=title, number=case.subject_id))
     return str(messages.gettext(N_("The account “%(name)s” (number %(number)s)"), name=title, number=case.subject_id))

@@ -13,10 +13,9 @@ from zope.interface import implementer
 from modhub.base.errors import ApiError, not_found
 from modhub.base.identity import CredentialKind, Permission
 from modhub.base.operations import Operation, Refusal, about, body_over
-from modhub.base.service_registry import find_optional_service, find_service
+from modhub.base.service_registry import find_optional_service
 from modhub.content.limits import KB
 from modhub.content.text import N_
-from modhub.plugins.moderation import IModeration
 from modhub.plugins.resources import IResource
 from modhub.plugins.services import IMods, IProfiles
 from modhub.ui.forms import set_error_status
@@ -403,13 +402,12 @@ def receipt_page(context: ReceiptResource, request: Request) -> dict[str, Any]:
     # The address is a secret.
     request.response.headers["Referrer-Policy"] = "no-referrer"
     messages, (notice, case, decision) = translations_for(request), found
-    parts = find_service(request.registry, IModeration).parts
     return {
         "notice": notice,
         "case": case,
         "subject": say_subject(messages, case, case.title),
         "grounds": GROUND_TITLES,
-        "outcome": decision and say_done(messages, decision, parts),
+        "outcome": decision and say_done(request.registry, messages, decision),
         "is_new": query(request, "done") == "sent",
     }
 
