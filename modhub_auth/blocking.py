@@ -100,7 +100,7 @@ def find_account_ids(session: Session, names: Sequence[str]) -> dict[str, int]:
     by_address: dict[str, int] = {}
     for batch in bulk.batches(addresses.values()):
         logins = select(Login.subject, Login.account_id).where(Login.subject.in_(batch))
-        logins = logins.where(Login.kind == LoginKind.PASSWORD.value, Login.platform == "")
+        logins = logins.where(Login.kind == LoginKind.PASSWORD, Login.platform == "")
         by_address.update((address, account_id) for address, account_id in session.execute(logins))
     ids |= {name: by_address.get(address) for name, address in addresses.items()}
     return {name: number for name, number in ids.items() if number is not None}

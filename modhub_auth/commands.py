@@ -71,7 +71,7 @@ def describe_login(login: Login) -> str:
 def find_lines(admin: Any, session: Session, arguments: argparse.Namespace) -> Iterator[AccountLine]:
     """The accounts that the filters choose, in the chosen order."""
     logins = defaultdict(list)
-    for login in session.scalars(select(Login).where(Login.kind != LoginKind.KEY.value).order_by(Login.id)):
+    for login in session.scalars(select(Login).where(Login.kind != LoginKind.KEY).order_by(Login.id)):
         logins[login.account_id].append(login)
     use, words = use_of_accounts(admin, session), [word.casefold() for word in arguments.word]
     lines = [
@@ -227,7 +227,7 @@ def remove_factor(admin: Any, session: Session, account: Account, *, dry_run: bo
 
 def confirm_account(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
     """Mark the account's addresses as confirmed."""
-    has_address = (Login.account_id == account.id, Login.kind == LoginKind.PASSWORD.value)
+    has_address = (Login.account_id == account.id, Login.kind == LoginKind.PASSWORD)
     logins = session.scalars(select(Login).where(*has_address)).all()
     if all(login.verified for login in logins):
         state = "was confirmed already" if logins else "is missing: nobody signs in with an email address"

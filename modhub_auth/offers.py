@@ -62,7 +62,7 @@ def find_recipient(session: Session, named: str) -> int | None:
         raise invalid(message, field="account")
     if address is None:
         return session.scalar(select(Account.id).where(Account.id == number))
-    confirmed = (Login.kind == LoginKind.PASSWORD.value, Login.platform == "", Login.verified)
+    confirmed = (Login.kind == LoginKind.PASSWORD, Login.platform == "", Login.verified)
     return session.scalar(select(Login.account_id).where(Login.subject == address, *confirmed))
 
 

@@ -66,7 +66,7 @@ class Accounts:
         has_login = exists().where(Login.account_id == Account.id)
         account = session.scalars(select(Account).where(Account.display_name == name, ~has_login)).first()
         if account is None:
-            account = Account(kind=LoginKind.PASSWORD.value, display_name=name, created_at=now())
+            account = Account(kind=LoginKind.PASSWORD, display_name=name, created_at=now())
             session.add(account)
             session.flush()
         return int(account.id)

@@ -52,14 +52,14 @@ def invalid_key() -> ApiError:
 def create_key(session: Session, account_id: int, label: str, mod_id: int | None, days: int) -> NewKey:
     """Make a key for a locked account. ``mod_id`` None: for all its mods; ``days`` 0: it does not expire."""
     keys = select(func.count()).select_from(Login)
-    keys = keys.where(Login.account_id == account_id, Login.kind == LoginKind.KEY.value)
+    keys = keys.where(Login.account_id == account_id, Login.kind == LoginKind.KEY)
     if (session.scalar(keys) or 0) >= MAX_KEYS:
         raise conflict("too_many_keys", N_("You have too many publisher keys. Revoke one that you no longer need."))
     time, public_id = now(), secrets.token_hex(_PUBLIC_BYTES)
     new_key = NewKey(f"mhk_{public_id}_{secrets.token_hex(_SECRET_BYTES)}", f"{label} (mhk_{public_id}…)")
     login = Login(
         account_id=account_id,
-        kind=LoginKind.KEY.value,
+        kind=LoginKind.KEY,
         platform=KEY_PLATFORM,
         subject=new_key.subject,
         verified=True,
@@ -77,7 +77,7 @@ def create_key(session: Session, account_id: int, label: str, mod_id: int | None
 
 def revoke_key(session: Session, account_id: int, login_id: int | None) -> bool:
     """Delete a key of a locked account; False if it has no such key."""
-    key_login = (Login.id == login_id, Login.account_id == account_id, Login.kind == LoginKind.KEY.value)
+    key_login = (Login.id == login_id, Login.account_id == account_id, Login.kind == LoginKind.KEY)
     revoked = bulk.execute_bulk(session, delete(Login).where(*key_login)) == 1
     if revoked:
         record(session, "publisher key revoked", "account", account_id, login=login_id)

@@ -76,7 +76,7 @@ _LOGINS: Final = (
     )
     .join(Account, Account.id == Login.account_id)
     .outerjoin(PublisherKey, PublisherKey.login_id == Login.id)
-    .where((Login.kind != LoginKind.KEY.value) | PublisherKey.login_id.is_not(None))
+    .where((Login.kind != LoginKind.KEY) | PublisherKey.login_id.is_not(None))
 )
 _CLAIMED_LOGIN: Final = PreparedQuery(_LOGINS.add_columns(Login.random_id).where(Login.id == bindparam("id")))
 _KEY: Final = PreparedQuery(_LOGINS.where(PublisherKey.key_hash == bindparam("key_hash")))
@@ -102,7 +102,7 @@ _PASSWORD_LOGINS: Final = (
         *(_BLOCKED, Login.subject, Login.password_hash),
     )
     .join(Account, Account.id == Login.account_id)
-    .where(Login.kind == LoginKind.PASSWORD.value, Login.platform == "")
+    .where(Login.kind == LoginKind.PASSWORD, Login.platform == "")
 )
 _PASSWORD_BY_ADDRESS: Final = PreparedQuery(_PASSWORD_LOGINS.where(Login.subject == bindparam("subject")))
 _PASSWORD_BY_ACCOUNT: Final = PreparedQuery(_PASSWORD_LOGINS.where(Login.account_id == bindparam("account")))
@@ -203,7 +203,7 @@ class AccountOverview:
 def read_overview(session: Session, account_id: int) -> AccountOverview:
     """The account's logins and its sessions that have not ended."""
     time = now()
-    logins = select(Login).where(Login.account_id == account_id, Login.kind != LoginKind.KEY.value)
+    logins = select(Login).where(Login.account_id == account_id, Login.kind != LoginKind.KEY)
     clients = select(ClientSession).where(ClientSession.account_id == account_id, ClientSession.expires_at > time)
     is_alive = (PageSession.created_at > time - SESSION_LIFETIME, PageSession.used_at > time - SESSION_IDLE)
     pages = select(PageSession).where(PageSession.account_id == account_id, *is_alive)

@@ -138,7 +138,7 @@ def default_name(account: Account) -> str:
 
 def add_login(session: Session, login: Login) -> None:
     """Add a login to its account. 409 if the address or the identity has one, even when two requests come at once."""
-    taken = address_taken() if login.kind == LoginKind.PASSWORD.value else login_taken()
+    taken = address_taken() if login.kind == LoginKind.PASSWORD else login_taken()
     session.add(login)
     try:
         session.flush()
@@ -193,7 +193,7 @@ def _forget_emails(session: Session, account_id: int) -> None:
 
     Sending that one forgets its address (:mod:`modhub_auth.mail.sender`), as does the one to an earlier address.
     """
-    own = select(Login.subject).where(Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value)
+    own = select(Login.subject).where(Login.account_id == account_id, Login.kind == LoginKind.PASSWORD)
     typed = select(Link.address).where(Link.account_id == account_id, Link.address.is_not(None))
     addresses = session.scalars(union(own, typed)).all()
     is_unsent_farewell = (OutgoingEmail.kind == FAREWELL) & OutgoingEmail.finished_at.is_(None)

@@ -136,7 +136,7 @@ def sign_out_page(_context: Any, request: Request) -> Any:
 def unlink_form(_context: Any, request: Request) -> FormPage:
     """The form to unlink ``loginId``; 404 unless it is a platform login of the visitor."""
     login_id = parse_id(form_value(request, "loginId") or query(request, "loginId") or "")
-    own = (Login.account_id == current_login(request).account_id, Login.kind == LoginKind.PLATFORM.value)
+    own = (Login.account_id == current_login(request).account_id, Login.kind == LoginKind.PLATFORM)
     with request.databases.readonly_session() as session:
         login = session.scalars(select(Login).where(Login.id == login_id, *own)).one_or_none()
     if login is None:

@@ -51,7 +51,7 @@ def login_of_identity(session: Session, identity: PlatformIdentity) -> Login | N
 
 def _new_login(identity: PlatformIdentity) -> Login:
     return Login(
-        kind=LoginKind.PLATFORM.value,
+        kind=LoginKind.PLATFORM,
         platform=identity.platform,
         subject=identity.subject,
         verified=True,
@@ -107,10 +107,10 @@ def unlink_login(session: Session, account_id: int, login_id: int | None) -> boo
     there is no such login.
     """
     of_account = Login.account_id == account_id
-    ways_to_sign_in = select(func.count()).select_from(Login).where(of_account, Login.kind != LoginKind.KEY.value)
+    ways_to_sign_in = select(func.count()).select_from(Login).where(of_account, Login.kind != LoginKind.KEY)
     if (session.scalar(ways_to_sign_in) or 0) < 2:
         raise conflict("last_login", "This is the only way to sign in to your account, so it cannot be removed.")
-    platform_login = (Login.id == login_id, of_account, Login.kind == LoginKind.PLATFORM.value)
+    platform_login = (Login.id == login_id, of_account, Login.kind == LoginKind.PLATFORM)
     removed = bulk.execute_bulk(session, delete(Login).where(*platform_login)) == 1
     if removed:
         record(session, "login unlinked", "account", account_id, login=login_id)

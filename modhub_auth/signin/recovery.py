@@ -51,9 +51,7 @@ def dead_link() -> ApiError:
 
 def login_by_address(session: Session, address: str) -> Login | None:
     """The password login with this address."""
-    statement = select(Login).where(
-        Login.kind == LoginKind.PASSWORD.value, Login.platform == "", Login.subject == address
-    )
+    statement = select(Login).where(Login.kind == LoginKind.PASSWORD, Login.platform == "", Login.subject == address)
     return session.scalars(statement).one_or_none()
 
 
@@ -112,7 +110,7 @@ def queue_security_email(
 
     It is rendered for an account without any, too, so that the time does not tell (T-C5).
     """
-    confirmed = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value, Login.verified)
+    confirmed = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD, Login.verified)
     email = outbox.render_template(EMAIL_TEMPLATES[kind], messages, **values)
     for address in session.scalars(select(Login.subject).where(*confirmed)):
         outbox.queue(session, kind, address, email)

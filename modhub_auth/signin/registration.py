@@ -53,7 +53,7 @@ def register(request: Request, email: str, password: str, display_name: str) -> 
 
 
 def _new_login(address: str, password_hash: str | None) -> Login:
-    return Login(kind=LoginKind.PASSWORD.value, subject=address, password_hash=password_hash, created_at=now())
+    return Login(kind=LoginKind.PASSWORD, subject=address, password_hash=password_hash, created_at=now())
 
 
 def count_forgot(request: Request, *counters: RateCounter) -> None:
@@ -112,7 +112,7 @@ def add_password(session: Session, secret: str, account: Account) -> None:
 
 def _find_password_login(session: Session, account_id: int) -> Login | None:
     """The password login of a locked account."""
-    statement = select(Login).where(Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value)
+    statement = select(Login).where(Login.account_id == account_id, Login.kind == LoginKind.PASSWORD)
     return session.scalars(statement.execution_options(populate_existing=True)).one_or_none()
 
 

@@ -107,7 +107,7 @@ def advisory_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("sha256", metavar="SHA256", help="the digest of the file, 64 hexadecimal digits")
     add_dry_run_option(add)
     add_yes_option(withdraw)
-    kinds = [kind.value for kind in AdvisoryKind]
+    kinds = list(AdvisoryKind)
     add.add_argument("--kind", metavar="KIND", choices=kinds, required=True, help=", ".join(kinds))
     add.add_argument(
         "--reason", metavar="TEXT", required=True, help=f"what is known, at most {ADVISORY_REASON} characters"

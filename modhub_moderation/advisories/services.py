@@ -79,10 +79,10 @@ def create_advisories(
         if advisory is None:
             advisory = Advisory(sha256=sha256, prefix=sha256[:PREFIX_DIGITS])
             session.add(advisory)
-        advisory.kind, advisory.reason, advisory.advice = kind.value, reason, advice
+        advisory.kind, advisory.reason, advisory.advice = kind, reason, advice
         advisory.since = advisory.changed_at = time
         advisory.withdrawn_at, advisory.decision_id = None, decision_id
-        record(session, "advisory added", "advisory", sha256, kind=kind.value, decision=decision_id)
+        record(session, "advisory added", "advisory", sha256, kind=kind, decision=decision_id)
         made.append(sha256)
     if made:
         session.flush()

@@ -159,11 +159,11 @@ def decide_appeal(session: Session, registry: Any, appeal_id: int, verdict: Verd
         raise decided_already()
     if refused := may_decide(session, registry, case, decision, moderator_id):
         raise refused
-    appeal.decided_at, appeal.outcome, appeal.reasons = moment, verdict.outcome.value, cleaned
+    appeal.decided_at, appeal.outcome, appeal.reasons = moment, verdict.outcome, cleaned
     appeal.moderator_id = moderator_id
     case.ended_at = moment
     session.flush()
-    record(session, "appeal decided", "case", case.id, decision=decision.id, outcome=verdict.outcome.value)
+    record(session, "appeal decided", "case", case.id, decision=decision.id, outcome=verdict.outcome)
     written = Written(case, decision, None)
     if verdict.outcome is AppealOutcome.REVERSED and locked.last is decision:
         ruling = Ruling(UNDOES[DecisionKind(decision.kind)], Ground(decision.ground), cleaned)
@@ -173,7 +173,7 @@ def decide_appeal(session: Session, registry: Any, appeal_id: int, verdict: Verd
 
 
 def _tell(session: Session, registry: Any, appeal: Appeal, decision: Decision, written: Written) -> None:
-    reversed_, case = appeal.outcome == AppealOutcome.REVERSED.value, written.case
+    reversed_, case = appeal.outcome == AppealOutcome.REVERSED, written.case
 
     def write(messages: Translations) -> Letter:
         lines = [
@@ -182,7 +182,7 @@ def _tell(session: Session, registry: Any, appeal: Appeal, decision: Decision, w
             messages.gettext(N_("The reasons:")),
             *appeal.reasons.splitlines(),
         ]
-        if reversed_ and decision.kind == DecisionKind.DELETE.value:
+        if reversed_ and decision.kind == DecisionKind.DELETE:
             lines.append(messages.gettext(CANNOT_RETURN))
         if not written.is_whole:
             lines.append(messages.gettext(NOT_WHOLE))

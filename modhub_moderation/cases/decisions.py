@@ -66,11 +66,11 @@ def open_case(session: Session, subject: Subject, origin: Origin) -> Case:
     """
     key = open_key(subject.kind, subject.id)
     opened = bulk.upsert(session, Case).values(
-        subject_kind=subject.kind.value,
+        subject_kind=subject.kind,
         subject_id=subject.id,
         owner_id=subject.owner_id,
         title=text.line(subject.title, TITLE),
-        origin=origin.value,
+        origin=origin,
         weight=0,
         open_key=key,
         opened_at=now(),
@@ -218,12 +218,12 @@ def write_decision(
     decision = Decision(
         case_id=case.id,
         replaces_id=None if last is None else last.id,
-        kind=ruling.kind.value,
+        kind=ruling.kind,
         part=ruling.part,
         part_key=ruling.part_key,
         hides_mods=ruling.hides_mods,
-        ground=ruling.ground.value,
-        basis=None if ruling.basis is None else ruling.basis.value,
+        ground=ruling.ground,
+        basis=ruling.basis,
         clause=ruling.clause,
         facts=ruling.facts,
         origin=case.origin,

@@ -26,7 +26,7 @@ MODS_OF_BATCH: Final = 100
 _LATER: Final = aliased(Decision)
 IN_FORCE: Final = ~exists().where(_LATER.replaces_id == Decision.id)
 """No other decision has replaced it."""
-BLOCKS: Final = Decision.kind == DecisionKind.BLOCK.value
+BLOCKS: Final = Decision.kind == DecisionKind.BLOCK
 
 
 class Effects(NamedTuple):
@@ -71,7 +71,7 @@ def carry_out(
 
 
 def _is_any(decision: Decision | None, *kinds: DecisionKind) -> bool:
-    return decision is not None and DecisionKind(decision.kind) in kinds
+    return decision is not None and decision.kind in kinds
 
 
 def _remove(session: Session, effects: Effects, case: Case, decision: Decision) -> None:
@@ -83,7 +83,7 @@ def _remove(session: Session, effects: Effects, case: Case, decision: Decision) 
 
 
 def _target_of(case: Case, part: RemovablePart) -> int:
-    return case.owner_id if part.target == SubjectKind.ACCOUNT.value else case.subject_id
+    return case.owner_id if part.target == SubjectKind.ACCOUNT else case.subject_id
 
 
 def _block(session: Session, effects: Effects, case: Case, decision: Decision, reason: str) -> None:
@@ -116,8 +116,8 @@ def _release_unwanted(
         owners = {case.owner_id, *(mod.owner for mod in mods.values())}
         hid = or_(
             and_(
-                Decision.kind == DecisionKind.HIDE.value,
-                Case.subject_kind == SubjectKind.MOD.value,
+                Decision.kind == DecisionKind.HIDE,
+                Case.subject_kind == SubjectKind.MOD,
                 Case.subject_id.in_(batch),
             ),
             and_(Decision.hides_mods, Case.owner_id.in_(owners)),
@@ -151,7 +151,7 @@ def _restore(session: Session, effects: Effects, case: Case, decision: Decision)
 
 def forget_parts(session: Session, effects: Effects, target: SubjectKind, target_ids: Iterable[int]) -> None:
     """Forget what was kept aside of mods or accounts that are deleted."""
-    parts = {part.name: part for part in effects.moderation.parts.values() if part.target == target.value}
+    parts = {part.name: part for part in effects.moderation.parts.values() if part.target == target}
     of_target = Case.owner_id if target is SubjectKind.ACCOUNT else Case.subject_id
     kept = select(Decision, of_target).join(Case, Case.id == Decision.case_id)
     kept = kept.where(Decision.kept.is_not(None), Decision.part.in_(parts))

@@ -82,7 +82,7 @@ class AppealOutcome(StrEnum):
 
 def open_key(kind: SubjectKind, subject_id: int) -> str:
     """What is unique of an open case: there is one for each mod and account."""
-    return f"{kind.value}:{subject_id}"
+    return f"{kind}:{subject_id}"
 
 
 class Case(Base):
@@ -117,7 +117,7 @@ class Case(Base):
     @property
     def is_of_mod(self) -> bool:
         """Whether it is about a mod, not about an account."""
-        return self.subject_kind == SubjectKind.MOD.value
+        return self.subject_kind == SubjectKind.MOD
 
 
 class Notice(Base):

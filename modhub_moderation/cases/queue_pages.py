@@ -40,7 +40,6 @@ LINE: Final = 160
 """Characters of a notice's first line."""
 _OPEN: Final = [select(func.count()).where(kind.decided_at.is_(None)) for kind in (Case, Appeal)]
 _WAITING: Final = PreparedQuery(select(*(number.scalar_subquery() for number in _OPEN)))
-_KINDS: Final = [kind.value for kind in RESTRICTIONS]
 
 
 def desk_link(_context: Any, request: Request) -> Any:
@@ -176,9 +175,11 @@ def read_people(session: Session, registry: Any, account_ids: Collection[int]) -
     blocking = find_optional_service(registry, IAccountBlocking)
     blocked = blocking.get_blocked(session, account_numbers) if blocking is not None else {}
     restricted = select(Case.owner_id, func.count()).join(Decision, Decision.case_id == Case.id)
-    restricted = restricted.where(Case.owner_id.in_(account_numbers), Decision.kind.in_(_KINDS)).group_by(Case.owner_id)
+    restricted = restricted.where(Case.owner_id.in_(account_numbers), Decision.kind.in_(RESTRICTIONS)).group_by(
+        Case.owner_id
+    )
     taken = Counter({row[0]: row[1] for row in session.execute(restricted)})
-    acted_on = exists().where(Decision.case_id == Notice.case_id, Decision.kind.in_(_KINDS))
+    acted_on = exists().where(Decision.case_id == Notice.case_id, Decision.kind.in_(RESTRICTIONS))
     sent = select(Notice.account_id, func.count(), func.count().filter(acted_on))
     rows = session.execute(sent.where(Notice.account_id.in_(account_numbers)).group_by(Notice.account_id))
     records: dict[int, tuple[int, int]] = {number: (count, acted) for number, count, acted in rows if number}
@@ -236,7 +237,7 @@ def check_for_many(ruling: Ruling) -> None:
     """400 for a ruling that says too little for any case, or is not for many."""
     if ruling.kind not in KINDS_FOR_MANY:
         raise invalid("Choose a decision.")
-    clean_ruling(ruling, Case(subject_kind=SubjectKind.MOD.value), None, SubjectState(exists=True), {})
+    clean_ruling(ruling, Case(subject_kind=SubjectKind.MOD), None, SubjectState(exists=True), {})
 
 
 def decide_all(request: Request, cases: Sequence[Case], ruling: Ruling) -> list[CaseOutcome]:

@@ -77,7 +77,7 @@ def list_parts(parts: Any, case: Case, files: Sequence[Any]) -> list[PartChoice]
     """What can be removed in this case: each image and each version of the mod, and what there is only one of."""
     choices: list[PartChoice] = []
     for name, part in parts.items():
-        if part.target == SubjectKind.MOD.value and not case.is_of_mod:
+        if part.target == SubjectKind.MOD and not case.is_of_mod:
             continue
         if name == "image":
             shown = [file for file in files if file.kind == "image" and file.asset_id is not None]
@@ -118,7 +118,7 @@ def list_own_decisions(session: Session, account_id: int, *, mod_id: int | None 
     """
     statement = select(Decision, Case).join(Case, Case.id == Decision.case_id).where(Case.owner_id == account_id)
     if mod_id is not None:
-        statement = statement.where(Case.subject_kind == SubjectKind.MOD.value, Case.subject_id == mod_id)
+        statement = statement.where(Case.subject_kind == SubjectKind.MOD, Case.subject_id == mod_id)
     told = (Decision.kind != "dismiss") | Decision.replaces_id.is_not(None)
     rows = session.execute(statement.where(told).order_by(Decision.id.desc()).limit(DECISIONS_SHOWN))
     return [(decision, case) for decision, case in rows]

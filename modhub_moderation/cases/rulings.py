@@ -106,7 +106,7 @@ def _clean_texts(ruling: Ruling) -> Ruling:
 
 def _check_part(ruling: Ruling, case: Case, parts: Any) -> None:
     part = parts.get(ruling.part)
-    if part is None or (part.target == SubjectKind.MOD.value and not case.is_of_mod):
+    if part is None or (part.target == SubjectKind.MOD and not case.is_of_mod):
         raise invalid("Choose what is removed.")
     if len(ruling.part_key) > PART_KEY:
         raise conflict("no_such_part", "There is no such part any more.")

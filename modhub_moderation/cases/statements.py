@@ -54,7 +54,7 @@ class Contact(NamedTuple):
 
 def contacts_of(session: Session, account_id: int) -> list[Contact]:
     """The email addresses of an account. Blocked accounts have them too."""
-    has_address = Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value, Login.platform == ""
+    has_address = Login.account_id == account_id, Login.kind == LoginKind.PASSWORD, Login.platform == ""
     rows = session.execute(select(Login.subject, Login.verified).where(*has_address).order_by(Login.id))
     return [Contact(address, verified) for address, verified in rows]
 
@@ -155,8 +155,8 @@ def tell_owner(session: Session, registry: Any, written: Written) -> None:
     An appeal's outcome has an email of its own.
     """
     case, decision, last = written.case, written.decision, written.last
-    undoes = last is not None and DecisionKind(last.kind) in RESTRICTIONS
-    is_told = DecisionKind(decision.kind) is not DecisionKind.DISMISS or undoes
+    undoes = last is not None and last.kind in RESTRICTIONS
+    is_told = decision.kind != DecisionKind.DISMISS or undoes
     if written.is_appeal or not is_told:
         return
 
@@ -191,7 +191,7 @@ def reasons(registry: Any, messages: Translations, case: Case, decision: Decisio
     yield say_done(registry, messages, decision)
     if decision.until is not None:
         yield messages.gettext(N_("It ends by itself on %(date)s."), date=messages.date(decision.until.date()))
-    if DecisionKind(decision.kind) in RESTRICTIONS:
+    if decision.kind in RESTRICTIONS:
         yield messages.gettext(N_("Ground: %(ground)s"), ground=messages.gettext(GROUNDS[Ground(decision.ground)]))
     if decision.basis is not None:
         yield messages.gettext(BASIS_LINES[Basis(decision.basis)], clause=decision.clause)
@@ -254,7 +254,7 @@ def receipt_link(registry: Any, receipt: str) -> str:
 
 
 def _verdict(written: Written) -> str:
-    if DecisionKind(written.decision.kind) in RESTRICTIONS:
+    if written.decision.kind in RESTRICTIONS:
         return ACTED
     if written.is_appeal:
         return APPEALED

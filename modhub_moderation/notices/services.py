@@ -218,7 +218,7 @@ def create_notice(registry: Any, session: Session, subject: Subject, report: Che
         case_id=case.id,
         receipt_hash=receipt_hash,
         receipt=receipt_box(registry).encrypt(receipt, receipt_hash),
-        ground=report.ground.value,
+        ground=report.ground,
         text=report.text,
         asset_id=report.asset_id,
         account_id=report.account_id,

@@ -337,7 +337,7 @@ def _form(request: Request, subject: Subject, images: list[ReportedImage], *refu
         "address": PageHelpers(request).absolute(subject.address),
         "images": images,
         "chosen": chosen,
-        "grounds": {ground.value: title for ground, title in GROUND_TITLES.items()},
+        "grounds": GROUND_TITLES,
         "labels": LABELS,
         "is_stranger": reporter_by_session(request) is None,
         "values": {name: form_value(request, name) for name in LABELS},
