@@ -25,7 +25,7 @@ from modhub_auth.mail.sender import EXPIRY_SECONDS, SEND_SECONDS
 from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.models import HELD, ClientSession, OutgoingEmail, PageSession, ResetRequest
 from modhub_auth.personal_data import collect_account
-from modhub_auth.profiles import AccountProfiles, Accounts
+from modhub_auth.profiles import AccountProfiles, Accounts, remove_name, restore_name
 from modhub_auth.resources import Auth, Device, IAuth
 from modhub_auth.schemas import MAX_ACCOUNT_BODY
 from modhub_auth.settings import ACCOUNT_SETTINGS, MAIL_SETTINGS
@@ -109,7 +109,7 @@ def includeme(config: Configurator) -> None:
     config.add_worker("old emails", delete_old_emails, EXPIRY_SECONDS)
     config.add_subscriber(end_sessions_and_hold_emails, DatabaseRestored)
     config.add_subscriber(offers.delete_offers_of_mods, ModsDeleted)
-    config.include("modhub_auth.profiles")
+    config.add_removable_part("author_name", N_("Name of the account"), remove_name, restore_name, target="account")
     config.add_personal_data("account", collect_account)
     config.include("modhub_auth.commands")
     config.include("modhub_auth.mail.commands")

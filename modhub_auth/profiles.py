@@ -3,14 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyramid.config import Configurator
 from sqlalchemy import bindparam, delete, exists, select, update
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.errors import account_blocked
 from modhub.content.limits import PAGE_SIZE_MOST
-from modhub.content.text import N_
 from modhub.db import Id, bulk, from_micros, now
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor
 from modhub.plugins.services import Profile, ProfileColumns
@@ -96,8 +94,3 @@ def _rename(session: Session, account: Account, name: str, action: str) -> None:
     account.display_name = name
     record(session, action, "account", account.id)
     session.flush()
-
-
-def includeme(config: Configurator) -> None:
-    """Declare the part."""
-    config.add_removable_part("author_name", N_("Name of the account"), remove_name, restore_name, target="account")

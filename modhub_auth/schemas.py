@@ -1,6 +1,5 @@
 """The bodies of account calls, sent and answered."""
 
-from datetime import datetime
 from typing import Annotated, Final, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
@@ -11,11 +10,9 @@ from modhub.content.limits import KB
 from modhub.web.payload import read_json
 from modhub.web.request import Request
 from modhub_auth.models import MAX_CLIENT_LABEL, MAX_DISPLAY_NAME
-from modhub_auth.read_service import AccountReader, LoginRecord
-from modhub_auth.signin.client_sessions import SignedIn
 from modhub_auth.signin.device_codes import CODE_SECONDS, INTERVAL_SECONDS
 from modhub_auth.signin.passwords import MAX_PASSWORD, MIN_PASSWORD
-from modhub_auth.tokens import ACCESS_SECONDS, REFRESH_LIFE, AccessTokens
+from modhub_auth.tokens import ACCESS_SECONDS, REFRESH_LIFE
 
 MAX_ACCOUNT_BODY: Final = 64 * KB
 """Bytes of a JSON body or a form. No field is long, and anybody may send one."""
@@ -178,20 +175,3 @@ class AccountDocument(Struct, rename="camel"):
     ]
     display_name: Annotated[str, about("What people see", "Modder 7")]
     verified: Annotated[bool, about("Whether the address has been confirmed; true for a platform's", False)]
-
-
-def session_document(signed_in: SignedIn, access_tokens: AccessTokens, time: datetime) -> SessionDocument:
-    """The response to a new sign-in, with a new access token."""
-    return SessionDocument(
-        access_token=access_tokens.make(signed_in.login_id, signed_in.random_id, time),
-        expires_in_seconds=ACCESS_SECONDS,
-        refresh_token=signed_in.refresh_token,
-        account_id=signed_in.account_id,
-        display_name=signed_in.display_name,
-    )
-
-
-def account_document(login: LoginRecord, account_reader: AccountReader) -> AccountDocument:
-    """The account with the login that it was created with, whichever login the token names (C-ACC-13)."""
-    subject, verified = account_reader.original_login(login)
-    return AccountDocument(login.account_id, login.kind, subject, login.display_name, verified)

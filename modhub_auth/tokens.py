@@ -18,8 +18,6 @@ from modhub.web.request import Request
 
 CLOCK_SKEW: Final = timedelta(seconds=5)
 """The tolerated difference."""
-SKEW_MICROS: Final = 5 * 1_000_000
-"""The same in microseconds."""
 
 
 def is_recent(moment: datetime, life: timedelta) -> bool:
@@ -41,6 +39,7 @@ _FIELDS: Final = struct.Struct(">BQ16sq")  # version, login, its random id, expi
 _DIGEST_BYTES: Final = hashlib.sha256().digest_size
 _HEX: Final = re.compile(rf"\A[0-9a-f]{{{2 * (_FIELDS.size + _DIGEST_BYTES)}}}\Z")
 _LIFE_MICROS: Final = ACCESS_SECONDS * 1_000_000
+_SKEW_MICROS: Final = CLOCK_SKEW // timedelta(microseconds=1)
 _MAX_ID: Final = 2**63 - 1
 """The largest integer of the databases: they refuse even a query for a larger one."""
 
@@ -87,7 +86,7 @@ class AccessTokens:
             return None
         version, login_id, random_id, expiry = _FIELDS.unpack(fields)
         remaining = int(expiry) - to_micros(time)
-        if version != _VERSION or login_id > _MAX_ID or not 0 < remaining <= _LIFE_MICROS + SKEW_MICROS:
+        if version != _VERSION or login_id > _MAX_ID or not 0 < remaining <= _LIFE_MICROS + _SKEW_MICROS:
             return None
         return LoginClaim(login_id, random_id.hex())
 

@@ -8,7 +8,6 @@ from modhub.base.errors import ApiError
 from modhub.base.identity import CredentialKind
 from modhub.base.operations import Operation, Refusal, body_over
 from modhub.db import now
-from modhub.ui.template_helpers import translations_for
 from modhub.web.request import Request
 from modhub.web.views import OPEN, api
 from modhub_auth import email_addresses, publisher_keys
@@ -31,13 +30,12 @@ from modhub_auth.schemas import (
     SessionDocument,
     SignIn,
     SignOut,
-    account_document,
     read_account_body,
-    session_document,
 )
-from modhub_auth.signin import client_sessions, device_codes, recovery, registration
+from modhub_auth.signin import client_sessions, device_codes, registration
 from modhub_auth.signin.authentication import authenticate
 from modhub_auth.signin.client_sessions import SignedIn
+from modhub_auth.tokens import ACCESS_SECONDS
 
 TOO_MANY: Final = Refusal(
     429, "too_many_attempts", "Too many attempts of this caller or for this account; see [rates](#rates)."
@@ -178,7 +176,13 @@ REQUEST_PASSWORD_RESET: Final = Operation(
 
 
 def _session(request: Request, signed_in: SignedIn) -> SessionDocument:
-    return session_document(signed_in, auth_services(request).access_tokens, now())
+    return SessionDocument(
+        access_token=auth_services(request).access_tokens.make(signed_in.login_id, signed_in.random_id, now()),
+        expires_in_seconds=ACCESS_SECONDS,
+        refresh_token=signed_in.refresh_token,
+        account_id=signed_in.account_id,
+        display_name=signed_in.display_name,
+    )
 
 
 @api(context=IAuth, name="register", request_method="POST", permission=OPEN, operation=REGISTER)
@@ -212,9 +216,10 @@ def exchange_view(_context: Any, request: Request) -> KeySessionDocument:
 
 @api(context=IAuth, name="me", request_method="GET", permission=AccountPermission.READ, operation=READ_ACCOUNT)
 def me_view(_context: Any, request: Request) -> AccountDocument:
-    """``GET /api/auth/me``"""
+    """``GET /api/auth/me``: with the login that the account was created with, whichever the token names (C-ACC-13)."""
     login: LoginRecord = request.identify(CredentialKind.ACCOUNT).details
-    return account_document(login, auth_services(request).account_reader)
+    subject, verified = auth_services(request).account_reader.original_login(login)
+    return AccountDocument(login.account_id, login.kind, subject, login.display_name, verified)
 
 
 @api(context=IAuth, name="refresh", request_method="POST", permission=OPEN, operation=REFRESH_SESSION)
@@ -276,6 +281,5 @@ def forgot_view(_context: Any, request: Request) -> Response:
     except ApiError:
         address = None
     if address is not None:
-        rate_limiter, language = auth_services(request).rate_limiter, translations_for(request).language
-        recovery.request_reset(request.dbsession, rate_limiter, address, language)
+        registration.request_reset(request, address)
     return Response(status=204)

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from modhub.base.settings import DEFAULT_SITE_NAME
 from modhub.db import now
-from modhub_auth.mail.texts import EMAIL_TEMPLATES, EmailTemplate
+from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import OutgoingEmail
 from modhub_auth.tokens import SecretBox
 
@@ -83,10 +83,7 @@ class Outbox:
         ``values``: the display ``name`` of the account that asks, the ``client`` (browser or program) that acted, the
         title of the ``mod`` that it is about.
         """
-        return self.render_template(EMAIL_TEMPLATES[kind], messages, secret, **values)
-
-    def render_template(self, template: EmailTemplate, messages: Any, secret: str = "", **values: str) -> EmailText:
-        """As :meth:`render`, for a template that is not in :data:`EMAIL_TEMPLATES`."""
+        template = EMAIL_TEMPLATES[kind]
         values_by_name = {
             "site": self._site,
             "account": f"{self._base_url}/Modhub/account",

@@ -20,56 +20,6 @@ class EmailTemplate:
 ASKED_BY: Final = N_("The account's name is: %(name)s")
 _IGNORE: Final = N_("If this wasn't you, ignore this email and nothing will happen.")
 _CONFIRM_LIFE: Final = N_("The link works once and expires in seven days.")
-CONFIRM_EMAIL: Final = EmailTemplate(
-    N_("Confirm your email address"),
-    [
-        N_("Someone, probably you, created an account with this email address at %(site)s."),
-        ASKED_BY,
-        N_("Follow this link to confirm that the address is yours:"),
-    ],
-    "/Modhub/account/confirm",
-    [_CONFIRM_LIFE, _IGNORE],
-)
-RESET_EMAIL: Final = EmailTemplate(
-    N_("Choose a new password"),
-    [
-        N_("Someone, probably you, asked for a new password for the account with this email address at %(site)s."),
-        N_("Follow this link to choose one:"),
-    ],
-    "/Modhub/account/reset",
-    [
-        N_("The link works once and expires in an hour."),
-        N_("If this wasn't you, ignore this email; nothing has changed."),
-    ],
-)
-ADD_PASSWORD_EMAIL: Final = EmailTemplate(
-    N_("Confirm your email address"),
-    [
-        N_("Someone, probably you, wants to sign in with this email address at %(site)s."),
-        ASKED_BY,
-        N_("Follow this link in the browser where you are signed in to that account:"),
-    ],
-    "/Modhub/account/confirm",
-    [_CONFIRM_LIFE, _IGNORE],
-)
-CHANGE_ADDRESS_EMAIL: Final = EmailTemplate(
-    N_("Confirm your new email address"),
-    [
-        N_("Someone, probably you, wants to change the email address of an account at %(site)s to this one."),
-        ASKED_BY,
-        N_("Follow this link to confirm that the address is yours:"),
-    ],
-    "/Modhub/account/confirm",
-    [N_("The link works once and expires in an hour."), _IGNORE],
-)
-ADDRESS_TAKEN_EMAIL: Final = EmailTemplate(
-    N_("You already have an account"),
-    [
-        N_("Someone, probably you, tried to use this email address for another account at %(site)s."),
-        ASKED_BY,
-        N_("It already has an account, so nothing has changed."),
-    ],
-)
 
 _WHEN: Final = N_("When: %(when)s")
 _CLIENT: Final = N_("Browser or program: %(client)s")
@@ -88,15 +38,59 @@ def security_email(subject: str, sentence: str, advice: str = _NOT_YOU) -> Email
 
 
 EMAIL_TEMPLATES: Final = {
-    "confirm": CONFIRM_EMAIL,
-    "reset": RESET_EMAIL,
-    "add": ADD_PASSWORD_EMAIL,
-    "change": CHANGE_ADDRESS_EMAIL,
-    "taken": ADDRESS_TAKEN_EMAIL,
+    "confirm": EmailTemplate(
+        N_("Confirm your email address"),
+        [
+            N_("Someone, probably you, created an account with this email address at %(site)s."),
+            ASKED_BY,
+            N_("Follow this link to confirm that the address is yours:"),
+        ],
+        "/Modhub/account/confirm",
+        [_CONFIRM_LIFE, _IGNORE],
+    ),
+    "reset": EmailTemplate(
+        N_("Choose a new password"),
+        [
+            N_("Someone, probably you, asked for a new password for the account with this email address at %(site)s."),
+            N_("Follow this link to choose one:"),
+        ],
+        "/Modhub/account/reset",
+        [
+            N_("The link works once and expires in an hour."),
+            N_("If this wasn't you, ignore this email; nothing has changed."),
+        ],
+    ),
+    "add": EmailTemplate(
+        N_("Confirm your email address"),
+        [
+            N_("Someone, probably you, wants to sign in with this email address at %(site)s."),
+            ASKED_BY,
+            N_("Follow this link in the browser where you are signed in to that account:"),
+        ],
+        "/Modhub/account/confirm",
+        [_CONFIRM_LIFE, _IGNORE],
+    ),
+    "change": EmailTemplate(
+        N_("Confirm your new email address"),
+        [
+            N_("Someone, probably you, wants to change the email address of an account at %(site)s to this one."),
+            ASKED_BY,
+            N_("Follow this link to confirm that the address is yours:"),
+        ],
+        "/Modhub/account/confirm",
+        [N_("The link works once and expires in an hour."), _IGNORE],
+    ),
+    "taken": EmailTemplate(
+        N_("You already have an account"),
+        [
+            N_("Someone, probably you, tried to use this email address for another account at %(site)s."),
+            ASKED_BY,
+            N_("It already has an account, so nothing has changed."),
+        ],
+    ),
     "change asked": security_email(
         N_("A new email address was requested"),
         N_("Someone, probably you, asked to change the email address of your account at %(site)s."),
-        _NOT_YOU,
     ),
     "email changed": security_email(
         N_("Your email address was changed"),

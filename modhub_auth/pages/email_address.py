@@ -25,7 +25,6 @@ from modhub_auth.pages.form_pages import (
     Checkbox,
     FormField,
     FormPage,
-    collect_errors,
     error_page,
     form_value,
     message_page,
@@ -39,7 +38,7 @@ from modhub_auth.resources import IAccount
 from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import validate_password
 from modhub_auth.signin.recovery import AccountAccess, ResetChoice
-from modhub_auth.signin.registration import count_forgot, request_address_change
+from modhub_auth.signin.registration import count_forgot, request_address_change, request_reset
 from modhub_auth.signin.session_cookies import browser_name
 
 SIGN_IN: Final = ("/Modhub/account/login", N_("Sign in"))
@@ -62,7 +61,7 @@ def forgot_form() -> FormPage:
     return FormPage(
         N_("Forgot your password?"),
         N_("Send reset link"),
-        [FormField("email", N_("Email address"), "email", "username")],
+        [FormField("email", N_("Email address"), "email", "username", check=email_addresses.require_address)],
         lead=[N_("We email you a link for choosing a new password.")],
         links=[SIGN_IN],
     )
@@ -71,19 +70,17 @@ def forgot_form() -> FormPage:
 @page(context=IAccount, name="forgot", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
 def forgot_page(_context: Any, request: Request) -> dict[str, Any]:
     """``/Modhub/account/forgot``: the same page whether or not the account exists."""
+    form = forgot_form()
     if request.is_safe:
-        return forgot_form().show(request)
-    auth, email = auth_services(request), form_value(request, "email")
-    errors = collect_errors((email_addresses.require_address, email))
+        return form.show(request)
+    errors = form.input_errors(request)
     try:
         count_forgot(request)
     except ApiError as error:
         errors = [error]
     if errors:
-        return forgot_form().show_errors(request, *errors)
-    recovery.request_reset(
-        request.dbsession, auth.rate_limiter, email_addresses.require_address(email), translations_for(request).language
-    )
+        return form.show_errors(request, *errors)
+    request_reset(request, email_addresses.require_address(form_value(request, "email")))
     lines = (
         N_(
             "If there is an account with this email address, we have sent it an email. "

@@ -94,17 +94,6 @@ def platform_title(request: Request, platform: str) -> str:
     return platform if configured is None else configured.title
 
 
-def collect_errors(*checks: tuple[Callable[[str], Any], str]) -> list[ApiError]:
-    """Run each check on its value and return all errors, not only the first."""
-    errors = []
-    for check, value in checks:
-        try:
-            check(value)
-        except ApiError as error:
-            errors.append(error)
-    return errors
-
-
 FORM_TEMPLATE: Final = "modhub_auth:templates/account/form.jinja2"
 MESSAGE_TEMPLATE: Final = "modhub_auth:templates/account/message.jinja2"
 MARK_FIELD: Final = "commonPassword"
@@ -187,12 +176,14 @@ class FormPage:
 
     def input_errors(self, request: Request) -> list[ApiError]:
         """The errors of all fields in the submitted form."""
-        checks = [
-            (form_field.check, form_value(request, form_field.name))
-            for form_field in self.fields
-            if form_field.check is not None
-        ]
-        return collect_errors(*checks)
+        errors = []
+        for form_field in self.fields:
+            try:
+                if form_field.check is not None:
+                    form_field.check(form_value(request, form_field.name))
+            except ApiError as error:
+                errors.append(error)
+        return errors
 
     def show(self, request: Request, *api_errors: ApiError) -> dict[str, Any]:
         """The template's values. The page is for this visitor only, signed in or not: it is never stored."""

@@ -78,14 +78,11 @@ def send_security_email(request: Request, kind: str, client: str = "", mod: str 
 
 
 def ask_for_proof(request: Request, form: FormPage) -> Proof:
-    """Add what the form needs for the proof, and return which it is."""
+    """Add the field for the proof, and return which it is.
+
+    If only a platform can prove it, GET shows the links there and no fields.
+    """
     required = authentication.required_proof(auth_services(request), current_login(request))
-    _add_proof_field(request, form, required)
-    return required
-
-
-def _add_proof_field(request: Request, form: FormPage, required: Proof) -> None:
-    """Add the field for the proof. If only a platform can prove it, GET shows the links there and no fields."""
     if required is Proof.PASSWORD:
         form.fields.insert(0, FormField("currentPassword", N_("Current password"), "password", "current-password"))
     elif required is Proof.CODE:
@@ -98,6 +95,7 @@ def _add_proof_field(request: Request, form: FormPage, required: Proof) -> None:
         if request.is_safe:
             form.fields, form.button = [], ""
             form.lead.append(SIGN_IN_AGAIN if form.alternatives else PLATFORM_OFF)
+    return required
 
 
 def _check_proof(request: Request, required: Proof) -> Any:

@@ -4,21 +4,16 @@ The return is a GET caused by another site. It may only do what its state proves
 in its own transaction.
 """
 
-import hmac
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final
 from urllib.parse import urlencode
-
-from pyramid.csrf import get_csrf_token
 
 from modhub.base.errors import ApiError, not_found
 from modhub.base.identity import NOBODY, CredentialKind
 from modhub.content.text import N_
-from modhub.db import from_micros, now, to_micros
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
 from modhub.web.request import Request, act_for_request
-from modhub.web.traversal import parse_id
 from modhub.web.views import OPEN, page
 from modhub_auth import services
 from modhub_auth.container import AuthServices, auth_services
@@ -43,9 +38,10 @@ from modhub_auth.resources import ILoginPlatform, PlatformPage
 from modhub_auth.signin import page_sessions, platform_logins, recovery
 from modhub_auth.signin.authentication import prove_by_code
 from modhub_auth.signin.openid import Assertion, Steam, platform_refused
+from modhub_auth.signin.page_sessions import PROOF_LIFETIME, SESSION_LIFETIME
 from modhub_auth.signin.platform_logins import PlatformIdentity
 from modhub_auth.signin.session_cookies import browser_name, safe_next, set_session_cookie, user_agent_label
-from modhub_auth.tokens import SKEW_MICROS, LoginClaim, keyed_digests
+from modhub_auth.tokens import LoginClaim
 
 # The code of an authenticator after a sign-in at a platform, which does not replace it.
 #
@@ -91,6 +87,7 @@ def platform_code_submit(context: PlatformPage, request: Request) -> Any:
         return form.show_errors(request, error)
 
 
+SIGN_IN: Final = "sign-in"
 PROVE: Final = "prove"
 LINK: Final = "link"
 PLATFORM_TITLES: Final = {
@@ -107,57 +104,38 @@ def _platform(context: PlatformPage, request: Request) -> Steam:
     return platform
 
 
-class PlatformVisit(NamedTuple):
-    """Why a visitor was sent to a platform (`PROVE`, `LINK`, or empty to sign in) and when, in microseconds."""
-
-    purpose: str = ""
-    begun_at: int = 0
-
-    @classmethod
-    def read(cls, request: Request) -> Self:
-        """The visit named in the return address; the state proves it."""
-        purpose = query(request, "for") or ""
-        begun_at = parse_id(query(request, "at") or "") if purpose in (PROVE, LINK) else None
-        # Not every number is a date.
-        if begun_at is None or begun_at > to_micros(now()) + SKEW_MICROS:
-            return cls()
-        return cls(purpose, begun_at)
-
-    @property
-    def is_expired(self) -> bool:
-        """Whether it has taken too long."""
-        return bool(self.purpose) and not page_sessions.is_fresh(from_micros(self.begun_at))
-
-    def fields(self) -> dict[str, str]:
-        """Its query parameters in the return address."""
-        return {"for": self.purpose, "at": str(self.begun_at)} if self.purpose else {}
-
-
-def _states(request: Request, visit: PlatformVisit) -> list[str]:
-    """The proof that this browser began the visit, by each secret.
-
-    It depends on the browser's CSRF token, the signed-in account and the visit, so that a visitor who wanted to link a
-    login does not return to a new account.
-    """
-    account_id = request.identify(CredentialKind.ACCOUNT).account_id
-    message = f"{get_csrf_token(request)} {account_id} {visit.purpose} {visit.begun_at}"
-    return keyed_digests(request.registry.settings["modhub.secret"], "platform state", message.encode())
-
-
-def _return_address(request: Request, platform: Steam, next_path: str | None, visit: PlatformVisit) -> str:
-    """Where the platform sends the browser. On the return, with the state that came if one of the secrets made it."""
-    states, returned = _states(request, visit), (query(request, "state") or "").encode("utf-8", "replace")
-    state = next((state for state in states if hmac.compare_digest(state.encode(), returned)), states[0])
+def _return_address(request: Request, platform: Steam, next_path: str | None, state: str) -> str:
+    """Where the platform sends the browser."""
+    parameters = {"state": state, **({"next": next_path} if next_path else {})}
     base_url = request.registry.settings["modhub.base_url"]
-    parameters = {"state": state, **visit.fields(), **({"next": next_path} if next_path else {})}
     return f"{base_url}{HOME}/platform/{platform.name}?{urlencode(parameters)}"
 
 
 def _platform_url(request: Request, platform: Steam, next_path: str | None, purpose: str) -> str:
-    """The address of the platform for a visit that begins now; with an empty purpose, to sign in."""
-    visit = PlatformVisit(purpose, to_micros(now())) if purpose else PlatformVisit()
-    return_to = _return_address(request, platform, next_path, visit)
+    """The address of the platform for a visit that begins now.
+
+    The state proves on the return that this browser began it, for this purpose and with this account: a visitor who
+    wanted to link a login does not return to a new account.
+    """
+    account_id = request.identify(CredentialKind.ACCOUNT).account_id
+    state = auth_services(request).visit_box.seal_note(request, purpose, account_id)
+    return_to = _return_address(request, platform, next_path, state)
     return platform.sign_in_url(return_to, request.registry.settings["modhub.base_url"])
+
+
+def _read_purpose(request: Request, state: str) -> str:
+    """Why this browser was sent to the platform; 403 for any other browser or account, and after ten minutes.
+
+    Who only wants to sign in may take their time there.
+    """
+    box, account_id = auth_services(request).visit_box, request.identify(CredentialKind.ACCOUNT).account_id
+    visit = box.read_note(request, state, SESSION_LIFETIME)
+    if visit is None or visit[1] != str(account_id):
+        raise platform_refused()
+    purpose = visit[0]
+    if purpose != SIGN_IN and box.read_note(request, state, PROOF_LIFETIME) is None:
+        raise platform_refused()
+    return purpose
 
 
 @page(context=ILoginPlatform, request_method="GET", permission=OPEN, renderer=MESSAGE_TEMPLATE)
@@ -182,7 +160,7 @@ def _depart(request: Request, platform: Steam) -> Any:
     """
     next_path = safe_next(query(request, "next"))
     if request.identify(CredentialKind.ACCOUNT) is NOBODY:
-        return never_stored(Redirect(_platform_url(request, platform, next_path, "")))
+        return never_stored(Redirect(_platform_url(request, platform, next_path, SIGN_IN)))
     if query(request, "prove") is None:
         return never_stored(Redirect(f"{request.path.rstrip('/')}/link"))
     if request.environ.get("HTTP_SEC_FETCH_SITE") in {"cross-site", "same-site"}:
@@ -198,22 +176,21 @@ def _depart(request: Request, platform: Steam) -> Any:
 
 
 def _handle_return(request: Request, platform: Steam) -> Any:
-    next_path, visit = safe_next(query(request, "next")), PlatformVisit.read(request)
-    return_to = _return_address(request, platform, next_path, visit)
-    # Verifying the return address also verifies the state in it: the provider has signed that address.
+    next_path, state = safe_next(query(request, "next")), query(request, "state") or ""
+    purpose = _read_purpose(request, state)
+    # The provider has signed the return address, with the state in it.
+    return_to = _return_address(request, platform, next_path, state)
     assertion = platform.verify(request.environ.get("QUERY_STRING", ""), return_to)
     identity = PlatformIdentity(platform.name, assertion.subject)
-    if request.identify(CredentialKind.ACCOUNT) is NOBODY:
+    if purpose == SIGN_IN:
         return _sign_in(request, assertion, identity, next_path)
-    if not visit.purpose or visit.is_expired:
-        raise platform_refused()
     login = current_login(request)
     assert login.session_id is not None
     with auth_services(request).databases.write_session.begin() as session:
         act_for_request(session, request)
         platform_logins.use_nonce(session, assertion)
         account = page_sessions.lock_session_account(session, login.account_id, login.session_id)
-        if visit.purpose == PROVE:
+        if purpose == PROVE:
             platform_logins.prove_by_platform(session, account, login.session_id, identity)
             return rotate_session(request, Redirect(next_path or HOME), session)
         if platform_logins.link_login(session, account, identity):

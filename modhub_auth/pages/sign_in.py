@@ -38,7 +38,7 @@ from modhub_auth.pages.form_pages import (
 )
 from modhub_auth.read_service import LoginRecord, PasswordLogin
 from modhub_auth.resources import IAccount, IBlockedAccounts
-from modhub_auth.services import BlockedAccountError, CheckedLogin
+from modhub_auth.services import BlockedAccountError
 from modhub_auth.signin import page_sessions, registration
 from modhub_auth.signin.authentication import authenticate, authenticate_code
 from modhub_auth.signin.passwords import (
@@ -113,18 +113,6 @@ def sign_in_expired() -> ApiError:
     return ApiError(403, "sign_in_expired", message)
 
 
-def code_form(hidden: dict[str, str], start_again: str) -> FormPage:
-    """The form of the second step."""
-    return FormPage(
-        N_("Sign in"),
-        N_("Sign in"),
-        [code_field()],
-        lead=[N_("Your account has an authenticator. Enter its code.")],
-        links=[(start_again, N_("Start again"))],
-        hidden=hidden,
-    )
-
-
 def is_code_step(request: Request) -> bool:
     """Whether the form of the second step was submitted: it has no email address and no password."""
     has_code_alone = "code" in request.POST and not {"email", "password"} & set(request.POST)
@@ -142,14 +130,6 @@ def forget_password(request: Request, response: Any) -> Any:
     if own_cookie(request, SIGN_IN_COOKIE):
         set_own_cookie(request, response, SIGN_IN_COOKIE, "", max_age=0)
     return response
-
-
-def check_code(request: Request) -> CheckedLogin:
-    """Check the submitted code, and use it up; 403 if the first step has expired, else as the sign-in in one step."""
-    login = _remembered_login(request)
-    if login is None:
-        raise sign_in_expired()
-    return authenticate_code(request, login, form_value(request, "code").strip())
 
 
 def _remembered_login(request: Request) -> PasswordLogin | None:
@@ -259,8 +239,12 @@ def login_page(_context: Any, request: Request) -> Any:
 
 
 def _submit_code(request: Request) -> Any:
+    """The code of a login whose password was right; 403 if that was too long ago."""
+    login = _remembered_login(request)
     try:
-        checked_login = check_code(request)
+        if login is None:
+            raise sign_in_expired()
+        checked_login = authenticate_code(request, login, form_value(request, "code").strip())
         response = start_session(request, *services.lock_checked_login(request.dbsession, checked_login))
     except ApiError as error:
         if error.code == SECOND_FACTOR:
@@ -279,7 +263,14 @@ def _refuse(request: Request, error: ApiError) -> dict[str, Any]:
 
 def _code_page(request: Request, error: ApiError) -> dict[str, Any]:
     """The second step; that a code is missing is no error yet, but its status says that nobody is signed in."""
-    form = code_form(_next_field(request), f"{HOME}/login{_next_query(request)}")
+    form = FormPage(
+        N_("Sign in"),
+        N_("Sign in"),
+        [code_field()],
+        lead=[N_("Your account has an authenticator. Enter its code.")],
+        links=[(f"{HOME}/login{_next_query(request)}", N_("Start again"))],
+        hidden=_next_field(request),
+    )
     if form_value(request, "code").strip() or is_code_step(request):
         return form.show_errors(request, error)
     forms.set_error_status(request, error)

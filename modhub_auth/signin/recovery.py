@@ -10,10 +10,9 @@ from sqlalchemy.orm import Session
 from modhub.audit import act_for_account, record
 from modhub.base.errors import ApiError, conflict
 from modhub.content.text import N_
-from modhub.db import Databases, bulk, now
+from modhub.db import Databases, bulk
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import Outbox
-from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, ClientSession, DeviceCode, Link, Login, LoginKind, PageSession, ResetRequest
 from modhub_auth.rate_limits import RateLimiter, rate_counter
 from modhub_auth.services import lock_account
@@ -68,16 +67,6 @@ def may_send(session: Session, rate_limiter: RateLimiter, address: str) -> bool:
     return rate_limiter.allows(session, [rate_counter("letter", address, RESET_EMAILS_PER_WINDOW)])
 
 
-def request_reset(session: Session, rate_limiter: RateLimiter, address: str, language: str) -> None:
-    """Record a reset request for this address. At most three per address and window count, the others are dropped.
-
-    The account is not looked up here, so that the time does not reveal whether it exists (T-C5).
-    """
-    if may_send(session, rate_limiter, address):
-        session.add(ResetRequest(address=address, language=language, asked_at=now()))
-        session.flush()
-
-
 def queue_requested_resets(databases: Databases, outbox: Outbox, catalogs: Any) -> None:
     """Queue the emails of the requested resets whose account exists, and delete the requests.
 
@@ -111,7 +100,7 @@ def queue_security_email(
     It is rendered for an account without any, too, so that the time does not tell (T-C5).
     """
     confirmed = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD, Login.verified)
-    email = outbox.render_template(EMAIL_TEMPLATES[kind], messages, **values)
+    email = outbox.render(kind, messages, **values)
     for address in session.scalars(select(Login.subject).where(*confirmed)):
         outbox.queue(session, kind, address, email)
 

@@ -16,7 +16,7 @@ from modhub_auth import email_addresses, services
 from modhub_auth.container import auth_services
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.sender import ADDRESS_CHANGED
-from modhub_auth.models import Account, Link, Login, LoginKind, OutgoingEmail
+from modhub_auth.models import Account, Link, Login, LoginKind, OutgoingEmail, ResetRequest
 from modhub_auth.rate_limits import RateCounter, caller_of, rate_counter
 from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import common_password_error, guessable_words, is_common, validate_password
@@ -60,6 +60,17 @@ def count_forgot(request: Request, *counters: RateCounter) -> None:
     """429 once the caller has asked for too many emails (C-LIM-8), or another one of these counters is full."""
     limit = request.registry.settings["modhub_auth.forgot_limit"]
     auth_services(request).rate_limiter.count([rate_counter("forgot", caller_of(request), limit), *counters])
+
+
+def request_reset(request: Request, address: str) -> None:
+    """Record a reset request for this address. At most three per address and window count, the others are dropped.
+
+    The account is not looked up here, so that the time does not reveal whether it exists (T-C5).
+    """
+    session = request.dbsession
+    if recovery.may_send(session, auth_services(request).rate_limiter, address):
+        session.add(ResetRequest(address=address, language=translations_for(request).language, asked_at=now()))
+        session.flush()
 
 
 # Adding an address with a password to an account without one, and changing the address. Both are asked for with fresh

@@ -321,8 +321,7 @@ def test_a_way_to_prove_or_to_sign_in_links_nothing(site: Any, provider: Provide
     register(site, person)
     way = leave(site, f"{STEAM}?prove=1")
     [return_to] = parse_qs(urlsplit(way).query)["openid.return_to"]
-    assert "for=prove" in return_to
-    for edited in (return_to, return_to.replace("for=prove", "for=link"), return_to.partition("&for")[0]):
+    for edited in (return_to, f"{return_to}00", return_to.partition("?")[0]):
         fields = provider.assertion(f"{provider.endpoint}?{urlencode({'openid.return_to': edited})}")
         assert come_back(site, fields).status_int == 403
     assert [login.kind for login in logins(site)] == ["Password"]
