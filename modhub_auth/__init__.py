@@ -12,12 +12,10 @@ from modhub.base.service_registry import find_service
 from modhub.content.text import N_
 from modhub.db import Databases, bulk, now
 from modhub.plugins.events import ApplicationStarted, DatabaseRestored, ModsDeleted
-from modhub.plugins.moderation import IAccountBlocking, IModeration
 from modhub.plugins.resources import IApi
 from modhub.plugins.services import IAccounts, IProfiles
 from modhub.plugins.workers import RoundFailed, time_is_up
 from modhub_auth import offers
-from modhub_auth.blocking import AccountBlocking
 from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.mail.commands import find_mail_problems, folder_warning
 from modhub_auth.mail.outbox import Outbox
@@ -103,7 +101,6 @@ def includeme(config: Configurator) -> None:
     config.add_credential(CredentialKind.ACCOUNT, IApi, BearerCredential())
     config.add_service(IProfiles, AccountProfiles(find_service(config.registry, Databases).raw_queries))
     config.add_service(IAccounts, Accounts())
-    config.add_service(IAccountBlocking, AccountBlocking(find_service(config.registry, IModeration)))
     config.add_subscriber(warn_about_mail_folder, ApplicationStarted)
     config.add_worker("emails", send_emails, SEND_SECONDS)
     config.add_worker("old emails", delete_old_emails, EXPIRY_SECONDS)

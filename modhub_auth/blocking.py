@@ -1,7 +1,7 @@
 """Blocking accounts, one or many by a command, and undoing it."""
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from modhub.base.settings import StartRefused
 from modhub.content import text
 from modhub.db import bulk, now
 from modhub.plugins.commands import read_names
-from modhub.plugins.moderation import BlockOutcome, IModeration
+from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import ISnapshots
 from modhub.web.traversal import parse_id
 from modhub_auth import email_addresses
@@ -45,7 +45,7 @@ def block_accounts(
     return newly_blocked
 
 
-def unblock_accounts(session: Session, accounts: Sequence[Account]) -> list[Account]:
+def unblock_accounts(session: Session, accounts: Iterable[Account]) -> list[Account]:
     """Unblock accounts whose rows are locked, and return those that were blocked. Ended sessions stay ended."""
     blocked = [account for account in accounts if account.blocked_at is not None]
     for account in blocked:
@@ -55,38 +55,11 @@ def unblock_accounts(session: Session, accounts: Sequence[Account]) -> list[Acco
     return blocked
 
 
-class AccountBlocking:
-    """See :class:`modhub.plugins.moderation.IAccountBlocking`."""
-
-    def __init__(self, moderation: IModeration) -> None:
-        self._moderation = moderation
-
-    def get_blocked(self, session: Session, account_ids: Collection[int]) -> dict[int, datetime]:
-        """The moments, by account."""
-        blocked = select(Account.id, Account.blocked_at).where(Account.blocked_at.is_not(None))
-        batches = bulk.batches(account_ids)
-        rows = [row for batch in batches for row in session.execute(blocked.where(Account.id.in_(batch)))]
-        return {account_id: at for account_id, at in rows if at is not None}
-
-    def block(self, session: Session, account_id: int, reason: str, *, hide_mods: bool) -> BlockOutcome | None:
-        """Lock the account first, then its mods."""
-        accounts = list(lock_accounts(session, [account_id]).values())
-        if not accounts:
-            return None
-        at = now()
-        is_new = bool(block_accounts(session, accounts, reason, at))
-        mods = self._moderation.hide_of_accounts(session, [account_id], at) if hide_mods else []
-        return BlockOutcome(is_new, mods, at)
-
-    def unblock(
-        self, session: Session, account_id: int, mod_ids: Collection[int] = (), at: datetime | None = None
-    ) -> list[int] | None:
-        """In the same order."""
-        accounts = list(lock_accounts(session, [account_id]).values())
-        if not accounts:
-            return None
-        unblock_accounts(session, accounts)
-        return [] if at is None else self._moderation.release(session, mod_ids, {at})
+def find_blocked(session: Session, account_ids: Iterable[int]) -> set[int]:
+    """Those of these accounts that are blocked."""
+    blocked = select(Account.id).where(Account.blocked_at.is_not(None))
+    batches = bulk.batches(account_ids)
+    return {number for batch in batches for number in session.scalars(blocked.where(Account.id.in_(batch)))}
 
 
 BLOCKED_TOGETHER: Final = "accounts blocked"

@@ -106,11 +106,6 @@ class QuotaKeeper:
     def __init__(self, registry: Any) -> None:
         self._registry = registry
 
-    @property
-    def has_limits(self) -> bool:
-        """Whether any account may have a limit."""
-        return any(map(self._limit, ("quota_mods", "quota_megabytes", "quota_uploads"))) or self._limits_new_accounts()
-
     def quota_of(self, account_id: int) -> Quota:
         """The limits of an account."""
         megabytes = self._limit("quota_megabytes")
@@ -126,11 +121,8 @@ class QuotaKeeper:
     def _limit(self, name: str) -> int | None:
         return self._registry.settings[f"modhub_moderation.{name}"] or None
 
-    def _limits_new_accounts(self) -> bool:
-        return bool(self._limit("new_days") and self._limit("new_mods"))
-
     def _new_until(self, account_id: int) -> datetime | None:
-        if not self._limits_new_accounts():
+        if not (self._limit("new_days") and self._limit("new_mods")):
             return None
         profile = find_service(self._registry, IProfiles).get_profiles({account_id}).get(account_id)
         days = timedelta(days=self._registry.settings["modhub_moderation.new_days"])
@@ -139,15 +131,13 @@ class QuotaKeeper:
 
     def refuse_upload(self, account_id: int) -> None:
         """Refuse a file before it is sent, if the account has used up its uploads."""
-        most = self.quota_of(account_id).uploads if self.has_limits else None
+        most = self._limit("quota_uploads")
         if most is not None:
             with find_service(self._registry, Databases).readonly_session() as session:
                 self.check_uploads(session, account_id, most)
 
     def take(self, session: Session, account_id: int, mod_id: int | None, size: int = 0, replaced: int = 0) -> None:
         """Refuse a mod or a file beyond the quota, and count the file, in its transaction."""
-        if not self.has_limits:
-            return
         if mod_id is None:
             self.check_mods(session, account_id)
         else:
@@ -225,7 +215,7 @@ def purge_uploads(registry: Any) -> None:
 def quota_panel(context: Any, request: Request) -> Markup | None:
     """Above an account's mods and the form of a new one; nothing for an account without limits."""
     keeper = QuotaKeeper(request.registry)
-    if IOwnMod.providedBy(context) or not keeper.has_limits:
+    if IOwnMod.providedBy(context):
         return None
     account_id: int = request.authenticated_userid
     quota = keeper.quota_of(account_id)

@@ -108,39 +108,6 @@ class IModeration(Protocol):
         """
 
 
-class BlockOutcome(NamedTuple):
-    """What blocking an account did. With it, ``unblock`` undoes exactly that."""
-
-    is_new: bool
-    """Whether it was not blocked before."""
-    mods: list[int]
-    """The mods that were hidden with it."""
-    at: datetime
-    """When these were hidden."""
-
-
-class IAccountBlocking(Protocol):
-    """The service that blocks accounts, in the transaction of a decision; absent if no feature provides accounts."""
-
-    def get_blocked(self, session: Any, account_ids: Collection[int]) -> dict[int, datetime]:
-        """Since when those of these accounts are blocked that are, in one statement for 500 accounts."""
-
-    def block(self, session: Any, account_id: int, reason: str, *, hide_mods: bool) -> BlockOutcome | None:
-        """Block an account and end its sessions, as ``account block`` does; None if it does not exist.
-
-        ``hide_mods`` hides all its mods that are not hidden. ``reason`` is for operators, cut to 200 characters.
-        """
-
-    def unblock(
-        self, session: Any, account_id: int, mod_ids: Collection[int] = (), at: datetime | None = None
-    ) -> list[int] | None:
-        """Undo that; None if the account does not exist. Sessions stay ended.
-
-        ``mod_ids`` and ``at`` are of the `BlockOutcome`: the mods that are still hidden since then are released, and
-        their ids returned.
-        """
-
-
 class IUploadInspection(Protocol):
     """Looks at one file that an account uploads, while it is staged (:class:`modhub.plugins.events.UploadStarted`)."""
 

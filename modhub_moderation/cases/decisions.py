@@ -10,14 +10,16 @@ from sqlalchemy.orm import Session
 
 from modhub.audit import record
 from modhub.base.errors import ApiError, conflict, invalid, not_found
-from modhub.base.service_registry import find_optional_service, find_service
+from modhub.base.service_registry import find_service
 from modhub.content import text
 from modhub.content.limits import TITLE
 from modhub.db import Databases, bulk, now
 from modhub.plugins.events import AccountDeleted, ModsDeleted
 from modhub.plugins.moderation import IModeration
-from modhub.plugins.services import IAccounts, IMods
+from modhub.plugins.services import IMods
 from modhub.plugins.workers import raise_if_stopping
+from modhub_auth.blocking import find_blocked
+from modhub_auth.services import lock_account
 from modhub_moderation.advisories.models import AdvisoryKind
 from modhub_moderation.advisories.services import (
     AdvisableFile,
@@ -82,12 +84,6 @@ def open_case(session: Session, subject: Subject, origin: Origin) -> Case:
         case = session.scalars(locked.execution_options(populate_existing=True)).one_or_none()
         if case is not None:
             return case
-
-
-def lock_case_owner(session: Session, registry: Any, owner_id: int) -> bool:
-    """Lock the account that a case concerns, before the case; False if it does not exist any more."""
-    accounts = find_optional_service(registry, IAccounts)
-    return accounts is not None and accounts.lock(session, owner_id, exclusively=True)
 
 
 def lock_case(session: Session, case_id: int) -> Case | None:
@@ -164,7 +160,7 @@ def lock_subject(session: Session, registry: Any, case_id: int, ruling: Ruling |
     ``ruling`` is what will be decided, where that is known by now: it may concern all mods of the account.
     """
     owner_id = session.scalar(select(Case.owner_id).where(Case.id == case_id))
-    exists = has_account = owner_id is not None and lock_case_owner(session, registry, owner_id)
+    exists = has_account = owner_id is not None and lock_account(session, owner_id) is not None
     case = lock_case(session, case_id)
     if case is None:
         raise not_found()
@@ -174,7 +170,7 @@ def lock_subject(session: Session, registry: Any, case_id: int, ruling: Ruling |
         exists = case.subject_id in locked
         mod = effects.mods.get_mods(session, [case.subject_id]).get(case.subject_id) if exists else None
         hidden = mod is not None and mod.hidden
-    blocked = bool(has_account and effects.blocking and effects.blocking.get_blocked(session, [case.owner_id]))
+    blocked = has_account and bool(find_blocked(session, [case.owner_id]))
     return LockedCase(case, SubjectState(exists, hidden, blocked), last)
 
 

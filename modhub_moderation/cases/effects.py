@@ -13,13 +13,15 @@ from sqlalchemy.orm import Session, aliased
 
 from modhub.audit import record
 from modhub.base.errors import conflict
-from modhub.base.service_registry import find_optional_service, find_service
+from modhub.base.service_registry import find_service
 from modhub.content import text
 from modhub.content.limits import REASON
 from modhub.db import bulk
 from modhub.plugins.declarations import RemovablePart
-from modhub.plugins.moderation import IAccountBlocking, IModeration
+from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import IMods
+from modhub_auth.blocking import block_accounts, unblock_accounts
+from modhub_auth.services import lock_account, lock_accounts
 from modhub_moderation.cases.models import Case, Decision, DecisionKind, SubjectKind
 
 MODS_OF_BATCH: Final = 100
@@ -34,13 +36,11 @@ class Effects(NamedTuple):
 
     moderation: Any
     mods: Any
-    blocking: Any
 
     @classmethod
     def of(cls, registry: Any) -> "Effects":
         """Those of an application."""
-        services = find_service(registry, IModeration), find_service(registry, IMods)
-        return cls(*services, find_optional_service(registry, IAccountBlocking))
+        return cls(find_service(registry, IModeration), find_service(registry, IMods))
 
     def list_mods(self, session: Session, case: Case, *decisions: Any) -> set[int]:
         """The mods that these decisions or rulings about a case hide or show; None is none."""
@@ -67,7 +67,7 @@ def carry_out(
     elif kind is DecisionKind.RELEASE and not _is_any(last, DecisionKind.HIDE, DecisionKind.REMOVE):
         _release_unwanted(session, effects, case, [case.subject_id], operators_too=True)
     elif kind is DecisionKind.UNBLOCK and not _is_any(last, DecisionKind.BLOCK):
-        _unblock_unwanted(session, effects, case.owner_id)
+        _unblock_unwanted(session, case.owner_id)
 
 
 def _is_any(decision: Decision | None, *kinds: DecisionKind) -> bool:
@@ -87,8 +87,10 @@ def _target_of(case: Case, part: RemovablePart) -> int:
 
 
 def _block(session: Session, effects: Effects, case: Case, decision: Decision, reason: str) -> None:
-    if effects.blocking is None or effects.blocking.block(session, case.owner_id, reason, hide_mods=False) is None:
+    account = lock_account(session, case.owner_id)
+    if account is None:
         raise conflict("no_account", "This account does not exist any more.")
+    block_accounts(session, [account], reason)
     if decision.hides_mods:
         mods = [mod.id for mod, _ in effects.mods.get_mods_of_account(session, case.owner_id) if not mod.hidden]
         for batch in bulk.batches(mods, MODS_OF_BATCH):
@@ -103,7 +105,7 @@ def undo(session: Session, effects: Effects, case: Case, decision: Decision) -> 
     if _is_any(decision, DecisionKind.HIDE) or decision.hides_mods:
         _release_unwanted(session, effects, case, effects.list_mods(session, case, decision))
     if _is_any(decision, DecisionKind.BLOCK):
-        _unblock_unwanted(session, effects, case.owner_id)
+        _unblock_unwanted(session, case.owner_id)
     return decision.kept is None or _restore(session, effects, case, decision)
 
 
@@ -130,11 +132,11 @@ def _release_unwanted(
         effects.moderation.release(session, unwanted, None if operators_too else {row.decided_at for row in rows})
 
 
-def _unblock_unwanted(session: Session, effects: Effects, account_id: int) -> None:
+def _unblock_unwanted(session: Session, account_id: int) -> None:
     wanted = select(Decision.id).join(Case, Case.id == Decision.case_id)
     wanted = wanted.where(Case.owner_id == account_id, BLOCKS, IN_FORCE).limit(1)
-    if effects.blocking is not None and session.scalar(wanted) is None:
-        effects.blocking.unblock(session, account_id)
+    if session.scalar(wanted) is None:
+        unblock_accounts(session, lock_accounts(session, [account_id]).values())
 
 
 def _restore(session: Session, effects: Effects, case: Case, decision: Decision) -> bool:

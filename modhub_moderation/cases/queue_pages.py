@@ -9,12 +9,12 @@ from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError, invalid
-from modhub.base.service_registry import find_optional_service, find_service
+from modhub.base.service_registry import find_service
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.content.text import N_
 from modhub.db import bulk, is_transient
 from modhub.db.raw_queries import PreparedQuery
-from modhub.plugins.moderation import FileRecord, IAccountBlocking, IModeration
+from modhub.plugins.moderation import FileRecord, IModeration
 from modhub.plugins.services import IMods, IProfiles, ModSummary, Profile
 from modhub.ui.forms import set_error_status
 from modhub.ui.template_helpers import nav_link, translations_for
@@ -23,6 +23,7 @@ from modhub.web.payload import query
 from modhub.web.request import Request, act_for_request
 from modhub.web.traversal import parse_id
 from modhub.web.views import page
+from modhub_auth.blocking import find_blocked
 from modhub_moderation.cases import words
 from modhub_moderation.cases.decisions import decide
 from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Notice, SubjectKind
@@ -168,12 +169,10 @@ def _decided_before(session: Session, cases: Sequence[Case]) -> Counter[tuple[st
 def read_people(session: Session, registry: Any, account_ids: Collection[int]) -> dict[int, Person]:
     """These accounts, those that were deleted too."""
     profiles: dict[int, Profile] = {}
-    service, account_numbers = find_optional_service(registry, IProfiles), sorted(account_ids)
-    if service is not None:
-        for batch in bulk.batches(account_numbers, PAGE_SIZE_MOST):
-            profiles |= service.get_profiles(set(batch))
-    blocking = find_optional_service(registry, IAccountBlocking)
-    blocked = blocking.get_blocked(session, account_numbers) if blocking is not None else {}
+    service, account_numbers = find_service(registry, IProfiles), sorted(account_ids)
+    for batch in bulk.batches(account_numbers, PAGE_SIZE_MOST):
+        profiles |= service.get_profiles(set(batch))
+    blocked = find_blocked(session, account_numbers)
     restricted = select(Case.owner_id, func.count()).join(Decision, Decision.case_id == Case.id)
     restricted = restricted.where(Case.owner_id.in_(account_numbers), Decision.kind.in_(RESTRICTIONS)).group_by(
         Case.owner_id

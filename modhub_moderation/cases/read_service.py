@@ -6,8 +6,9 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub.base.service_registry import find_optional_service
+from modhub.base.service_registry import find_service
 from modhub.plugins.services import IProfiles
+from modhub_auth.blocking import find_blocked
 from modhub_moderation.cases.appeals import Standing, standing_of
 from modhub_moderation.cases.decisions import list_files
 from modhub_moderation.cases.effects import Effects
@@ -59,7 +60,7 @@ def read_case(session: Session, registry: Any, case_id: int) -> CaseView:
         mod = effects.mods.get_mods(session, [case.subject_id]).get(case.subject_id)
         files = effects.moderation.get_files(session, [case.subject_id]).get(case.subject_id, [])
     accounts = {case.owner_id, *(row.account_id or 0 for row in notices), *(row.moderator_id or 0 for row in decisions)}
-    blocked = effects.blocking is not None and bool(effects.blocking.get_blocked(session, [case.owner_id]))
+    blocked = bool(find_blocked(session, [case.owner_id]))
     parts = list_parts(effects.moderation.parts, case, files) if mod is not None or not case.is_of_mod else []
     names = names_of(registry, accounts)
     advisable = list_files(session, registry, case)
@@ -68,9 +69,8 @@ def read_case(session: Session, registry: Any, case_id: int) -> CaseView:
 
 def names_of(registry: Any, account_ids: Iterable[int]) -> dict[int, str]:
     """The names of those of these accounts that exist."""
-    profiles = find_optional_service(registry, IProfiles)
-    account_ids = {number for number in account_ids if number}
-    return {} if profiles is None else {key: row.name for key, row in profiles.get_profiles(account_ids).items()}
+    profiles = find_service(registry, IProfiles).get_profiles({number for number in account_ids if number})
+    return {number: profile.name for number, profile in profiles.items()}
 
 
 def list_parts(parts: Any, case: Case, files: Sequence[Any]) -> list[PartChoice]:

@@ -13,7 +13,6 @@ from zope.interface import implementer
 from modhub.base.errors import ApiError, not_found
 from modhub.base.identity import CredentialKind, Permission
 from modhub.base.operations import Operation, Refusal, about, body_over
-from modhub.base.service_registry import find_optional_service
 from modhub.content.limits import KB
 from modhub.content.text import N_
 from modhub.plugins.resources import IResource
@@ -110,8 +109,8 @@ class AuthorReports(ReportsResource):
 
     def find_subject(self, session: Session) -> Subject | None:
         """The author with a page."""
-        number, profiles = self.__parent__.id or 0, find_optional_service(self.request.registry, IProfiles)
-        profile = None if profiles is None else profiles.get_profiles({number}).get(number)
+        number = self.__parent__.id or 0
+        profile = self.request.find_service(IProfiles).get_profiles({number}).get(number)
         mods = self.request.find_service(IMods).get_mods_of_account(session, number)
         if profile is None or not any(mod.published for mod, _ in mods):
             return None

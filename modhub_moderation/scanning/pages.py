@@ -7,7 +7,7 @@ from typing import Any, Final
 from markupsafe import Markup
 from pyramid.renderers import render
 
-from modhub.base.service_registry import find_optional_service, find_service
+from modhub.base.service_registry import find_service
 from modhub.db import iso
 from modhub.plugins.commands import add_json_option
 from modhub.plugins.resources import IOwnMod
@@ -72,9 +72,8 @@ def scans_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/moderation/scans``: the last files in which something was found, with the rule."""
     with request.databases.readonly_session() as session:
         hits = services.list_hits(session, HITS_SHOWN)
-    profiles = find_optional_service(request.registry, IProfiles)
     accounts = {hit.account_id for hit in hits if hit.account_id is not None}
-    return {"hits": hits, "names": {} if profiles is None else profiles.get_profiles(accounts)}
+    return {"hits": hits, "names": request.find_service(IProfiles).get_profiles(accounts)}
 
 
 def waiting_panel(context: Any, request: Any) -> Markup | None:

@@ -1,15 +1,15 @@
-"""What moderators decide about accounts: blocking with or without mods, and the name."""
+"""What moderators decide about accounts: blocking, and the name."""
 
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from sqlalchemy import update
 
 from modhub.catalogue.owning import views
-from modhub.plugins.moderation import IAccountBlocking, IModeration
+from modhub.plugins.moderation import IModeration
+from modhub_auth.blocking import block_accounts, find_blocked, unblock_accounts
 from modhub_auth.models import Account
-from modhub_testing.mods import hide_mod
+from modhub_auth.services import lock_account
 from tests.people import Person, register, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
@@ -24,33 +24,27 @@ def ada(app: Any) -> Person:
     return person
 
 
-@contextmanager
-def blocking(app: Any) -> Any:
+def block(app: Any, account_id: int) -> None:
     with app.databases.write_session.begin() as session:
-        yield app.find_service(IAccountBlocking), session
+        block_accounts(session, [lock_account(session, account_id)], "Malware")
 
 
-def test_an_account_is_blocked_and_unblocked_with_its_mods(app: Any, ada: Person) -> None:
+def unblock(app: Any, account_id: int) -> None:
+    with app.databases.write_session.begin() as session:
+        unblock_accounts(session, [lock_account(session, account_id)])
+
+
+def test_an_account_is_blocked_and_unblocked(app: Any, ada: Person) -> None:
     # C-ACC-20
-    account, mods = ada.id, [ada.publish() for _ in range(3)]
-    hide_mod(app, mods[0])
-    with blocking(app) as (service, session):
-        outcome = service.block(session, account, "Spam", hide_mods=True)
-    assert (outcome.is_new, sorted(outcome.mods)) == (True, [mod["id"] for mod in mods[1:]])
-    assert app.get("/api/modhub").json["total"] == 0
-    app.put_json(f"/api/modhub/{mods[1]['id']}", {"title": "x"}, headers=ada.bearer, status=403)
-    with blocking(app) as (service, session):
-        assert list(service.get_blocked(session, [account, ABSENT])) == [account]
-        again = service.block(session, account, "Spam", hide_mods=True)
-        assert (again.is_new, again.mods) == (False, [])
-        # Dealt with on its own since: unblocking leaves it alone.
-        app.find_service(IModeration).release(session, [mods[1]["id"]])
-        app.find_service(IModeration).hide(session, [mods[1]["id"]], "Malware")
-    with blocking(app) as (service, session):
-        assert service.unblock(session, account, outcome.mods, outcome.at) == [mods[2]["id"]]
-        assert service.get_blocked(session, [account]) == {}
-    assert [mod["id"] for mod in app.get("/api/modhub").json["mods"]] == [mods[2]["id"]]
-    app.put_json(f"/api/modhub/{mods[1]['id']}", {"title": "x"}, headers=ada.bearer, status=200)
+    mod = ada.publish()
+    block(app, ada.id)
+    with app.databases.readonly_session() as session:
+        assert find_blocked(session, [ada.id, ABSENT]) == {ada.id}
+    app.put_json(f"/api/modhub/{mod['id']}", {"title": "x"}, headers=ada.bearer, status=403)
+    unblock(app, ada.id)
+    with app.databases.readonly_session() as session:
+        assert find_blocked(session, [ada.id]) == set()
+    app.put_json(f"/api/modhub/{mod['id']}", {"title": "x"}, headers=ada.bearer, status=200)
 
 
 def test_what_was_allowed_before_the_block_is_not_stored_after_it(
@@ -62,16 +56,14 @@ def test_what_was_allowed_before_the_block_is_not_stored_after_it(
     def receive_and_block(request: Any, *sizes: int) -> Any:
         """The file takes its time; meanwhile a moderator decides."""
         upload = received(request, *sizes)
-        with blocking(app) as (service, session):
-            service.block(session, ada.id, "Malware", hide_mods=False)
+        block(app, ada.id)
         return upload
 
     monkeypatch.setattr(views, "receive_upload", receive_and_block)
     for address in ("code?version=2", "css", "images"):
         refused = app.post(f"/api/modhub/{mod['id']}/{address}", b"late", headers=ada.bearer, status=403)
         assert refused.json["error"] == "account_blocked"
-        with blocking(app) as (service, session):
-            service.unblock(session, ada.id)
+        unblock(app, ada.id)
     shown = app.get(f"/api/modhub/{mod['id']}").json
     assert (shown["version"], len(shown["assets"])) == ("1", 1)
 

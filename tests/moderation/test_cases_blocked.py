@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from modhub.db import now
-from modhub.plugins.moderation import IAccountBlocking
 from modhub_auth import tokens
+from modhub_auth.blocking import block_accounts
+from modhub_auth.services import lock_account
 from modhub_moderation.cases.models import DecisionKind
 from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on, new_visitor
@@ -85,6 +86,6 @@ def test_the_link_is_of_this_browser_and_ends(
 def test_there_is_a_link_for_decisions_alone(site: Site, eve: Person, mo: Person) -> None:
     # C-APL-4
     with site.databases.write_session.begin() as session:
-        site.find_service(IAccountBlocking).block(session, eve.id, "By command", hide_mods=False)
+        block_accounts(session, [lock_account(session, eve.id)], "By command")
     refused = sign_in(new_visitor(site), eve)
     assert (messages_on(refused), links_on(refused)) == (["account_blocked"], [])

@@ -9,7 +9,8 @@ from sqlalchemy import delete, select, update
 from modhub.audit.models import AuditEntry
 from modhub.base.errors import ApiError
 from modhub.db import now
-from modhub.plugins.moderation import IAccountBlocking, IModeration
+from modhub.plugins.moderation import IModeration
+from modhub_auth.blocking import find_blocked
 from modhub_moderation.cases import decisions
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
 from modhub_moderation.cases.models import Appeal, AppealOutcome, Decision, DecisionKind, Origin
@@ -57,7 +58,7 @@ AFTER = {HIDE: SHOWN, REMOVE: SHOWN, BLOCK: SHOWN, DELETE: KINDS[DELETE][1]}
 def state_of(site: Site, mod: Any, owner: Person) -> State:
     answer = site.get(f"/Modhub/{mod['id']}", expect_errors=True)
     with site.databases.readonly_session() as session:
-        blocked = site.find_service(IAccountBlocking).get_blocked(session, [owner.id])
+        blocked = find_blocked(session, [owner.id])
     return State(answer.status_int, "What it is for" in answer.text, bool(blocked))
 
 
