@@ -18,7 +18,7 @@ from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import ISnapshots
 from modhub.web.traversal import parse_id
 from modhub_auth import email_addresses
-from modhub_auth.models import BLOCK_REASON, Account, Login, LoginKind
+from modhub_auth.models import BLOCK_REASON, BY_PASSWORD, Account, Login
 from modhub_auth.services import lock_accounts
 from modhub_auth.signin.recovery import end_sessions
 
@@ -72,8 +72,7 @@ def find_account_ids(session: Session, names: Sequence[str]) -> dict[str, int]:
     addresses = {name: email_addresses.parse_address(name) or "" for name in names if name not in ids}
     by_address: dict[str, int] = {}
     for batch in bulk.batches(addresses.values()):
-        logins = select(Login.subject, Login.account_id).where(Login.subject.in_(batch))
-        logins = logins.where(Login.kind == LoginKind.PASSWORD, Login.platform == "")
+        logins = select(Login.subject, Login.account_id).where(Login.subject.in_(batch), *BY_PASSWORD)
         by_address.update((address, account_id) for address, account_id in session.execute(logins))
     ids |= {name: by_address.get(address) for name, address in addresses.items()}
     return {name: number for name, number in ids.items() if number is not None}

@@ -31,7 +31,7 @@ from modhub.ui.i18n import Catalogs
 from modhub.web.traversal import parse_id
 from modhub_auth import blocking
 from modhub_auth.container import AuthServices
-from modhub_auth.models import Account, Login, LoginKind
+from modhub_auth.models import BY_PASSWORD, Account, Login, LoginKind
 from modhub_auth.personal_data import export_account, export_arguments
 from modhub_auth.publisher_keys import revoke_key
 from modhub_auth.read_service import read_overview
@@ -227,8 +227,7 @@ def remove_factor(admin: Any, session: Session, account: Account, *, dry_run: bo
 
 def confirm_account(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
     """Mark the account's addresses as confirmed."""
-    has_address = (Login.account_id == account.id, Login.kind == LoginKind.PASSWORD)
-    logins = session.scalars(select(Login).where(*has_address)).all()
+    logins = session.scalars(select(Login).where(Login.account_id == account.id, *BY_PASSWORD)).all()
     if all(login.verified for login in logins):
         state = "was confirmed already" if logins else "is missing: nobody signs in with an email address"
         admin.say(f"The address of account {account.id} {state}.")

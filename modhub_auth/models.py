@@ -84,6 +84,10 @@ class Login(Base):
     """What tokens name the login by besides its number, which a database that lost rows may give out again."""
 
 
+BY_PASSWORD: Final = (Login.kind == LoginKind.PASSWORD, Login.platform == "")
+"""The condition of logins with an email address. An account has one at most."""
+
+
 class PublisherKey(Base):
     """What a login of kind "Key" is for, with the hash of its text."""
 

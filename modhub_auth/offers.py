@@ -17,7 +17,7 @@ from modhub.plugins.events import ModsDeleted
 from modhub.plugins.services import IMods, ModSummary
 from modhub.web.traversal import parse_id
 from modhub_auth import email_addresses
-from modhub_auth.models import Account, Login, LoginKind, Offer
+from modhub_auth.models import BY_PASSWORD, Account, Login, Offer
 
 OFFER_LIFE: Final = timedelta(days=14)
 OFFERS_A_DAY: Final = 5
@@ -62,8 +62,7 @@ def find_recipient(session: Session, named: str) -> int | None:
         raise invalid(message, field="account")
     if address is None:
         return session.scalar(select(Account.id).where(Account.id == number))
-    confirmed = (Login.kind == LoginKind.PASSWORD, Login.platform == "", Login.verified)
-    return session.scalar(select(Login.account_id).where(Login.subject == address, *confirmed))
+    return session.scalar(select(Login.account_id).where(Login.subject == address, Login.verified, *BY_PASSWORD))
 
 
 def make_offer(session: Session, mods: IMods, owner_id: int, mod_id: int | None, named: str) -> ClosedOffer:

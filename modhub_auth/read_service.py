@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from modhub.db import from_micros, now, to_micros
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub_auth.models import (
+    BY_PASSWORD,
     Account,
     Authenticator,
     ClientSession,
@@ -102,7 +103,7 @@ _PASSWORD_LOGINS: Final = (
         *(_BLOCKED, Login.subject, Login.password_hash),
     )
     .join(Account, Account.id == Login.account_id)
-    .where(Login.kind == LoginKind.PASSWORD, Login.platform == "")
+    .where(*BY_PASSWORD)
 )
 _PASSWORD_BY_ADDRESS: Final = PreparedQuery(_PASSWORD_LOGINS.where(Login.subject == bindparam("subject")))
 _PASSWORD_BY_ACCOUNT: Final = PreparedQuery(_PASSWORD_LOGINS.where(Login.account_id == bindparam("account")))

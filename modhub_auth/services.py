@@ -20,6 +20,7 @@ from modhub.db import bulk
 from modhub.plugins.events import AccountDeleted
 from modhub_auth.mail.sender import FAREWELL
 from modhub_auth.models import (
+    BY_PASSWORD,
     Account,
     ClientSession,
     DeviceCode,
@@ -193,7 +194,7 @@ def _forget_emails(session: Session, account_id: int) -> None:
 
     Sending that one forgets its address (:mod:`modhub_auth.mail.sender`), as does the one to an earlier address.
     """
-    own = select(Login.subject).where(Login.account_id == account_id, Login.kind == LoginKind.PASSWORD)
+    own = select(Login.subject).where(Login.account_id == account_id, *BY_PASSWORD)
     typed = select(Link.address).where(Link.account_id == account_id, Link.address.is_not(None))
     addresses = session.scalars(union(own, typed)).all()
     is_unsent_farewell = (OutgoingEmail.kind == FAREWELL) & OutgoingEmail.finished_at.is_(None)

@@ -32,7 +32,7 @@ from modhub_auth.pages.form_pages import (
 )
 from modhub_auth.pages.fresh_proof import current_login, proven_account, proven_page
 from modhub_auth.pages.password import own_password
-from modhub_auth.pages.sign_in import new_password_field
+from modhub_auth.pages.sign_in import email_field, new_password_field
 from modhub_auth.rate_limits import rate_counter
 from modhub_auth.resources import IAccount
 from modhub_auth.signin import recovery
@@ -61,7 +61,7 @@ def forgot_form() -> FormPage:
     return FormPage(
         N_("Forgot your password?"),
         N_("Send reset link"),
-        [FormField("email", N_("Email address"), "email", "username", check=email_addresses.require_address)],
+        [email_field()],
         lead=[N_("We email you a link for choosing a new password.")],
         links=[SIGN_IN],
     )

@@ -14,7 +14,6 @@ from modhub_auth.pages.account import account_done
 from modhub_auth.pages.form_pages import (
     HOME,
     YOUR_ACCOUNT,
-    FormField,
     FormPage,
     form_value,
     message_page,
@@ -26,7 +25,7 @@ from modhub_auth.pages.fresh_proof import (
     rotate_session,
     send_security_email,
 )
-from modhub_auth.pages.sign_in import new_password_field
+from modhub_auth.pages.sign_in import email_field, new_password_field
 from modhub_auth.read_service import PasswordLogin
 from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import validate_password
@@ -52,7 +51,7 @@ def password_form(_context: Any, request: Request) -> FormPage:
             "Add a password",
             N_("Send reset link"),
             [
-                FormField("email", N_("Email address"), "email", "username", check=email_addresses.require_address),
+                email_field(),
                 new_password_field(request, N_("Password"), current_login(request).display_name),
             ],
             lead=[N_("The password works once you have followed the link in the email that we send to this address.")],

@@ -35,11 +35,10 @@ from modhub_auth.pages.fresh_proof import current_login, proven_account, proven_
 from modhub_auth.pages.sign_in import CODE_STEP_LIFE, links_for_blocked, start_session
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.resources import ILoginPlatform, PlatformPage
-from modhub_auth.signin import page_sessions, platform_logins, recovery
+from modhub_auth.signin import page_sessions, platform_logins, recovery, totp
 from modhub_auth.signin.authentication import prove_by_code
 from modhub_auth.signin.openid import Assertion, Steam, platform_refused
 from modhub_auth.signin.page_sessions import PROOF_LIFETIME, SESSION_LIFETIME
-from modhub_auth.signin.platform_logins import PlatformIdentity
 from modhub_auth.signin.session_cookies import browser_name, safe_next, set_session_cookie, user_agent_label
 from modhub_auth.tokens import LoginClaim
 
@@ -181,9 +180,8 @@ def _handle_return(request: Request, platform: Steam) -> Any:
     # The provider has signed the return address, with the state in it.
     return_to = _return_address(request, platform, next_path, state)
     assertion = platform.verify(request.environ.get("QUERY_STRING", ""), return_to)
-    identity = PlatformIdentity(platform.name, assertion.subject)
     if purpose == SIGN_IN:
-        return _sign_in(request, assertion, identity, next_path)
+        return _sign_in(request, assertion, next_path)
     login = current_login(request)
     assert login.session_id is not None
     with auth_services(request).databases.write_session.begin() as session:
@@ -191,9 +189,9 @@ def _handle_return(request: Request, platform: Steam) -> Any:
         platform_logins.use_nonce(session, assertion)
         account = page_sessions.lock_session_account(session, login.account_id, login.session_id)
         if purpose == PROVE:
-            platform_logins.prove_by_platform(session, account, login.session_id, identity)
+            platform_logins.prove_by_platform(session, account, login.session_id, assertion)
             return rotate_session(request, Redirect(next_path or HOME), session)
-        if platform_logins.link_login(session, account, identity):
+        if platform_logins.link_login(session, account, assertion):
             auth, messages = auth_services(request), translations_for(request)
             recovery.queue_security_email(
                 session, auth.outbox, account.id, "login linked", messages, client=browser_name(request)
@@ -227,18 +225,16 @@ def link_page(context: PlatformPage, request: Request) -> Any:
     )
 
 
-def _sign_in(request: Request, assertion: Assertion, identity: PlatformIdentity, next_path: str | None) -> Any:
+def _sign_in(request: Request, assertion: Assertion, next_path: str | None) -> Any:
     auth, registration = auth_services(request), request.registry.settings["modhub_auth.registration"]
     with auth.databases.write_session.begin() as session:
         act_for_request(session, request)
         platform_logins.use_nonce(session, assertion)
-        outcome = platform_logins.sign_in_or_register(session, identity, registration=registration)
-        if not outcome.needs_code:
-            secret = page_sessions.begin_page_session(
-                session, outcome.account, outcome.login, user_agent_label(request), proved=True
-            )
+        account, login = platform_logins.sign_in_or_register(session, assertion, registration=registration)
+        if not totp.has_authenticator(session, account.id):
+            secret = page_sessions.begin_page_session(session, account, login, user_agent_label(request), proved=True)
             return never_stored(set_session_cookie(request, Redirect(next_path or HOME), secret))
         # What the form carries: the login that the platform proved.
-        pending = auth.pending_box.seal_note(request, outcome.login.id, outcome.login.random_id)
+        pending = auth.pending_box.seal_note(request, login.id, login.random_id)
     request.override_renderer = FORM_TEMPLATE
     return platform_code_form(request, pending).show(request)

@@ -149,6 +149,11 @@ def _digest(login: PasswordLogin) -> str:
 SECOND_FACTOR: Final = "second_factor_required"
 
 
+def email_field() -> FormField:
+    """The field for the address of an account."""
+    return FormField("email", N_("Email address"), "email", "username", check=email_addresses.require_address)
+
+
 def new_password_field(request: Request, label: str, *personal: str) -> FormField:
     """The field for a new password; ``personal``: the account's name and address, which make weak passwords."""
     hint = N_("At least 10 characters; longer is better.")
@@ -283,7 +288,7 @@ def register_form(request: Request) -> FormPage:
         N_("Create an account"),
         N_("Create account"),
         [
-            FormField("email", N_("Email address"), "email", "username", check=email_addresses.require_address),
+            email_field(),
             new_password_field(request, N_("Password")),
             FormField(
                 "displayName",

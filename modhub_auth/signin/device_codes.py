@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, Row, delete, select, update
 from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError
@@ -39,11 +39,8 @@ class NewCodes(NamedTuple):
     user_code: str
 
 
-class PendingCode(NamedTuple):
-    """What a person is told who is asked to allow a program."""
-
-    label: str
-    address: str
+PendingCode = Row[str, str]
+"""What a person is told who is asked to allow a program: its ``label`` and ``address``."""
 
 
 class Poll(NamedTuple):
@@ -126,8 +123,7 @@ def _is_pending(settings: Mapping[str, Any], user_code: str) -> tuple[ColumnElem
 def find_pending(session: Session, settings: Mapping[str, Any], user_code: str) -> PendingCode | None:
     """The program that shows this code; None for a wrong code, and for one that is decided or has expired."""
     pending = select(DeviceCode.label, DeviceCode.address).where(*_is_pending(settings, user_code))
-    row = session.execute(pending).one_or_none()
-    return None if row is None else PendingCode(*row)
+    return session.execute(pending).one_or_none()
 
 
 def allow(session: Session, settings: Mapping[str, Any], user_code: str, account_id: int, login_id: int) -> PendingCode:
@@ -147,7 +143,7 @@ def _decide(session: Session, settings: Mapping[str, Any], user_code: str, **dec
     ).one_or_none()
     if row is None:
         raise unknown_code()
-    return PendingCode(*row)
+    return row
 
 
 def poll(databases: Databases, device_code: str) -> Poll:

@@ -42,8 +42,9 @@ STEAM_HOST: Final = "steamcommunity.com"
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """The identity that the provider confirms, and the nonce that detects a replay."""
+    """The identity at a platform that the provider confirms, and the nonce that detects a replay."""
 
+    platform: str
     subject: str
     nonce: str
 
@@ -158,7 +159,7 @@ class Steam:
             raise platform_refused()
         if not _is_recent(nonce[1]) or not self._is_confirmed(fields):
             raise platform_refused()
-        return Assertion(claimed_id[2], nonce[0])
+        return Assertion(self.name, claimed_id[2], nonce[0])
 
     def _is_confirmed(self, fields: Mapping[str, str]) -> bool:
         """Ask the provider whether it made this assertion (section 11.4.2)."""

@@ -1,7 +1,5 @@
 """Logins at game platforms: sign in, register, link, unlink and prove by an assertion (C-ACC-19, C-PAGE-4)."""
 
-from dataclasses import dataclass
-
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -16,23 +14,6 @@ from modhub_auth.signin.openid import NONCE_LIFE, Assertion, platform_refused
 from modhub_auth.tokens import token_digest
 
 
-@dataclass(frozen=True, slots=True)
-class PlatformIdentity:
-    """A user's identity at a platform."""
-
-    platform: str
-    subject: str
-
-
-@dataclass(frozen=True, slots=True)
-class SignInOutcome:
-    """The account that an identity signs in to; ``needs_code``: a code of its authenticator is still required."""
-
-    account: Account
-    login: Login
-    needs_code: bool
-
-
 def use_nonce(session: Session, assertion: Assertion) -> None:
     """Use up the assertion's nonce. Of several requests with one assertion, one succeeds; the others get 403."""
     session.execute(delete(Nonce).where(Nonce.at <= now() - 2 * NONCE_LIFE))
@@ -43,13 +24,13 @@ def use_nonce(session: Session, assertion: Assertion) -> None:
         raise platform_refused() from None
 
 
-def login_of_identity(session: Session, identity: PlatformIdentity) -> Login | None:
+def login_of_identity(session: Session, identity: Assertion) -> Login | None:
     """The login of this identity, or None."""
     matches = (Login.platform == identity.platform, Login.subject == identity.subject)
     return session.scalars(select(Login).where(*matches)).one_or_none()
 
 
-def _new_login(identity: PlatformIdentity) -> Login:
+def _new_login(identity: Assertion) -> Login:
     return Login(
         kind=LoginKind.PLATFORM,
         platform=identity.platform,
@@ -59,7 +40,7 @@ def _new_login(identity: PlatformIdentity) -> Login:
     )
 
 
-def sign_in_or_register(session: Session, identity: PlatformIdentity, *, registration: bool) -> SignInOutcome:
+def sign_in_or_register(session: Session, identity: Assertion, *, registration: bool) -> tuple[Account, Login]:
     """The account and login of the identity; a new account if there is none and registration is open."""
     linked_login = login_of_identity(session, identity)
     if linked_login is not None:
@@ -68,15 +49,15 @@ def sign_in_or_register(session: Session, identity: PlatformIdentity, *, registr
         linked_login = login_of_identity(session, identity)
         if account is None or linked_login is None or linked_login.account_id != account.id:
             raise platform_refused()
-        return SignInOutcome(account, linked_login, totp.has_authenticator(session, account.id))
+        return account, linked_login
     if not registration:
         raise services.registration_closed()
     login = _new_login(identity)
     account = services.register_account(session, login)
-    return SignInOutcome(account, login, needs_code=False)
+    return account, login
 
 
-def link_login(session: Session, account: Account, identity: PlatformIdentity) -> bool:
+def link_login(session: Session, account: Account, identity: Assertion) -> bool:
     """Link the identity to a locked account; False if it is linked already, 409 if it belongs to another."""
     linked = login_of_identity(session, identity)
     if linked is not None and linked.account_id != account.id:
@@ -89,7 +70,7 @@ def link_login(session: Session, account: Account, identity: PlatformIdentity) -
     return linked is None
 
 
-def prove_by_platform(session: Session, account: Account, session_id: int, identity: PlatformIdentity) -> None:
+def prove_by_platform(session: Session, account: Account, session_id: int, identity: Assertion) -> None:
     """Accept the platform's sign-in as fresh proof for a session of a locked account.
 
     403 for another account's login, and for an account with an authenticator: the platform does not replace its code.

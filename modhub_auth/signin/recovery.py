@@ -13,7 +13,7 @@ from modhub.content.text import N_
 from modhub.db import Databases, bulk
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import Outbox
-from modhub_auth.models import Account, ClientSession, DeviceCode, Link, Login, LoginKind, PageSession, ResetRequest
+from modhub_auth.models import BY_PASSWORD, Account, ClientSession, DeviceCode, Link, Login, PageSession, ResetRequest
 from modhub_auth.rate_limits import RateLimiter, rate_counter
 from modhub_auth.services import lock_account
 from modhub_auth.signin import page_sessions, totp
@@ -50,8 +50,7 @@ def dead_link() -> ApiError:
 
 def login_by_address(session: Session, address: str) -> Login | None:
     """The password login with this address."""
-    statement = select(Login).where(Login.kind == LoginKind.PASSWORD, Login.platform == "", Login.subject == address)
-    return session.scalars(statement).one_or_none()
+    return session.scalars(select(Login).where(Login.subject == address, *BY_PASSWORD)).one_or_none()
 
 
 def queue_confirmation(session: Session, outbox: Outbox, login: Login, messages: Any) -> None:
@@ -99,7 +98,7 @@ def queue_security_email(
 
     It is rendered for an account without any, too, so that the time does not tell (T-C5).
     """
-    confirmed = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD, Login.verified)
+    confirmed = (Login.account_id == account_id, Login.verified, *BY_PASSWORD)
     email = outbox.render(kind, messages, **values)
     for address in session.scalars(select(Login.subject).where(*confirmed)):
         outbox.queue(session, kind, address, email)

@@ -16,7 +16,7 @@ from modhub_auth import email_addresses, services
 from modhub_auth.container import auth_services
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.sender import ADDRESS_CHANGED
-from modhub_auth.models import Account, Link, Login, LoginKind, OutgoingEmail, ResetRequest
+from modhub_auth.models import BY_PASSWORD, Account, Link, Login, LoginKind, OutgoingEmail, ResetRequest
 from modhub_auth.rate_limits import RateCounter, caller_of, rate_counter
 from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import common_password_error, guessable_words, is_common, validate_password
@@ -123,7 +123,7 @@ def add_password(session: Session, secret: str, account: Account) -> None:
 
 def _find_password_login(session: Session, account_id: int) -> Login | None:
     """The password login of a locked account."""
-    statement = select(Login).where(Login.account_id == account_id, Login.kind == LoginKind.PASSWORD)
+    statement = select(Login).where(Login.account_id == account_id, *BY_PASSWORD)
     return session.scalars(statement.execution_options(populate_existing=True)).one_or_none()
 
 

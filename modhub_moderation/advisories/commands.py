@@ -20,7 +20,7 @@ from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import IMods
 from modhub_moderation.advisories import services
 from modhub_moderation.advisories.models import ADVICE, ADVISORY_REASON, AdvisoryKind, clean_sha256
-from modhub_moderation.advisories.views import AdvisoryReader
+from modhub_moderation.advisories.views import read_all
 
 _SAMPLE: Final = "9b6f0f6c3f0e8b6f4b4f4a1d7a5c3e2f1d0c9b8a7f6e5d4c3b2a190817263544"
 _EXAMPLES: Final = f"""\
@@ -81,7 +81,7 @@ def _places(admin: Any, session: Any, sha256: str) -> list[str]:
 
 def list_advisories(admin: Any, *, as_json: bool) -> int:
     """Print one line per advisory."""
-    advisories = AdvisoryReader(admin.databases.raw_queries).all()
+    advisories = read_all(admin.databases.raw_queries)
     for advisory in advisories:
         if as_json:
             admin.say_json(to_builtins(advisory))

@@ -97,39 +97,27 @@ _COUNT: Final = PreparedQuery(select(func.count()).select_from(Advisory))
 _STANDING: Final = PreparedQuery(select(Advisory.sha256).where(Advisory.withdrawn_at.is_(None)).limit(1))
 
 
-class AdvisoryReader:
-    """Reads advisories; made where it is used. All are public."""
+def read_with_prefix(reader: RawQueryExecutor, prefix: str) -> list[AdvisoryDocument]:
+    """Those of the digests that begin so, in lower case; by digest."""
+    return [_document(row) for row in reader.rows(_WITH_PREFIX, prefix=prefix)]
 
-    def __init__(self, reader: RawQueryExecutor) -> None:
-        self._reader = reader
 
-    def with_prefix(self, prefix: str) -> list[AdvisoryDocument]:
-        """Those of the digests that begin so, in lower case; by digest."""
-        return [_document(row) for row in self._reader.rows(_WITH_PREFIX, prefix=prefix)]
+def read_all(reader: RawQueryExecutor) -> list[AdvisoryDocument]:
+    """All, by digest."""
+    return [_document(row) for row in reader.rows(_ALL)]
 
-    def all(self) -> list[AdvisoryDocument]:
-        """All, by digest."""
-        return [_document(row) for row in self._reader.rows(_ALL)]
 
-    def newest(self) -> list[AdvisoryDocument]:
-        """Those that were made or withdrawn last, newest first."""
-        return [_document(row) for row in self._reader.rows(_NEWEST)]
+def read_newest(reader: RawQueryExecutor) -> list[AdvisoryDocument]:
+    """Those that were made or withdrawn last, newest first."""
+    return [_document(row) for row in reader.rows(_NEWEST)]
 
-    def count(self) -> int:
-        """How many there are, withdrawn ones included."""
-        count: int = self._reader.rows(_COUNT)[0][0]
-        return count
 
-    def has_standing(self) -> bool:
-        """Whether any is not withdrawn."""
-        return bool(self._reader.rows(_STANDING))
-
-    def export(self, signer: ISigner | None) -> bytes:
-        """All as canonical JSON, with the signature of the rest (C-ADV-4)."""
-        documents = self.all()
-        last = max((document.withdrawn_at or document.since for document in documents), default=None)
-        fields = {"advisories": to_builtins(documents, order="sorted"), "changedAt": last}
-        return encode({**fields, "signature": signer and signer.sign(fields)})
+def export(reader: RawQueryExecutor, signer: ISigner | None) -> bytes:
+    """All as canonical JSON, with the signature of the rest (C-ADV-4)."""
+    documents = read_all(reader)
+    last = max((document.withdrawn_at or document.since for document in documents), default=None)
+    fields = {"advisories": to_builtins(documents, order="sorted"), "changedAt": last}
+    return encode({**fields, "signature": signer and signer.sign(fields)})
 
 
 def _document(row: Row) -> AdvisoryDocument:
@@ -189,7 +177,7 @@ def find_advisories_view(context: AdvisoryPrefixResource, request: Request) -> R
     prefix = clean_prefix(context.__name__)
     if prefix is None:
         raise not_found()
-    return public_json(encode(AdvisoriesDocument(AdvisoryReader(request.databases.raw_queries).with_prefix(prefix))))
+    return public_json(encode(AdvisoriesDocument(read_with_prefix(request.databases.raw_queries, prefix))))
 
 
 @api(
@@ -207,7 +195,7 @@ def find_advisories_view(context: AdvisoryPrefixResource, request: Request) -> R
 def export_advisories_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/advisories``"""
     signer = find_optional_service(request.registry, ISigner)
-    return public_json(AdvisoryReader(request.databases.raw_queries).export(signer))
+    return public_json(export(request.databases.raw_queries, signer))
 
 
 ADVISORIES_PATH: Final = "/Modhub/advisories"
@@ -230,10 +218,10 @@ _FEED_TITLE: Final = "Advisories about files"
 )
 def advisories_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/advisories``: those that were made or withdrawn last."""
-    reader = AdvisoryReader(request.databases.raw_queries)
+    reader = request.databases.raw_queries
     return {
-        "advisories": reader.newest(),
-        "total": reader.count(),
+        "advisories": read_newest(reader),
+        "total": reader.rows(_COUNT)[0][0],
         "labels": KIND_LABELS,
         "page": ADVISORIES_PATH,
         "feed": FEED_PATH,
@@ -256,7 +244,7 @@ def advisories_json_feed(_context: Any, request: Request) -> Response:
 
 def newest_advisory_entries(request: Request) -> list[AtomEntry]:
     """The newest advisories as entries of a feed."""
-    return [advisory_feed_entry(advisory) for advisory in AdvisoryReader(request.databases.raw_queries).newest()]
+    return [advisory_feed_entry(advisory) for advisory in read_newest(request.databases.raw_queries)]
 
 
 def advisory_feed_entry(advisory: AdvisoryDocument) -> AtomEntry:
@@ -274,8 +262,7 @@ def advisory_feed_entry(advisory: AdvisoryDocument) -> AtomEntry:
 
 def advised_notice(context: Any, request: Request) -> Markup | None:
     """The warning on the page of a published mod that has a file with an advisory."""
-    reader = AdvisoryReader(request.databases.raw_queries)
-    if not IMod.providedBy(context) or not context.id or not reader.has_standing():
+    if not IMod.providedBy(context) or not context.id or not request.databases.raw_queries.rows(_STANDING):
         return None
     with request.databases.readonly_session() as session:
         mod = request.find_service(IMods).get_mods(session, [context.id]).get(context.id)

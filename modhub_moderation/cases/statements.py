@@ -16,7 +16,7 @@ from modhub.content.text import N_
 from modhub.ui.i18n import Catalogs, Translations
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import EmailEntry, without_links
-from modhub_auth.models import Login, LoginKind
+from modhub_auth.models import BY_PASSWORD, Login
 from modhub_auth.signin.recovery import may_send
 from modhub_auth.tokens import SecretBox
 from modhub_moderation.cases.models import (
@@ -54,8 +54,7 @@ class Contact(NamedTuple):
 
 def contacts_of(session: Session, account_id: int) -> list[Contact]:
     """The email addresses of an account. Blocked accounts have them too."""
-    has_address = Login.account_id == account_id, Login.kind == LoginKind.PASSWORD, Login.platform == ""
-    rows = session.execute(select(Login.subject, Login.verified).where(*has_address).order_by(Login.id))
+    rows = session.execute(select(Login.subject, Login.verified).where(Login.account_id == account_id, *BY_PASSWORD))
     return [Contact(address, verified) for address, verified in rows]
 
 

@@ -18,7 +18,7 @@ from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Authenticator, ClientSession, Link, Login, PageSession
 from modhub_auth.signin import page_sessions, platform_logins, recovery
-from modhub_auth.signin.platform_logins import PlatformIdentity
+from modhub_auth.signin.openid import Assertion
 from modhub_testing.pages import messages_on, new_visitor
 from tests.people import add_authenticator, read, write
 from tests.races import at_once
@@ -48,7 +48,7 @@ def furnish(app: Any, account_id: int = 1) -> list[str]:
     with app.databases.write_session.begin() as session:
         account = services.lock_account(session, account_id)
         assert account is not None
-        platform_logins.link_login(session, account, PlatformIdentity("steam", "7"))
+        platform_logins.link_login(session, account, Assertion("steam", "7", ""))
     return add_authenticator(app, account_id)[1]
 
 
@@ -146,8 +146,8 @@ def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
     """Ask for a password in an account of a platform login; return its browser, and the link in the email."""
     own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
-        arrived = platform_logins.sign_in_or_register(session, PlatformIdentity("steam", "7"), registration=True)
-        cookie = page_sessions.begin_page_session(session, arrived.account, arrived.login, "", proved=True)
+        arrived = platform_logins.sign_in_or_register(session, Assertion("steam", "7", ""), registration=True)
+        cookie = page_sessions.begin_page_session(session, *arrived, "", proved=True)
     browser = new_visitor(app)
     browser.set_cookie("modhub", cookie)
     send(browser.get(f"{HOME}/password"), 200, email="ada@example.org", password="attackers password")
@@ -228,7 +228,7 @@ def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_
     with app.databases.write_session.begin() as session:
         account = services.lock_account(session, 1)
         assert account is not None
-        platform_logins.link_login(session, account, PlatformIdentity("steam", "666"))
+        platform_logins.link_login(session, account, Assertion("steam", "666", ""))
     page = send(reset_page, 409, password=THEIRS)
     assert messages_on(page) == ["changed_meanwhile"]
     assert "666 (steam)" in page.html.select_one("fieldset").text
@@ -253,7 +253,7 @@ class Unconfirmed(NamedTuple):
     login_id: int
     session_id: int
     secret: str
-    identity: PlatformIdentity
+    identity: Assertion
 
     def beside_a_reset(self, act: Callable[[Session], Any]) -> None:
         """Reset the password while something else is done, which may be refused."""
@@ -271,7 +271,7 @@ class Unconfirmed(NamedTuple):
 
 
 def make_unconfirmed(app: Any, number: int) -> Unconfirmed:
-    identity = PlatformIdentity("steam", str(number))
+    identity = Assertion("steam", str(number), "")
     with app.databases.write_session.begin() as session:
         address = f"ada{number}@example.org"
         login = Login(kind="Password", subject=address, password_hash="hash", created_at=now())
@@ -288,9 +288,9 @@ def make_unconfirmed(app: Any, number: int) -> Unconfirmed:
 def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any) -> None:
     """Whichever comes first: the account's row is locked, and the session is read after that."""
     for number in range(ROUNDS):
-        ada, another = make_unconfirmed(app, number), PlatformIdentity("steam", f"9{number}")
+        ada, another = make_unconfirmed(app, number), Assertion("steam", f"9{number}", "")
 
-        def link(session: Session, ada: Unconfirmed = ada, another: PlatformIdentity = another) -> None:
+        def link(session: Session, ada: Unconfirmed = ada, another: Assertion = another) -> None:
             account = page_sessions.lock_session_account(session, ada.account_id, ada.session_id)
             platform_logins.link_login(session, account, another)
 
