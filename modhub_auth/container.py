@@ -17,7 +17,7 @@ from modhub_auth.mail.sender import MailSender
 from modhub_auth.mail.transports import transport_from_settings
 from modhub_auth.rate_limits import RateLimiter
 from modhub_auth.read_service import AccountReader
-from modhub_auth.signin import page_sessions, recovery
+from modhub_auth.signin import recovery, sessions
 from modhub_auth.signin.openid import Steam
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_auth.signin.totp import AuthenticatorProposals
@@ -52,7 +52,7 @@ def delete_expired(rate_limiter: RateLimiter, session: Session) -> None:
     """Delete expired attempts, links and sessions."""
     rate_limiter.purge(session)
     link_tokens.delete_expired_links(session)
-    page_sessions.delete_expired_sessions(session)
+    sessions.delete_expired_sessions(session)
 
 
 def create_auth_services(registry: Any) -> AuthServices:

@@ -21,7 +21,7 @@ from modhub_auth.models import (
     PublisherKey,
     RecoveryCode,
 )
-from modhub_auth.signin.page_sessions import SESSION_IDLE, SESSION_LIFETIME
+from modhub_auth.signin.sessions import SESSION_IDLE, SESSION_LIFETIME
 from modhub_auth.signin.totp import has_authenticator
 from modhub_auth.tokens import LoginClaim
 

@@ -32,9 +32,9 @@ from modhub_auth.schemas import (
     SignOut,
     read_account_body,
 )
-from modhub_auth.signin import client_sessions, device_codes, registration
+from modhub_auth.signin import device_codes, registration, sessions
 from modhub_auth.signin.authentication import authenticate
-from modhub_auth.signin.client_sessions import SignedIn
+from modhub_auth.signin.sessions import SignedIn
 from modhub_auth.tokens import ACCESS_SECONDS
 
 TOO_MANY: Final = Refusal(
@@ -192,7 +192,7 @@ def register_view(_context: Any, request: Request) -> SessionDocument:
     body = read_account_body(request, Registration)
     account, login = registration.register(request, body.email, body.password, body.clean_display_name())
     request.response.status_int = 201
-    return _session(request, client_sessions.issue_tokens(request.dbsession, account, login, body.clean_client()))
+    return _session(request, sessions.issue_tokens(request.dbsession, account, login, body.clean_client()))
 
 
 @api(context=IAuth, name="login", request_method="POST", permission=OPEN, operation=LOGIN)
@@ -200,7 +200,7 @@ def login_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/login``"""
     body = read_account_body(request, SignIn)
     checked_login = authenticate(request, body.email, body.password, body.clean_code())
-    return _session(request, client_sessions.sign_in(request.dbsession, checked_login, body.clean_client()))
+    return _session(request, sessions.sign_in(request.dbsession, checked_login, body.clean_client()))
 
 
 @api(context=IAuth, name="exchange", request_method="POST", permission=OPEN, operation=EXCHANGE_PUBLISHER_KEY)
@@ -226,9 +226,7 @@ def me_view(_context: Any, request: Request) -> AccountDocument:
 def refresh_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/refresh``"""
     body = read_account_body(request, Refresh)
-    return _session(
-        request, client_sessions.refresh_session(request.dbsession, body.refresh_token, body.clean_client())
-    )
+    return _session(request, sessions.refresh_session(request.dbsession, body.refresh_token, body.clean_client()))
 
 
 @api(context=IDevice, request_method="POST", permission=OPEN, operation=BEGIN_DEVICE_SIGN_IN)
@@ -268,7 +266,7 @@ def logout_view(_context: Any, request: Request) -> Response:
         token = read_account_body(request, SignOut).refresh_token
     except ApiError:
         return Response(status=204)
-    client_sessions.revoke_session(request.dbsession, token)
+    sessions.revoke_session(request.dbsession, token)
     return Response(status=204)
 
 

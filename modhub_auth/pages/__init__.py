@@ -7,8 +7,9 @@ from modhub.content.text import N_
 from modhub.plugins.resources import IOwnMod, ISite
 from modhub.ui.template_helpers import nav_link
 from modhub.web.request import Request
-from modhub_auth.pages.history import script_token, unconfirmed_notice
+from modhub_auth.pages.account import unconfirmed_notice
 from modhub_auth.pages.offers import offer_panel
+from modhub_auth.pages.programs import script_token
 from modhub_auth.resources import AccountPages, IAccount, OwnOffer, Platforms
 from modhub_auth.schemas import MAX_ACCOUNT_BODY
 from modhub_auth.signin.session_cookies import LOGIN_PATH, SessionCredential

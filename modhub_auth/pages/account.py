@@ -1,16 +1,22 @@
-"""The account's page: its name, logins and sessions, and its deletion (C-PAGE-4, C-ACC-18)."""
+"""The account's pages: its name, logins, sessions and history, and its deletion (C-PAGE-4, C-ACC-18, C-ACC-26)."""
 
+from datetime import timedelta
 from typing import Any, Final
 
+from markupsafe import Markup
+from pyramid.renderers import render
 from sqlalchemy import delete, select
 
-from modhub.audit import record
+from modhub.audit import read_own_entries, record
 from modhub.base.errors import not_found
+from modhub.base.identity import CredentialKind
 from modhub.content import text
 from modhub.content.text import N_
+from modhub.db import now, to_micros
 from modhub.plugins.services import IMods
 from modhub.ui.template_helpers import translations_for
-from modhub.ui.xml_responses import Redirect
+from modhub.ui.xml_responses import Redirect, previous_page
+from modhub.web.own_cookies import own_cookie, set_own_cookie
 from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.traversal import parse_id
@@ -36,10 +42,10 @@ from modhub_auth.pages.fresh_proof import (
     proven_page,
     send_security_email,
 )
-from modhub_auth.read_service import read_overview
+from modhub_auth.read_service import LoginRecord, read_overview
 from modhub_auth.resources import AccountPermission, IAccount
 from modhub_auth.services import delete_account
-from modhub_auth.signin import page_sessions, platform_logins, recovery
+from modhub_auth.signin import platform_logins, recovery, sessions
 from modhub_auth.signin.session_cookies import clear_session_cookie, describe_client
 
 OVERVIEW: Final = "modhub_auth:templates/account/overview.jinja2"
@@ -126,7 +132,7 @@ def sign_out_page(_context: Any, request: Request) -> Any:
             )
         )
     elif session_id:
-        page_sessions.end_page_session(session, login.account_id, parse_id(session_id) or 0)
+        sessions.end_page_session(session, login.account_id, parse_id(session_id) or 0)
     else:
         recovery.end_sessions(session, [login.account_id], keep=login.session_id)
         record(session, "signed out everywhere else", "account", login.account_id)
@@ -196,3 +202,86 @@ def delete_account_page(_context: Any, request: Request) -> Any:
 def account_deleted_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/account/deleted``: nobody need wonder whether it worked."""
     return message_page(request, "account_deleted", N_("Your account was deleted"), links=[("/Modhub", "All mods")])
+
+
+HISTORY: Final = "modhub_auth:templates/account/history.jinja2"
+SHOWN: Final = 100
+"""Entries on the page."""
+ACTION_TITLES: Final = {
+    "registered": N_("Account created"),
+    "signed in": N_("Signed in"),
+    "signed out everywhere else": N_("Signed out everywhere else"),
+    "password added": N_("Password added"),
+    "password changed": N_("Password changed"),
+    "password reset": N_("Password reset by a link in an email"),
+    "address confirmed": N_("Email address confirmed"),
+    "email address change requested": N_("Change of the email address requested"),
+    "email address changed": N_("Email address changed"),
+    "authenticator added": N_("Authenticator added"),
+    "authenticator removed": N_("Authenticator removed"),
+    "recovery code used": N_("Recovery code used"),
+    "recovery codes renewed": N_("New recovery codes created"),
+    "login linked": N_("Sign-in method linked"),
+    "login unlinked": N_("Sign-in method unlinked"),
+    "other logins unlinked": N_("Other sign-in methods unlinked"),
+    "publisher key created": N_("Publisher key created"),
+    "publisher key revoked": N_("Publisher key revoked"),
+    "display name changed": N_("Name changed"),
+}
+"""The actions of the audit trail that the page shows, and their words."""
+WAYS: Final = {
+    "pages": N_("on this site"),
+    "program": N_("by a program"),
+    "publisher key": N_("by a publisher key"),
+}
+"""How somebody signed in, by the entry's detail ``via``."""
+
+
+@page(context=IAccount, name="history", request_method="GET", permission=AccountPermission.READ, renderer=HISTORY)
+def history_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/account/history``: the newest entries of the days for which addresses are kept (C-ACC-26)."""
+    never_store(request)
+    account_id = current_login(request).account_id
+    return {
+        "entries": read_own_entries(request.dbsession, account_id, ACTION_TITLES, SHOWN),
+        "titles": ACTION_TITLES,
+        "ways": WAYS,
+        "shown": SHOWN,
+        "days": request.registry.settings["modhub.audit_days"],
+    }
+
+
+REMINDER_TIME: Final = timedelta(hours=1)
+"""How long after signing in pages show the reminder; the account's page shows it until the address is confirmed."""
+REMINDER: Final = "modhub_auth:templates/account/unconfirmed.jinja2"
+HIDDEN_COOKIE: Final = "modhub-notice-hidden"
+
+
+def unconfirmed_notice(_context: Any, request: Request) -> Markup | None:
+    """The reminder to follow the link in the confirmation email, or None."""
+    login: LoginRecord | None = request.identify(CredentialKind.ACCOUNT).details
+    if login is None or login.verified or login.signed_in_at is None or request.path.startswith(HOME):
+        return None
+    if now() - login.signed_in_at > REMINDER_TIME or own_cookie(request, HIDDEN_COOKIE) == _sign_in_of(login):
+        return None
+    return Markup(render(REMINDER, {"address": login.subject}, request=request))  # noqa: S704 - our template escapes
+
+
+def _sign_in_of(login: LoginRecord) -> str:
+    """What the cookie names: the reminder comes back with the next sign-in."""
+    return "" if login.signed_in_at is None else str(to_micros(login.signed_in_at))
+
+
+@page(context=IAccount, name="hide-notice", request_method="POST", permission=AccountPermission.READ)
+def hide_notice_page(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/account/hide-notice``: the reminder is not shown again until the next sign-in of this browser."""
+    response = Redirect(previous_page(request))
+    value = _sign_in_of(current_login(request))
+    set_own_cookie(request, response, HIDDEN_COOKIE, value, int(REMINDER_TIME.total_seconds()))
+    return never_stored(response)
+
+
+@page(context=IAccount, name="hide-notice", request_method="GET", permission=AccountPermission.READ)
+def redirect_to_account(_context: Any, _request: Request) -> Redirect:
+    """``GET``: where a visitor returns to after signing in again."""
+    return Redirect(HOME)

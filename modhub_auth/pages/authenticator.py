@@ -26,7 +26,7 @@ from modhub_auth.pages.fresh_proof import (
     rotate_session,
     send_security_email,
 )
-from modhub_auth.signin import page_sessions, totp
+from modhub_auth.signin import sessions, totp
 from modhub_auth.signin.session_cookies import SESSION_COOKIE
 
 AUTHENTICATOR_TEMPLATE: Final = "modhub_auth:templates/account/authenticator.jinja2"
@@ -120,7 +120,7 @@ def _add_authenticator(request: Request) -> dict[str, Any]:
     services, code = auth_services(request), form_value(request, "code")
     secret = services.proposals.proven_secret(own_cookie(request, SESSION_COOKIE), period, code)
     codes = totp.add_authenticator(request.dbsession, services.secret_box, account.id, secret, code)
-    page_sessions.forget_proofs(request.dbsession, account.id)
+    sessions.forget_proofs(request.dbsession, account.id)
     send_security_email(request, "factor added")
     return _show_codes(request, codes, N_("The authenticator was added."))
 

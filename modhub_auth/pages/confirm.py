@@ -19,7 +19,7 @@ from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import ASKED_BY
 from modhub_auth.models import Account, Link, Login, LoginKind
 from modhub_auth.pages.account import account_done
-from modhub_auth.pages.email_address import (
+from modhub_auth.pages.address_and_password import (
     DEAD_LINK_STATUS,
     FIRST_RESET_NOTICE,
     SIGN_IN,

@@ -24,7 +24,7 @@ from modhub_auth.models import Account, Login
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, code_field, form_value, never_stored
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.resources import AccountPermission, IAccount
-from modhub_auth.signin import authentication, page_sessions, recovery
+from modhub_auth.signin import authentication, recovery, sessions
 from modhub_auth.signin.authentication import Proof, reauthenticate
 from modhub_auth.signin.session_cookies import browser_name, set_session_cookie
 
@@ -46,7 +46,7 @@ def locked_account(request: Request) -> Account:
     """The visitor's account, locked until the end of the request. 401 if the session has ended by now."""
     login = current_login(request)
     assert login.session_id is not None
-    return page_sessions.lock_session_account(request.dbsession, login.account_id, login.session_id)
+    return sessions.lock_session_account(request.dbsession, login.account_id, login.session_id)
 
 
 def proven_account(request: Request) -> tuple[Account, Login | None]:
@@ -63,7 +63,7 @@ def rotate_session(request: Request, response: Any, session: Session | None = No
     """
     session_id = current_login(request).session_id
     assert session_id is not None
-    secret = page_sessions.rotate_page_session(session or request.dbsession, session_id)
+    secret = sessions.rotate_page_session(session or request.dbsession, session_id)
     return never_stored(set_session_cookie(request, response, secret))
 
 

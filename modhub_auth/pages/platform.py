@@ -35,11 +35,11 @@ from modhub_auth.pages.fresh_proof import current_login, proven_account, proven_
 from modhub_auth.pages.sign_in import CODE_STEP_LIFE, links_for_blocked, start_session
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.resources import ILoginPlatform, PlatformPage
-from modhub_auth.signin import page_sessions, platform_logins, recovery, totp
+from modhub_auth.signin import platform_logins, recovery, sessions, totp
 from modhub_auth.signin.authentication import prove_by_code
 from modhub_auth.signin.openid import Assertion, Steam, platform_refused
-from modhub_auth.signin.page_sessions import PROOF_LIFETIME, SESSION_LIFETIME
 from modhub_auth.signin.session_cookies import browser_name, safe_next, set_session_cookie, user_agent_label
+from modhub_auth.signin.sessions import PROOF_LIFETIME, SESSION_LIFETIME
 from modhub_auth.tokens import LoginClaim
 
 # The code of an authenticator after a sign-in at a platform, which does not replace it.
@@ -187,7 +187,7 @@ def _handle_return(request: Request, platform: Steam) -> Any:
     with auth_services(request).databases.write_session.begin() as session:
         act_for_request(session, request)
         platform_logins.use_nonce(session, assertion)
-        account = page_sessions.lock_session_account(session, login.account_id, login.session_id)
+        account = sessions.lock_session_account(session, login.account_id, login.session_id)
         if purpose == PROVE:
             platform_logins.prove_by_platform(session, account, login.session_id, assertion)
             return rotate_session(request, Redirect(next_path or HOME), session)
@@ -232,7 +232,7 @@ def _sign_in(request: Request, assertion: Assertion, next_path: str | None) -> A
         platform_logins.use_nonce(session, assertion)
         account, login = platform_logins.sign_in_or_register(session, assertion, registration=registration)
         if not totp.has_authenticator(session, account.id):
-            secret = page_sessions.begin_page_session(session, account, login, user_agent_label(request), proved=True)
+            secret = sessions.begin_page_session(session, account, login, user_agent_label(request), proved=True)
             return never_stored(set_session_cookie(request, Redirect(next_path or HOME), secret))
         # What the form carries: the login that the platform proved.
         pending = auth.pending_box.seal_note(request, login.id, login.random_id)

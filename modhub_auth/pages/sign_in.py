@@ -39,7 +39,7 @@ from modhub_auth.pages.form_pages import (
 from modhub_auth.read_service import LoginRecord, PasswordLogin
 from modhub_auth.resources import IAccount, IBlockedAccounts
 from modhub_auth.services import BlockedAccountError
-from modhub_auth.signin import page_sessions, registration
+from modhub_auth.signin import registration, sessions
 from modhub_auth.signin.authentication import authenticate, authenticate_code
 from modhub_auth.signin.passwords import (
     common_password_error,
@@ -165,7 +165,7 @@ def start_session(
 ) -> Any:
     """Sign the visitor in with a new session, and redirect to the page that they wanted."""
     _end_current(request)
-    secret = page_sessions.begin_page_session(
+    secret = sessions.begin_page_session(
         request.dbsession, account, login, user_agent_label(request), proved=by_platform
     )
     redirect = Redirect(safe_next(next_path) or _next_path(request) or HOME)
@@ -176,7 +176,7 @@ def _end_current(request: Request) -> None:
     """End the browser's earlier session instead of taking it over (session fixation)."""
     login: LoginRecord | None = request.identify(CredentialKind.ACCOUNT).details
     if login is not None and login.session_id is not None:
-        page_sessions.end_page_session(request.dbsession, login.account_id, login.session_id)
+        sessions.end_page_session(request.dbsession, login.account_id, login.session_id)
 
 
 def _next_path(request: Request) -> str | None:

@@ -17,7 +17,7 @@ from modhub_auth.models import LoginKind
 from modhub_auth.rate_limits import RateCounter, Slot, caller_of, rate_counter
 from modhub_auth.read_service import LoginRecord, PasswordLogin, has_expired
 from modhub_auth.services import CheckedLogin
-from modhub_auth.signin import page_sessions, totp
+from modhub_auth.signin import sessions, totp
 from modhub_auth.signin.passwords import normalize_password
 
 # The checks before a sign-in: rate limits, password and code. No transaction is open during them.
@@ -129,7 +129,7 @@ def required_proof(auth: AuthServices, login: LoginRecord) -> Proof:
     password_login = auth.account_reader.password_login(login.account_id)
     if password_login is not None and password_login.password_hash is not None:
         return Proof.PASSWORD
-    if page_sessions.is_fresh(login.proved_at):
+    if sessions.is_fresh(login.proved_at):
         return Proof.FRESH
     return Proof.CODE if auth.account_reader.has_authenticator(login.account_id) else Proof.PLATFORM
 

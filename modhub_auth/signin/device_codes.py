@@ -17,7 +17,7 @@ from modhub.content.text import N_
 from modhub.db import Databases, now
 from modhub_auth.models import DeviceCode, Login
 from modhub_auth.services import email_not_confirmed, lock_account
-from modhub_auth.signin.client_sessions import SignedIn, issue_tokens
+from modhub_auth.signin.sessions import SignedIn, issue_tokens
 from modhub_auth.tokens import CLOCK_SKEW, keyed_digests, new_refresh_token, token_digest
 
 CODE_SECONDS: Final = 600

@@ -9,7 +9,7 @@ from modhub.base.errors import ApiError, conflict
 from modhub.db import bulk, now
 from modhub_auth import services
 from modhub_auth.models import Account, Login, LoginKind, Nonce
-from modhub_auth.signin import page_sessions, totp
+from modhub_auth.signin import sessions, totp
 from modhub_auth.signin.openid import NONCE_LIFE, Assertion, platform_refused
 from modhub_auth.tokens import token_digest
 
@@ -78,7 +78,7 @@ def prove_by_platform(session: Session, account: Account, session_id: int, ident
     login = login_of_identity(session, identity)
     if login is None or login.account_id != account.id or totp.has_authenticator(session, account.id):
         raise ApiError(403, "login_not_yours", "Signing in this way does not prove that the account is yours.")
-    page_sessions.record_proof(session, session_id)
+    sessions.record_proof(session, session_id)
 
 
 def unlink_login(session: Session, account_id: int, login_id: int | None) -> bool:

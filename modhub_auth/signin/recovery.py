@@ -16,7 +16,7 @@ from modhub_auth.mail.outbox import Outbox
 from modhub_auth.models import BY_PASSWORD, Account, ClientSession, DeviceCode, Link, Login, PageSession, ResetRequest
 from modhub_auth.rate_limits import RateLimiter, rate_counter
 from modhub_auth.services import lock_account
-from modhub_auth.signin import page_sessions, totp
+from modhub_auth.signin import sessions, totp
 
 RESET_EMAILS_PER_WINDOW: Final = 3
 """How many emails ``forgot`` sends to one address in the window."""
@@ -148,9 +148,9 @@ def require_owner(session: Session, login: Login, *, session_id: int | None, pas
     ``password_hash``.
     """
     if session_id is not None:
-        page_sessions.lock_session_account(session, login.account_id, session_id)
+        sessions.lock_session_account(session, login.account_id, session_id)
     elif password_hash is None or login.password_hash != password_hash:
-        raise page_sessions.session_ended()
+        raise sessions.session_ended()
 
 
 def confirm_address(

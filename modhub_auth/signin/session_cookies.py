@@ -21,7 +21,7 @@ from modhub.web.own_cookies import own_cookie, set_own_cookie
 from modhub.web.request import Request
 from modhub.web.views import allowed_methods
 from modhub_auth.container import auth_services
-from modhub_auth.signin.page_sessions import SESSION_IDLE, SESSION_LIFETIME, TOUCH_INTERVAL, touch_page_session
+from modhub_auth.signin.sessions import SESSION_IDLE, SESSION_LIFETIME, TOUCH_INTERVAL, touch_page_session
 from modhub_auth.tokens import token_digest
 
 BROWSERS: Final = (

@@ -14,7 +14,7 @@ from modhub.db import now
 from modhub.ui.i18n import Translations
 from modhub.web.request import Request
 from modhub_auth.mail.outbox import EmailEntry, without_links
-from modhub_auth.signin.page_sessions import SESSION_IDLE
+from modhub_auth.signin.sessions import SESSION_IDLE
 from modhub_auth.tokens import SecretBox
 from modhub_moderation.cases.decisions import (
     find_last_decision,

@@ -12,9 +12,9 @@ from modhub_auth.container import AuthServices
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, ClientSession, Login, PageSession
 from modhub_auth.services import lock_account
-from modhub_auth.signin import page_sessions
+from modhub_auth.signin import sessions
 from modhub_auth.signin.authentication import authenticate
-from modhub_auth.signin.client_sessions import sign_in
+from modhub_auth.signin.sessions import sign_in
 from modhub_testing.pages import messages_on
 from tests import people
 from tests.people import add_authenticator, read, write
@@ -150,7 +150,7 @@ def test_an_account_blocked_after_the_check_is_rejected(app: Any, person: Person
         sign_in(session, checked, "")
     assert caught.value.code == "account_blocked"
     with pytest.raises(ApiError) as caught, own.databases.write_session.begin() as session:
-        page_sessions.begin_page_session(
+        sessions.begin_page_session(
             session, lock_account(session, ada["accountId"]), session.get(Login, checked.login_id), ""
         )
     assert caught.value.code == "account_blocked"

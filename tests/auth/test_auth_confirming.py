@@ -17,7 +17,7 @@ from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Authenticator, ClientSession, Link, Login, PageSession
-from modhub_auth.signin import page_sessions, platform_logins, recovery
+from modhub_auth.signin import platform_logins, recovery, sessions
 from modhub_auth.signin.openid import Assertion
 from modhub_testing.pages import messages_on, new_visitor
 from tests.people import add_authenticator, read, write
@@ -147,7 +147,7 @@ def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
     own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         arrived = platform_logins.sign_in_or_register(session, Assertion("steam", "7", ""), registration=True)
-        cookie = page_sessions.begin_page_session(session, *arrived, "", proved=True)
+        cookie = sessions.begin_page_session(session, *arrived, "", proved=True)
     browser = new_visitor(app)
     browser.set_cookie("modhub", cookie)
     send(browser.get(f"{HOME}/password"), 200, email="ada@example.org", password="attackers password")
@@ -276,7 +276,7 @@ def make_unconfirmed(app: Any, number: int) -> Unconfirmed:
         address = f"ada{number}@example.org"
         login = Login(kind="Password", subject=address, password_hash="hash", created_at=now())
         account = services.register_account(session, login)
-        page_sessions.begin_page_session(session, account, login, "")
+        sessions.begin_page_session(session, account, login, "")
         platform_logins.link_login(session, account, identity)
         session_id = session.scalars(select(func.max(PageSession.id))).one()
         secret = link_tokens.create_link(session, link_tokens.RESET_LINK, account.id, login_id=login.id)
@@ -291,7 +291,7 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any) -> None:
         ada, another = make_unconfirmed(app, number), Assertion("steam", f"9{number}", "")
 
         def link(session: Session, ada: Unconfirmed = ada, another: Assertion = another) -> None:
-            account = page_sessions.lock_session_account(session, ada.account_id, ada.session_id)
+            account = sessions.lock_session_account(session, ada.account_id, ada.session_id)
             platform_logins.link_login(session, account, another)
 
         ada.beside_a_reset(link)

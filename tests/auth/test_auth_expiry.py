@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from modhub.db import now
 from modhub_auth.models import ClientSession, PageSession
-from modhub_auth.signin import page_sessions
+from modhub_auth.signin import sessions
 from modhub_testing.workers import run_worker
 
 pytestmark = pytest.mark.slow
@@ -61,5 +61,5 @@ def test_what_somebody_holds_is_passed_over(app: Any, person: Person) -> None:
     databases = app.databases
     with databases.write_session.begin() as holder, databases.write_session.begin() as session:
         holder.execute(select(ClientSession.id).order_by(ClientSession.id).limit(1).with_for_update())
-        page_sessions.delete_expired_sessions(session)
+        sessions.delete_expired_sessions(session)
     assert count(app) == (1, 0)

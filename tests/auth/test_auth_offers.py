@@ -17,7 +17,7 @@ from modhub_auth.blocking import block_accounts
 from modhub_auth.models import Login, Offer, PublisherKey
 from modhub_auth.personal_data import collect_account
 from modhub_auth.services import lock_account, lock_accounts
-from modhub_auth.signin import page_sessions
+from modhub_auth.signin import sessions
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on
 from tests.people import PASSWORD, Person, delete_person, emails_to, read, register, text_of, write
@@ -315,8 +315,8 @@ def test_offers_go_after_their_day(app: Any, ada: Person, mod: Any) -> None:
     offer(ada, mod, NOBODY)
     with app.databases.write_session.begin() as session:
         session.execute(update(Offer).values(expires_at=now() + timedelta(minutes=1)))
-        page_sessions.delete_expired_sessions(session)
+        sessions.delete_expired_sessions(session)
         assert len(session.scalars(select(Offer.id)).all()) == 1
         session.execute(update(Offer).values(expires_at=now()))
-        page_sessions.delete_expired_sessions(session)
+        sessions.delete_expired_sessions(session)
         assert not session.scalars(select(Offer.id)).all()

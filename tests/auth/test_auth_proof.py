@@ -16,7 +16,7 @@ from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, Authenticator, Link, Login, OutgoingEmail, PageSession, RecoveryCode
 from modhub_auth.pages import fresh_proof
 from modhub_auth.resources import AccountPermission
-from modhub_auth.signin import page_sessions, recovery, totp
+from modhub_auth.signin import recovery, sessions, totp
 from tests.people import read, write
 
 pytestmark = pytest.mark.slow
@@ -110,7 +110,7 @@ def owner(auth: Any, request: pytest.FixtureRequest) -> Owner:
         if "authenticator" in kind:
             secret = pyotp.random_base32()
             codes = totp.add_authenticator(session, own.secret_box, account.id, secret, pyotp.TOTP(secret).now())
-        cookie = page_sessions.begin_page_session(session, account, login, "")
+        cookie = sessions.begin_page_session(session, account, login, "")
         login_ids = login.id, extra.id
     app.set_cookie("modhub", cookie)
     return Owner(app, kind, *login_ids, codes)

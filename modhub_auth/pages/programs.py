@@ -1,15 +1,24 @@
-"""Allowing a program to sign in, by the code that it shows (C-ACC-30). The code is always typed: no link carries it."""
+"""What programs sign in by: publisher keys (C-TOK-5, C-TOK-7), and codes that a person allows (C-ACC-30).
+
+Such a code is always typed: no link carries it.
+"""
 
 from typing import Any, Final
 
-from modhub.base.errors import ApiError
+from markupsafe import Markup
+
+from modhub.base.errors import ApiError, invalid
 from modhub.base.security_log import log_event
 from modhub.content.text import N_
+from modhub.plugins.services import IMods
 from modhub.ui.template_helpers import translations_for
 from modhub.web.request import Request
+from modhub.web.traversal import parse_id
 from modhub.web.views import page
+from modhub_auth import publisher_keys
 from modhub_auth.container import auth_services
 from modhub_auth.mail.outbox import without_links
+from modhub_auth.pages.account import account_done
 from modhub_auth.pages.form_pages import (
     FORM_TEMPLATE,
     HOME,
@@ -18,12 +27,14 @@ from modhub_auth.pages.form_pages import (
     FormPage,
     form_value,
     message_page,
+    never_store,
 )
 from modhub_auth.pages.fresh_proof import (
     ask_for_proof,
     current_login,
     locked_account,
     proven_account,
+    proven_page,
     rotate_session,
     send_security_email,
 )
@@ -140,3 +151,106 @@ def allow_device_page(_context: Any, request: Request) -> dict[str, Any]:
 
 def _decided(request: Request, message_id: str, title: str, line: str) -> dict[str, Any]:
     return message_page(request, message_id, title, line, links=[YOUR_ACCOUNT])
+
+
+KEY_TEMPLATE: Final = "modhub_auth:templates/account/publisher_key.jinja2"
+
+
+def publisher_key_form(_context: Any, request: Request) -> FormPage:
+    """The form to make a key; it lists the account's own mods, drafts too."""
+    with request.databases.readonly_session() as session:
+        mods = request.find_service(IMods).get_mods_of_account(session, current_login(request).account_id)
+    days_hint = N_("The key then stops working. 0 means that it never expires.")
+    return FormPage(
+        N_("Create a publisher key"),
+        N_("Create key"),
+        [
+            FormField(
+                "label",
+                N_("Label"),
+                hint=N_("A name to recognise it by, such as “CI”."),
+                check=publisher_keys.clean_label,
+            ),
+            FormField(
+                "mod",
+                N_("Mod"),
+                options=[("", N_("All your mods")), *((str(mod.id), mod.title) for mod, _ in mods)],
+            ),
+            FormField(
+                "days",
+                N_("Days until it expires"),
+                value=str(publisher_keys.DEFAULT_DAYS),
+                hint=days_hint,
+                required=False,
+                inputmode="numeric",
+                check=publisher_keys.parse_days,
+            ),
+        ],
+        lead=[N_("A publisher key lets a build pipeline upload and publish your mods. It cannot change your account.")],
+        links=[YOUR_ACCOUNT],
+    )
+
+
+def _find_mod(request: Request, account_id: int) -> int | None:
+    """The account's mod in the form; None for all. 400 for any other: a stranger's is as an unknown one."""
+    chosen = form_value(request, "mod").strip()
+    if not chosen:
+        return None
+    number = parse_id(chosen) or 0
+    mod = request.find_service(IMods).get_mods(request.dbsession, [number]).get(number)
+    if mod is None or mod.owner != account_id:
+        raise invalid("The field %(field)s must name one of your mods.", field="mod")
+    return mod.id
+
+
+@proven_page(publisher_key_form, name="publisher-key")
+def publisher_key_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``POST /Modhub/account/publisher-key``: make a key and show it once."""
+    account, _ = proven_account(request)
+    new_key = publisher_keys.create_key(
+        request.dbsession,
+        account.id,
+        publisher_keys.clean_label(form_value(request, "label")),
+        _find_mod(request, account.id),
+        publisher_keys.parse_days(form_value(request, "days")),
+    )
+    send_security_email(request, "key created")
+    rotate_session(request, request.response)
+    request.override_renderer = KEY_TEMPLATE
+    never_store(request)
+    return {"new_key": new_key}
+
+
+@page(context=IAccount, name="revoke-key", request_method="POST", permission=AccountPermission.CHANGE)
+def revoke_key_page(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/account/revoke-key``: ``loginId`` is a publisher key. Its sessions end with it."""
+    locked_account(request)
+    login_id = parse_id(form_value(request, "loginId"))
+    publisher_keys.revoke_key(request.dbsession, current_login(request).account_id, login_id)
+    return account_done("revoked")
+
+
+KEY_FIRST: Final = N_("Give your script a publisher key as MODHUB_API_KEY.")
+CREATE_KEY: Final = "Create a publisher key"
+PUBLISH: Final = N_("%(tool)s then uploads and publishes what has changed:")
+EXCHANGE: Final = N_("With curl, exchange the key for a token, which is valid for 30 minutes:")
+EXCHANGE_LINES: Final = """\
+TOKEN=$(curl --fail-with-body -H 'Content-Type: application/json' \\
+  -d "{{\\"key\\": \\"$MODHUB_API_KEY\\"}}" '{0}/api/auth/exchange' |
+  sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')"""
+PUBLISH_LINES: Final = "modhub-publish --url '{0}' mod {1} mod.zip --version 1.0 --publish"
+LINES: Final = Markup('<p>{0}</p>\n<pre class="lines" tabindex="0"><code>{1}</code></pre>')
+
+
+def script_token(context: Any, request: Request) -> Markup:
+    """How an owner's script signs in: by a publisher key, never by the password."""
+    messages, base = translations_for(request), request.registry.settings["modhub.base_url"]
+    link = Markup('<a href="/Modhub/account/publisher-key">{}</a>').format(messages.gettext(CREATE_KEY))
+    tool = messages.gettext(PUBLISH, tool="modhub-publish")
+    return Markup("\n").join(
+        (
+            Markup("<p>{} {}</p>").format(messages.gettext(KEY_FIRST), link),
+            LINES.format(tool, PUBLISH_LINES.format(base, context.__name__)),
+            LINES.format(messages.gettext(EXCHANGE), EXCHANGE_LINES.format(base)),
+        )
+    )
