@@ -1,6 +1,6 @@
 """Names of accounts: what others see, and what moderators can remove."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import bindparam, delete, exists, select, update
@@ -41,10 +41,9 @@ class AccountProfiles:
 class Accounts:
     """See :class:`modhub.plugins.services.IAccounts`."""
 
-    def lock(self, session: Session, account_id: int, *, exclusively: bool = False) -> bool:
-        """Take a shared lock: a deletion waits for it, other shared locks do not. For an exclusive one, all wait."""
-        lock: Callable[[Session, int], object | None] = lock_account if exclusively else share_account
-        return lock(session, account_id) is not None
+    def lock(self, session: Session, account_id: int) -> bool:
+        """Take a shared lock: a deletion waits for it, other shared locks do not."""
+        return share_account(session, account_id) is not None
 
     def lock_active(self, session: Session, account_id: int) -> bool:
         """Take the same lock: blocking waits for it too."""

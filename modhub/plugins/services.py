@@ -224,12 +224,8 @@ class IProfiles(Protocol):
 class IAccounts(Protocol):
     """The service that knows which accounts exist; absent if no feature provides accounts."""
 
-    def lock(self, session: Any, account_id: int, *, exclusively: bool = False) -> bool:
-        """Keep the account from being deleted until the transaction ends; False if it has been deleted.
-
-        ``exclusively`` is for what changes it, or decides about it: until then nobody else locks it. A lock that is
-        shared first and exclusive later makes two such transactions wait for each other.
-        """
+    def lock(self, session: Any, account_id: int) -> bool:
+        """Keep the account from being deleted until the transaction ends; False if it has been deleted."""
 
     def lock_active(self, session: Any, account_id: int) -> bool:
         """The same for an account that acts: it cannot be blocked either until then; 403 if it is blocked.

@@ -109,7 +109,7 @@ def send_alarm(admin: Any, arguments: argparse.Namespace) -> int:
         return 0
     row = compose_alarm(admin, arguments.unit, recipient)
     services = admin.find_service(AuthServices)
-    message = services.outbox.build_message(row.sealed, recipient, row.message_id, row.created_at)
+    message = services.outbox.build_message(row)
     try:
         with services.mail_sender.transport() as deliver:
             deliver(message)
@@ -192,13 +192,14 @@ def _email_document(email: OutgoingEmail) -> dict[str, Any]:
     }
 
 
-def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool, only_dead: bool = False) -> int:
+def retry_emails(admin: Any, arguments: argparse.Namespace) -> int:
     """Let dead and held emails be sent again: all, or those with these numbers.
 
-    ``only_dead`` is for every night: an address that does not exist is neither tried nor kept without end.
+    ``--dead`` is for every night: an address that does not exist is neither tried nor kept without end.
     """
+    numbers, dry_run = arguments.number, arguments.dry_run
     is_unsent: list[ColumnElement[bool]] = [OutgoingEmail.finished_at.is_not(None), OutgoingEmail.problem.is_not(None)]
-    if only_dead:
+    if arguments.dead:
         is_unsent += [OutgoingEmail.problem != HELD, OutgoingEmail.created_at > now() - NIGHTLY_RETRIES]
     chosen = [OutgoingEmail.id.in_([parse_id(number) or 0 for number in numbers])] if numbers else []
     with admin.writing() as (session, _):
@@ -218,7 +219,7 @@ def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool, only_dead: bo
 def run_emails(admin: Any, arguments: argparse.Namespace) -> int:
     """``letters list|retry``"""
     if arguments.action == "retry":
-        return retry_emails(admin, arguments.number, dry_run=arguments.dry_run, only_dead=arguments.dead)
+        return retry_emails(admin, arguments)
     return list_emails(admin, as_json=arguments.json)
 
 

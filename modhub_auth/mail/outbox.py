@@ -4,7 +4,6 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from email.message import EmailMessage
 from email.policy import default
 from email.utils import format_datetime
@@ -134,19 +133,19 @@ class Outbox:
             return None
         return self._secret_box.encrypt(decrypted.replace(f"{old}/", f"{new}/"), message_id)
 
-    def build_message(self, sealed: str, recipient: str, message_id: str, created_at: datetime) -> EmailMessage | None:
+    def build_message(self, row: OutgoingEmail) -> EmailMessage | None:
         """The message to send; None when it can no longer be decrypted because its secret was removed."""
-        decrypted = self._secret_box.decrypt(sealed, message_id)
+        decrypted = self._secret_box.decrypt(row.sealed or "", row.message_id)
         if decrypted is None:
             return None
         email = msgspec.json.decode(decrypted, type=EmailText)
         # An address in a header must not be folded: it has no spaces.
         message = EmailMessage(default.clone(max_line_length=MAX_HEADER_LINE))
         message["From"] = self._sender
-        message["To"] = ascii_recipient(recipient)
+        message["To"] = ascii_recipient(row.recipient)
         message["Subject"] = email.subject
-        message["Date"] = format_datetime(created_at)
-        message["Message-ID"] = f"<{message_id}>"
+        message["Date"] = format_datetime(row.created_at)
+        message["Message-ID"] = f"<{row.message_id}>"
         message["Auto-Submitted"] = "auto-generated"
         for name, value in email.headers.items():
             message[name] = value

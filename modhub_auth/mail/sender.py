@@ -112,7 +112,7 @@ class MailSender:
 
     def _send(self, email: OutgoingEmail, deliver: Transport) -> bool:
         try:
-            message = self.outbox.build_message(email.sealed or "", email.recipient, email.message_id, email.created_at)
+            message = self.outbox.build_message(email)
             if message is None:
                 raise DeliveryRefused("its secret is no longer configured", permanent=True)
             deliver(message)
