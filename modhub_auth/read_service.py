@@ -49,6 +49,8 @@ class LoginRecord:
     """The last sign-in at a platform in this page session."""
     signed_in_at: datetime | None = None
     """When the page session began."""
+    used_at: datetime | None = None
+    """Its last use that was recorded."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -143,20 +145,21 @@ class AccountReader:
         rows = self.reader.rows(_ORIGINAL_LOGIN, account=login.account_id)
         return (rows[0][0], bool(rows[0][1])) if rows else (login.subject, login.verified)
 
-    def page_session(self, secret_hash: str, oldest: datetime, idle: datetime) -> tuple[LoginRecord, datetime] | None:
-        """The login of the page session with this hash, and its last use; None if it has ended."""
-        limits = {"oldest": to_micros(oldest), "idle": to_micros(idle)}
+    def page_session(self, secret_hash: str) -> LoginRecord | None:
+        """The login of the page session with this hash; None if it has ended."""
+        time = now()
+        limits = {"oldest": to_micros(time - SESSION_LIFETIME), "idle": to_micros(time - SESSION_IDLE)}
         rows = self.reader.rows(_PAGE_SESSION, secret_hash=secret_hash, **limits)
         if not rows:
             return None
         *login_columns, session_id, proved_at, created_at, used_at = rows[0]
-        login = replace(
+        return replace(
             _login_record(login_columns),
             session_id=session_id,
             proved_at=_moment(proved_at),
             signed_in_at=from_micros(created_at),
+            used_at=from_micros(used_at),
         )
-        return login, from_micros(used_at)
 
     def password_login_by_address(self, address: str | None) -> PasswordLogin | None:
         """The password login with this address. None is looked up too, so that it takes as long."""

@@ -1,6 +1,7 @@
 """Who may decide: accounts that the operator names (modhub-admin moderator), and how they are recognised."""
 
 import argparse
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +23,7 @@ from modhub.plugins.resources import IResource, ISite
 from modhub.plugins.services import IProfiles
 from modhub.web.request import Request
 from modhub.web.traversal import Acl, Resource
+from modhub.web.views import F, page
 from modhub_auth.blocking import find_account_ids
 from modhub_auth.models import Account, Authenticator
 from modhub_auth.services import lock_account
@@ -101,6 +103,11 @@ class ModerationDesk(Resource):
         if not standing.has_factor and self.request.registry.settings[NEEDS_FACTOR]:
             raise factor_missing()
         return [(Allow, principal_for_account(caller), ModerationPermission.DECIDE), DENY_ALL]
+
+
+def desk_page(**options: Any) -> Callable[[F], F]:
+    """Declare a page of moderators. Options as for :func:`modhub.web.views.page`."""
+    return page(permission=ModerationPermission.DECIDE, **options)
 
 
 def open_desk(parent: Resource, name: str) -> ModerationDesk:

@@ -272,16 +272,15 @@ def _sign_in_of(login: LoginRecord) -> str:
     return "" if login.signed_in_at is None else str(to_micros(login.signed_in_at))
 
 
-@page(context=IAccount, name="hide-notice", request_method="POST", permission=AccountPermission.READ)
+@page(context=IAccount, name="hide-notice", request_method=("GET", "POST"), permission=AccountPermission.READ)
 def hide_notice_page(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/hide-notice``: the reminder is not shown again until the next sign-in of this browser."""
+    """``POST /Modhub/account/hide-notice``: the reminder is not shown again until the next sign-in of this browser.
+
+    ``GET`` is where a visitor returns to after signing in again.
+    """
+    if request.is_safe:
+        return Redirect(HOME)
     response = Redirect(previous_page(request))
     value = _sign_in_of(current_login(request))
     set_own_cookie(request, response, HIDDEN_COOKIE, value, int(REMINDER_TIME.total_seconds()))
     return never_stored(response)
-
-
-@page(context=IAccount, name="hide-notice", request_method="GET", permission=AccountPermission.READ)
-def redirect_to_account(_context: Any, _request: Request) -> Redirect:
-    """``GET``: where a visitor returns to after signing in again."""
-    return Redirect(HOME)

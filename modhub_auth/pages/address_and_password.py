@@ -23,7 +23,6 @@ from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, Link, Login
 from modhub_auth.pages.account import account_done
 from modhub_auth.pages.form_pages import (
-    FORM_TEMPLATE,
     HOME,
     YOUR_ACCOUNT,
     Checkbox,
@@ -32,6 +31,7 @@ from modhub_auth.pages.form_pages import (
     error_page,
     form_value,
     message_page,
+    open_form_page,
     platform_title,
 )
 from modhub_auth.pages.fresh_proof import (
@@ -44,7 +44,6 @@ from modhub_auth.pages.fresh_proof import (
 from modhub_auth.pages.sign_in import email_field, new_password_field
 from modhub_auth.rate_limits import rate_counter
 from modhub_auth.read_service import PasswordLogin
-from modhub_auth.resources import IAccount
 from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import validate_password
 from modhub_auth.signin.recovery import AccountAccess, ResetChoice
@@ -77,7 +76,7 @@ def forgot_form() -> FormPage:
     )
 
 
-@page(context=IAccount, name="forgot", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
+@open_form_page("forgot")
 def forgot_page(_context: Any, request: Request) -> dict[str, Any]:
     """``/Modhub/account/forgot``: the same page whether or not the account exists."""
     form = forgot_form()
@@ -168,7 +167,7 @@ def _reset_choice(request: Request) -> ResetChoice | None:
     )
 
 
-@page(context=IAccount, name="reset", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
+@open_form_page("reset")
 def reset_page(_context: Any, request: Request) -> Any:
     """``/Modhub/account/reset``"""
     try:

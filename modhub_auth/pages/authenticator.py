@@ -43,7 +43,7 @@ QR_SCALE: Final = 4
 def add_authenticator_form(request: Request) -> FormPage:
     """The form that shows the proposed secret and asks for its first code."""
     hint, period = N_("The six digits that the app shows now."), proposal_period(request)
-    secret = proposed_secret(request, period)
+    secret = auth_services(request).proposals.secret(own_cookie(request, SESSION_COOKIE), period)
     address = totp.provisioning_uri(secret, current_login(request).subject, PageHelpers(request).site_name)
     drawing = segno.make(address, micro=False).svg_inline(scale=QR_SCALE, light="#fff", dark="#000")
     return FormPage(
@@ -79,11 +79,6 @@ def remove_authenticator_form() -> FormPage:
 def proposal_period(request: Request) -> int:
     """The period of the submitted form's secret while that is valid, else the current period."""
     return auth_services(request).proposals.period(form_value(request, PERIOD))
-
-
-def proposed_secret(request: Request, period: int) -> str:
-    """The secret that this session proposes in ``period``."""
-    return auth_services(request).proposals.secret(own_cookie(request, SESSION_COOKIE), period)
 
 
 def authenticator_form(_context: Any, request: Request) -> FormPage:

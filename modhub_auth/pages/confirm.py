@@ -14,7 +14,6 @@ from modhub.content.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub.web.payload import query
 from modhub.web.request import Request
-from modhub.web.views import OPEN, page
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import ASKED_BY
 from modhub_auth.models import Account, Link, Login, LoginKind
@@ -30,17 +29,16 @@ from modhub_auth.pages.address_and_password import (
     valid_link,
 )
 from modhub_auth.pages.form_pages import (
-    FORM_TEMPLATE,
     HOME,
     YOUR_ACCOUNT,
     FormField,
     FormPage,
     form_value,
     message_page,
+    open_form_page,
 )
 from modhub_auth.pages.fresh_proof import current_login, locked_account, send_security_email
 from modhub_auth.pages.sign_in import new_password_field
-from modhub_auth.resources import IAccount
 from modhub_auth.signin import recovery
 from modhub_auth.signin.authentication import reauthenticate, wrong_password
 from modhub_auth.signin.registration import add_password, change_address
@@ -110,7 +108,7 @@ def first_reset_form(request: Request, link: Link) -> FormPage:
     return FormPage(N_("Choose a new password"), N_("Set password"), [field], lead=lead)
 
 
-@page(context=IAccount, name="confirm", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
+@open_form_page("confirm")
 def confirm_page(_context: Any, request: Request) -> Any:
     """``/Modhub/account/confirm``; with ``new`` in the query, by setting a new password."""
     try:

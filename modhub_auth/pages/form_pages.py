@@ -9,8 +9,10 @@ from modhub.content.text import N_
 from modhub.ui import forms
 from modhub.ui.template_helpers import translations_for
 from modhub.web.request import Request
+from modhub.web.views import OPEN, F, page
 from modhub_auth.container import auth_services
 from modhub_auth.models import KEY_PLATFORM
+from modhub_auth.resources import IAccount
 
 # Maps API errors to form fields and user-facing messages.
 #
@@ -212,6 +214,11 @@ class FormPage:
         """
         forms.set_error_status(request, error)
         return self.show(request, error, *others)
+
+
+def open_form_page(name: str) -> Callable[[F], F]:
+    """Declare a page below the account's with a form that needs no session."""
+    return page(context=IAccount, name=name, request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
 
 
 def form_value(request: Request, name: str) -> str:

@@ -20,12 +20,10 @@ from modhub.ui.xml_responses import Redirect
 from modhub.web.own_cookies import own_cookie, set_own_cookie
 from modhub.web.payload import query
 from modhub.web.request import Request
-from modhub.web.views import OPEN, page
 from modhub_auth import email_addresses, services
 from modhub_auth.container import auth_services
 from modhub_auth.models import MAX_DISPLAY_NAME, Account, Login
 from modhub_auth.pages.form_pages import (
-    FORM_TEMPLATE,
     HOME,
     MARK_FIELD,
     YOUR_ACCOUNT,
@@ -35,9 +33,10 @@ from modhub_auth.pages.form_pages import (
     code_field,
     form_value,
     never_stored,
+    open_form_page,
 )
 from modhub_auth.read_service import LoginRecord, PasswordLogin
-from modhub_auth.resources import IAccount, IBlockedAccounts
+from modhub_auth.resources import IBlockedAccounts
 from modhub_auth.services import BlockedAccountError
 from modhub_auth.signin import registration, sessions
 from modhub_auth.signin.authentication import authenticate, authenticate_code
@@ -219,7 +218,7 @@ def login_form(request: Request) -> FormPage:
     )
 
 
-@page(context=IAccount, name="login", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
+@open_form_page("login")
 def login_page(_context: Any, request: Request) -> Any:
     """``/Modhub/account/login``, with the code or followed by a second step that asks for it."""
     if request.is_safe:
@@ -307,7 +306,7 @@ def register_form(request: Request) -> FormPage:
     )
 
 
-@page(context=IAccount, name="register", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
+@open_form_page("register")
 def register_page(_context: Any, request: Request) -> Any:
     """``/Modhub/account/register``"""
     if request.is_safe:
@@ -329,7 +328,7 @@ def register_page(_context: Any, request: Request) -> Any:
         return register_form(request).show_errors(request, error)
 
 
-@page(context=IAccount, name="logout", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
+@open_form_page("logout")
 def logout_page(_context: Any, request: Request) -> Any:
     """``/Modhub/account/logout``"""
     if request.is_safe:

@@ -21,7 +21,7 @@ from modhub.web.own_cookies import own_cookie, set_own_cookie
 from modhub.web.request import Request
 from modhub.web.views import allowed_methods
 from modhub_auth.container import auth_services
-from modhub_auth.signin.sessions import SESSION_IDLE, SESSION_LIFETIME, TOUCH_INTERVAL, touch_page_session
+from modhub_auth.signin.sessions import TOUCH_INTERVAL, touch_page_session
 from modhub_auth.tokens import token_digest
 
 BROWSERS: Final = (
@@ -112,14 +112,10 @@ class SessionCredential:
         if not _SECRET.match(secret):
             return None
         time, secret_hash = now(), token_digest(secret)
-        reader = auth_services(request).account_reader
-        session_record = reader.page_session(secret_hash, time - SESSION_LIFETIME, time - SESSION_IDLE)
-        if session_record is None:
+        login = auth_services(request).account_reader.page_session(secret_hash)
+        if login is None or login.blocked:
             return None
-        login, used_at = session_record
-        if login.blocked:
-            return None
-        if time - used_at > TOUCH_INTERVAL:
+        if login.used_at is not None and time - login.used_at > TOUCH_INTERVAL:
             # Deferred: the request's own transaction may have begun, and this would wait for its end.
             request.add_finished_callback(partial(_record_use, secret_hash=secret_hash, time=time))
         return account_identity(login.account_id, login)

@@ -17,7 +17,6 @@ from modhub.web.downloads import file_response
 from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.traversal import parse_id
-from modhub.web.views import page
 from modhub_moderation.cases import words
 from modhub_moderation.cases.appeals import Verdict, decide_appeal, may_decide
 from modhub_moderation.cases.decisions import Subject, decide, open_case, own_case
@@ -50,7 +49,7 @@ from modhub_moderation.cases.resources import (
     ICases,
 )
 from modhub_moderation.cases.rulings import Ruling, SubjectState, list_kinds, read_choice
-from modhub_moderation.moderators import MODERATION, ModerationPermission, require_moderator
+from modhub_moderation.moderators import MODERATION, desk_page, require_moderator
 
 CASES: Final = f"{MODERATION}/cases"
 CASE_TEMPLATE: Final = "modhub_moderation:templates/cases/case.jinja2"
@@ -73,7 +72,7 @@ RULING_FIELDS: Final = {
 """The fields of the form and their labels."""
 
 
-@page(context=ICases, request_method="GET", permission=ModerationPermission.DECIDE, renderer=CASES_TEMPLATE)
+@desk_page(context=ICases, request_method="GET", renderer=CASES_TEMPLATE)
 def cases_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/moderation/cases``: the newest cases, and the form that opens one on own initiative."""
     return _cases_values(request)
@@ -87,7 +86,7 @@ def _cases_values(request: Request, **more: Any) -> dict[str, Any]:
     return {"cases": cases, "names": names, "words": words, "typed": typed, "error": None, **more}
 
 
-@page(context=ICases, request_method="POST", permission=ModerationPermission.DECIDE, renderer=CASES_TEMPLATE)
+@desk_page(context=ICases, request_method="POST", renderer=CASES_TEMPLATE)
 def open_case_submit(_context: Any, request: Request) -> Any:
     """``POST /Modhub/moderation/cases``: open a case about the mod or the account with this number."""
     typed = {name: request.POST.get(name, "").strip() for name in ("kind", "number")}
@@ -121,7 +120,7 @@ def _find_subject(request: Request, kind: SubjectKind, number: int) -> Subject |
     return None if mod is None else Subject(kind, number, mod.owner, mod.title)
 
 
-@page(context=ICase, request_method="GET", permission=ModerationPermission.DECIDE, renderer=CASE_TEMPLATE)
+@desk_page(context=ICase, request_method="GET", renderer=CASE_TEMPLATE)
 def case_page(context: CaseResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/moderation/cases/{caseId}``"""
     return case_values(context.id, request)
@@ -167,10 +166,9 @@ def _refusal(
     return may_decide(session, registry, view.case, appealed, moderator_id)
 
 
-@page(
+@desk_page(
     context=ICase,
     request_method="POST",
-    permission=ModerationPermission.DECIDE,
     renderer=CASE_TEMPLATE,
     preserve_fields=RULING_FIELDS,
 )
@@ -224,7 +222,7 @@ def _read_day(value: str) -> datetime | None:
     return datetime.combine(day, time(23, 59, 59), UTC)
 
 
-@page(context=IAppeal, request_method="POST", permission=ModerationPermission.DECIDE, renderer=CASE_TEMPLATE)
+@desk_page(context=IAppeal, request_method="POST", renderer=CASE_TEMPLATE)
 def appeal_submit(context: AppealResource, request: Request) -> Any:
     """``POST /Modhub/moderation/appeals/{appealId}``: decide an appeal."""
     typed = {name: request.POST.get(name, "") for name in ("outcome", "reasons")}
@@ -244,7 +242,11 @@ def appeal_submit(context: AppealResource, request: Request) -> Any:
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
-@page(context=ICaseMod, name="preview", request_method="GET", permission=ModerationPermission.DECIDE)
+@desk_page(
+    context=ICaseMod,
+    name="preview",
+    request_method="GET",
+)
 def case_mod_page(context: CaseModResource, request: Request) -> Any:
     """``GET /Modhub/moderation/cases/{caseId}/mod/preview``; redirects to the public page if there is one."""
     mod, case = _mod_of(context, request), f"{CASES}/{context.__parent__.id}"
@@ -253,7 +255,10 @@ def case_mod_page(context: CaseModResource, request: Request) -> Any:
     return request.find_service(IModeration).previews.show_page(request, mod, f"{case}/mod", case)
 
 
-@page(context=ICaseFile, request_method="GET", permission=ModerationPermission.DECIDE)
+@desk_page(
+    context=ICaseFile,
+    request_method="GET",
+)
 def case_file_page(context: CaseFileResource, request: Request) -> Any:
     """``GET …/mod/images/{assetId}``, to be shown in the page, and ``GET …/mod/files/{sha256}``, to be saved."""
     mod, name = _mod_of(context.case_mod, request), context.__name__

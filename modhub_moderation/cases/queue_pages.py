@@ -22,7 +22,6 @@ from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
 from modhub.web.request import Request, act_for_request
 from modhub.web.traversal import parse_id
-from modhub.web.views import page
 from modhub_auth.blocking import find_blocked
 from modhub_moderation.cases import words
 from modhub_moderation.cases.decisions import decide
@@ -30,7 +29,7 @@ from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind,
 from modhub_moderation.cases.pages import RULING_FIELDS, read_ruling
 from modhub_moderation.cases.read_service import names_of
 from modhub_moderation.cases.rulings import RESTRICTIONS, Ruling, SubjectState, clean_ruling
-from modhub_moderation.moderators import MODERATION, IModerationDesk, ModerationPermission, standing_of_visitor
+from modhub_moderation.moderators import MODERATION, IModerationDesk, desk_page, standing_of_visitor
 
 CASES_SHOWN: Final = 25
 """Cases on one page of the queue."""
@@ -280,17 +279,19 @@ MANY_FIELDS: Final = {**RULING_FIELDS, "cases": ""}
 """The fields of the form; ``cases`` are the chosen numbers, separated by spaces."""
 
 
-@page(context=IModerationDesk, request_method="GET", permission=ModerationPermission.DECIDE)
-def desk_page(_context: Any, _request: Request) -> Redirect:
+@desk_page(
+    context=IModerationDesk,
+    request_method="GET",
+)
+def lead_to_queue(_context: Any, _request: Request) -> Redirect:
     """``GET /Modhub/moderation``"""
     return Redirect(QUEUE)
 
 
-@page(
+@desk_page(
     context=IModerationDesk,
     name="queue",
     request_method="GET",
-    permission=ModerationPermission.DECIDE,
     renderer=QUEUE_TEMPLATE,
 )
 def queue_page(_context: Any, request: Request) -> dict[str, Any]:
@@ -308,11 +309,10 @@ def queue_page(_context: Any, request: Request) -> dict[str, Any]:
     return {"view": view, "words": words, "number": number, "pages": pages, **reader}
 
 
-@page(
+@desk_page(
     context=IModerationDesk,
     name="bulk",
     request_method="GET",
-    permission=ModerationPermission.DECIDE,
     renderer=MANY_TEMPLATE,
 )
 def many_page(_context: Any, request: Request) -> Any:
@@ -335,11 +335,10 @@ def _numbers(typed: str) -> list[int]:
     return [number for word in typed.split() if (number := parse_id(word)) is not None]
 
 
-@page(
+@desk_page(
     context=IModerationDesk,
     name="bulk",
     request_method="POST",
-    permission=ModerationPermission.DECIDE,
     renderer=MANY_TEMPLATE,
     preserve_fields=MANY_FIELDS,
 )

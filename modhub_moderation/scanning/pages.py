@@ -13,8 +13,7 @@ from modhub.plugins.commands import add_json_option
 from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IProfiles
 from modhub.web.request import Request
-from modhub.web.views import page
-from modhub_moderation.moderators import IModerationDesk, ModerationPermission
+from modhub_moderation.moderators import IModerationDesk, desk_page
 from modhub_moderation.scanning import services
 from modhub_moderation.scanning.inspection import Scanning
 
@@ -61,11 +60,10 @@ def run_scan(admin: Any, arguments: argparse.Namespace) -> int:
 HITS_SHOWN: Final = 100
 
 
-@page(
+@desk_page(
     context=IModerationDesk,
     name="scans",
     request_method="GET",
-    permission=ModerationPermission.DECIDE,
     renderer="modhub_moderation:templates/scanning/scans.jinja2",
 )
 def scans_page(_context: Any, request: Request) -> dict[str, Any]:
