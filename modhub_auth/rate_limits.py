@@ -85,18 +85,20 @@ class RateLimiter:
     def count(self, counters: Sequence[RateCounter]) -> None:
         """Count a call regardless of its outcome. 429 if a counter is full; then none of them is increased."""
         with self._databases.write_session.begin() as session:
-            wait = self._seconds_to_wait(session, counters, now())
-            if wait is None:
-                _insert(session, counters, Slot(), settled=True)
+            wait = self._count(session, counters)
         if wait is not None:
             raise self._rate_limited(counters, wait)
 
     def allows(self, session: Session, counters: Sequence[RateCounter]) -> bool:
         """As :meth:`count`, in the caller's transaction and returning False instead of 429."""
+        return self._count(session, counters) is None
+
+    def _count(self, session: Session, counters: Sequence[RateCounter]) -> float | None:
+        """Increase the counters if all have room, and return None; else the seconds until they have."""
         wait = self._seconds_to_wait(session, counters, now())
         if wait is None:
             _insert(session, counters, Slot(), settled=True)
-        return wait is None
+        return wait
 
     @contextmanager
     def attempt(self, counters: Sequence[RateCounter]) -> Iterator[Slot]:

@@ -1,5 +1,6 @@
 """The account API (C-ACC-1). Passwords are hashed before the transaction begins."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from pyramid.response import Response
@@ -9,7 +10,7 @@ from modhub.base.identity import CredentialKind
 from modhub.base.operations import Operation, Refusal, body_over
 from modhub.db import now
 from modhub.web.request import Request
-from modhub.web.views import OPEN, api
+from modhub.web.views import OPEN, F, api
 from modhub_auth import email_addresses, publisher_keys
 from modhub_auth.container import auth_services
 from modhub_auth.rate_limits import caller_of, rate_counter
@@ -175,6 +176,11 @@ REQUEST_PASSWORD_RESET: Final = Operation(
 )
 
 
+def open_call(name: str, operation: Operation, context: Any = IAuth) -> Callable[[F], F]:
+    """Declare a call that needs no token."""
+    return api(context=context, name=name, request_method="POST", permission=OPEN, operation=operation)
+
+
 def _session(request: Request, signed_in: SignedIn) -> SessionDocument:
     return SessionDocument(
         access_token=auth_services(request).access_tokens.make(signed_in.login_id, signed_in.random_id, now()),
@@ -185,7 +191,7 @@ def _session(request: Request, signed_in: SignedIn) -> SessionDocument:
     )
 
 
-@api(context=IAuth, name="register", request_method="POST", permission=OPEN, operation=REGISTER)
+@open_call("register", REGISTER)
 def register_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/register``"""
     registration.check_open(request)
@@ -195,7 +201,7 @@ def register_view(_context: Any, request: Request) -> SessionDocument:
     return _session(request, sessions.issue_tokens(request.dbsession, account, login, body.clean_client()))
 
 
-@api(context=IAuth, name="login", request_method="POST", permission=OPEN, operation=LOGIN)
+@open_call("login", LOGIN)
 def login_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/login``"""
     body = read_account_body(request, SignIn)
@@ -203,7 +209,7 @@ def login_view(_context: Any, request: Request) -> SessionDocument:
     return _session(request, sessions.sign_in(request.dbsession, checked_login, body.clean_client()))
 
 
-@api(context=IAuth, name="exchange", request_method="POST", permission=OPEN, operation=EXCHANGE_PUBLISHER_KEY)
+@open_call("exchange", EXCHANGE_PUBLISHER_KEY)
 def exchange_view(_context: Any, request: Request) -> KeySessionDocument:
     """``POST /api/auth/exchange``"""
     key = publisher_keys.check_key(request, read_account_body(request, Exchange).key)
@@ -222,14 +228,14 @@ def me_view(_context: Any, request: Request) -> AccountDocument:
     return AccountDocument(login.account_id, login.kind, subject, login.display_name, verified)
 
 
-@api(context=IAuth, name="refresh", request_method="POST", permission=OPEN, operation=REFRESH_SESSION)
+@open_call("refresh", REFRESH_SESSION)
 def refresh_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/refresh``"""
     body = read_account_body(request, Refresh)
     return _session(request, sessions.refresh_session(request.dbsession, body.refresh_token, body.clean_client()))
 
 
-@api(context=IDevice, request_method="POST", permission=OPEN, operation=BEGIN_DEVICE_SIGN_IN)
+@open_call("", BEGIN_DEVICE_SIGN_IN, IDevice)
 def begin_device_view(_context: Any, request: Request) -> DeviceCodesDocument:
     """``POST /api/auth/device``"""
     settings = request.registry.settings
@@ -246,7 +252,7 @@ def begin_device_view(_context: Any, request: Request) -> DeviceCodesDocument:
     )
 
 
-@api(context=IDevice, name="token", request_method="POST", permission=OPEN, operation=FINISH_DEVICE_SIGN_IN)
+@open_call("token", FINISH_DEVICE_SIGN_IN, IDevice)
 def finish_device_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/device/token``"""
     device_code = read_account_body(request, DevicePoll).device_code
@@ -259,7 +265,7 @@ def finish_device_view(_context: Any, request: Request) -> SessionDocument:
     return _session(request, device_codes.redeem(request.dbsession, settings, device_code, poll.account_id))
 
 
-@api(context=IAuth, name="logout", request_method="POST", permission=OPEN, operation=LOGOUT)
+@open_call("logout", LOGOUT)
 def logout_view(_context: Any, request: Request) -> Response:
     """``POST /api/auth/logout``: always 204, even without a valid body (C-MAIL-4)."""
     try:
@@ -270,7 +276,7 @@ def logout_view(_context: Any, request: Request) -> Response:
     return Response(status=204)
 
 
-@api(context=IAuth, name="forgot", request_method="POST", permission=OPEN, operation=REQUEST_PASSWORD_RESET)
+@open_call("forgot", REQUEST_PASSWORD_RESET)
 def forgot_view(_context: Any, request: Request) -> Response:
     """``POST /api/auth/forgot``: always 204, whatever the body and whether or not the account exists (C-MAIL-4)."""
     registration.count_forgot(request)

@@ -67,24 +67,22 @@ def own_appeal_submit(context: OwnDecisionResource, request: Request) -> Any:
     return _appeal(request, context.id or 0, f"{OWN_DECISIONS}/{context.id}?done=appealed")
 
 
-@page(context=IAppealLink, request_method="GET", permission=OPEN, renderer=DECISION_TEMPLATE)
-def linked_decision_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/appeal?token=…``: the statement of this link, also for a blocked account."""
-    secret = query(request, "token") or ""
-    return _decision_values(request, _linked(request, secret), token_value=secret)
-
-
 @page(
     context=IAppealLink,
-    request_method="POST",
+    request_method=("GET", "POST"),
     permission=OPEN,
     renderer=DECISION_TEMPLATE,
     preserve_fields=APPEAL_FIELDS,
 )
-def linked_appeal_submit(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/appeal``: appeal by the link; a page with the token in a field, so that no history has it."""
+def linked_decision_page(_context: Any, request: Request) -> Any:
+    """``/Modhub/appeal?token=…``: the statement of this link, also for a blocked account, and the appeal.
+
+    The form has the token in a field, so that no history has it.
+    """
     secret = request.POST.get("token", "") or query(request, "token") or ""
     decision_id = _linked(request, secret)
+    if request.is_safe:
+        return _decision_values(request, decision_id, token_value=secret)
     return _appeal(request, decision_id, f"{APPEAL_PAGE}?token={secret}&done=appealed", token_value=secret)
 
 

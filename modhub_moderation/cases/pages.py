@@ -72,30 +72,22 @@ RULING_FIELDS: Final = {
 """The fields of the form and their labels."""
 
 
-@desk_page(context=ICases, request_method="GET", renderer=CASES_TEMPLATE)
-def cases_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/moderation/cases``: the newest cases, and the form that opens one on own initiative."""
-    return _cases_values(request)
-
-
-def _cases_values(request: Request, **more: Any) -> dict[str, Any]:
+@desk_page(context=ICases, request_method=("GET", "POST"), renderer=CASES_TEMPLATE)
+def cases_page(_context: Any, request: Request) -> Any:
+    """``/Modhub/moderation/cases``: the newest cases, and the form that opens one about a mod or an account."""
+    error = None
+    typed = {name: query(request, name) or "" for name in ("kind", "number")}
+    if not request.is_safe:
+        typed = {name: request.POST.get(name, "").strip() for name in ("kind", "number")}
+        try:
+            return Redirect(f"{CASES}/{_open_own(request, typed['kind'], parse_id(typed['number']) or 0)}")
+        except ApiError as refused:
+            set_error_status(request, refused)
+            error = refused
     with request.databases.readonly_session() as session:
         cases = list_cases(session)
-    typed = {"kind": query(request, "kind") or "", "number": query(request, "number") or ""}
     names = names_of(request.registry, {case.owner_id for case in cases})
-    return {"cases": cases, "names": names, "words": words, "typed": typed, "error": None, **more}
-
-
-@desk_page(context=ICases, request_method="POST", renderer=CASES_TEMPLATE)
-def open_case_submit(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/moderation/cases``: open a case about the mod or the account with this number."""
-    typed = {name: request.POST.get(name, "").strip() for name in ("kind", "number")}
-    try:
-        case_id = _open_own(request, typed["kind"], parse_id(typed["number"]) or 0)
-    except ApiError as refused:
-        set_error_status(request, refused)
-        return _cases_values(request, typed=typed, error=refused)
-    return Redirect(f"{CASES}/{case_id}")
+    return {"cases": cases, "names": names, "words": words, "typed": typed, "error": error}
 
 
 def _open_own(request: Request, kind_name: str, number: int) -> int:

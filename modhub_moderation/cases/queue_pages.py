@@ -104,11 +104,9 @@ def read_queue(session: Session, registry: Any, page: int) -> QueueView:
     ordered = select(Case).where(is_open).order_by(Case.weight.desc(), Case.opened_at, Case.id)
     cases = list(session.scalars(ordered.offset((page - 1) * CASES_SHOWN).limit(CASES_SHOWN)))
     total = session.scalar(select(func.count()).select_from(Case).where(is_open)) or 0
-    if page > 1:
-        return QueueView(_describe(session, registry, cases), total, ())
     waiting = select(Appeal, Case).join(Decision, Decision.id == Appeal.decision_id).join(Case)
     waiting = waiting.where(Appeal.decided_at.is_(None)).order_by(Appeal.created_at).limit(CASES_SHOWN)
-    appeals = session.execute(waiting).all()
+    appeals = session.execute(waiting).all() if page == 1 else ()
     return QueueView(_describe(session, registry, cases), total, appeals)
 
 

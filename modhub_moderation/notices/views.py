@@ -347,24 +347,23 @@ def _form(request: Request, subject: Subject, images: list[ReportedImage], *refu
     }
 
 
-@page(context=IReports, request_method="GET", permission=OPEN, renderer=REPORT_TEMPLATE)
-def report_page(context: ReportsResource, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/{id}/reports`` and ``/Modhub/by/{accountId}/reports``; ``?asset=`` chooses an image."""
-    subject = context.require_subject()
-    return _form(request, subject, list(list_images(request, subject)))
-
-
 @page(
     context=IReports,
-    request_method="POST",
+    request_method=("GET", "POST"),
     permission=OPEN,
     renderer=REPORT_TEMPLATE,
     preserve_fields=LABELS,
 )
-def report_submit(context: ReportsResource, request: Request) -> Any:
-    """Send the report, and show its receipt."""
+def report_page(context: ReportsResource, request: Request) -> Any:
+    """``/Modhub/{id}/reports`` and ``/Modhub/by/{accountId}/reports``; ``?asset=`` chooses an image.
+
+    ``POST`` sends the report, and leads to its receipt.
+    """
     subject = context.require_subject()
-    images, account_id = list(list_images(request, subject)), reporter_by_session(request)
+    images = list(list_images(request, subject))
+    if request.is_safe:
+        return _form(request, subject, images)
+    account_id = reporter_by_session(request)
     sent = SentReport(
         form_value(request, "ground"),
         form_value(request, "text"),
