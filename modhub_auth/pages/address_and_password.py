@@ -25,7 +25,6 @@ from modhub_auth.pages.account import account_done
 from modhub_auth.pages.form_pages import (
     HOME,
     YOUR_ACCOUNT,
-    Checkbox,
     FormField,
     FormPage,
     error_page,
@@ -146,7 +145,11 @@ def reset_form(request: Request, link: Link) -> FormPage:
     elif other_access:
         form.legend = N_("These belong to your account too. Untick what is not yours.")
         form.hidden["shown"] = " ".join(access.key for access in other_access)
-        form.checkboxes = [Checkbox("keep", access.key, _access_label(request, access)) for access in other_access]
+        choice = _reset_choice(request)
+        unticked = frozenset[str]() if choice is None else choice.listed - choice.keep
+        form.checkboxes = [
+            (access.key, _access_label(request, access), access.key not in unticked) for access in other_access
+        ]
     else:
         form.hidden["shown"] = ""
     return form

@@ -144,23 +144,12 @@ def code_field() -> FormField:
     return FormField("code", N_("Authenticator code"), autocomplete="one-time-code", hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Checkbox:
-    """A box that is ticked at first. The form's field ``shown`` lists the boxes that it had."""
-
-    name: str
-    value: str
-    label: str
-
-    def was_unticked(self, request: Request) -> bool:
-        """Whether the submitted form had this box, and it was empty."""
-        return self.value in form_value(request, "shown").split() and self.value not in request.POST.getall(self.name)
-
-
 @dataclass(slots=True)
 class FormPage:
     """One page with one form. ``alternatives`` link to other ways to do the same; ``username`` tells password managers
-    whose password is changed; ``legend`` heads the ``checkboxes``; ``template_values`` are for the page's own template.
+    whose password is changed; ``template_values`` are for the page's own template.
+
+    ``legend`` heads the ``checkboxes`` named ``keep``: value, label, and whether it is ticked.
     """
 
     title: str
@@ -173,7 +162,7 @@ class FormPage:
     username: str = ""
     danger: bool = False
     legend: str = ""
-    checkboxes: list[Checkbox] = field(default_factory=list)
+    checkboxes: list[tuple[str, str, bool]] = field(default_factory=list)
     template_values: dict[str, Any] = field(default_factory=dict)
 
     def input_errors(self, request: Request) -> list[ApiError]:
@@ -204,8 +193,7 @@ class FormPage:
             self.hidden[MARK_FIELD] = mark
         for api_error in api_errors:
             self.hidden |= api_error.extra.get("hidden", {})
-        unticked = {box for box in self.checkboxes if api_errors and box.was_unticked(request)}
-        return {"form": self, "errors": messages, "unticked": unticked, **self.template_values}
+        return {"form": self, "errors": messages, **self.template_values}
 
     def show_errors(self, request: Request, error: ApiError, *others: ApiError) -> dict[str, Any]:
         """The form again with these errors. It keeps the submitted values, except secrets.

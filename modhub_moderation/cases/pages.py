@@ -38,6 +38,7 @@ from modhub_moderation.cases.read_service import (
     read_case,
 )
 from modhub_moderation.cases.resources import (
+    CASE_IMAGES,
     AppealResource,
     CaseFileResource,
     CaseModResource,
@@ -253,10 +254,11 @@ def case_mod_page(context: CaseModResource, request: Request) -> Any:
 )
 def case_file_page(context: CaseFileResource, request: Request) -> Any:
     """``GET …/mod/images/{assetId}``, to be shown in the page, and ``GET …/mod/files/{sha256}``, to be saved."""
-    mod, name = _mod_of(context.case_mod, request), context.__name__
+    files, name = context.__parent__, context.__name__
+    mod = _mod_of(files.__parent__, request)
     previews = request.find_service(IModeration).previews
     with request.databases.readonly_session() as session:
-        if context.is_image:
+        if files.__name__ == CASE_IMAGES:
             file = previews.find_image(session, mod, parse_id(name))
         elif _DIGEST.fullmatch(name):
             file = previews.find_file(session, mod, name)

@@ -109,16 +109,6 @@ class CaseFileResource(Resource):
 
     __parent__: CaseFilesResource
 
-    @property
-    def case_mod(self) -> CaseModResource:
-        """The mod that has it."""
-        return self.__parent__.__parent__
-
-    @property
-    def is_image(self) -> bool:
-        """Whether the address is that of an image to show."""
-        return self.__parent__.__name__ == CASE_IMAGES
-
 
 class AppealsResource(Resource):
     """``/Modhub/moderation/appeals``"""
