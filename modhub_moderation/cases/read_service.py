@@ -111,8 +111,8 @@ def read_own_decision(session: Session, decision_id: int) -> OwnDecision:
     return OwnDecision(decision, session.get_one(Case, decision.case_id), standing_of(session, decision))
 
 
-def list_own_decisions(session: Session, account_id: int, *, mod_id: int | None = None) -> list[tuple[Decision, Case]]:
-    """The decisions about an account and its mods, or about one of these, the last one first.
+def list_own_decisions(session: Session, account_id: int, *, mod_id: int | None = None) -> Sequence[Any]:
+    """(decision, case) about an account and its mods, or about one of these, the last one first.
 
     That nothing was done is told to nobody but those who reported.
     """
@@ -120,5 +120,4 @@ def list_own_decisions(session: Session, account_id: int, *, mod_id: int | None 
     if mod_id is not None:
         statement = statement.where(Case.subject_kind == SubjectKind.MOD, Case.subject_id == mod_id)
     told = (Decision.kind != "dismiss") | Decision.replaces_id.is_not(None)
-    rows = session.execute(statement.where(told).order_by(Decision.id.desc()).limit(DECISIONS_SHOWN))
-    return [(decision, case) for decision, case in rows]
+    return session.execute(statement.where(told).order_by(Decision.id.desc()).limit(DECISIONS_SHOWN)).all()

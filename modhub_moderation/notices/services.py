@@ -1,9 +1,9 @@
 """Notices: what can be reported, the rules of a report, and what becomes of it until it is erased (C-NTC)."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from sqlalchemy import select, update
@@ -31,13 +31,6 @@ _NO_ID: Final = 0
 """In place of what is no id: the statement runs for it, too, so that the time reveals nothing (T-B4)."""
 
 
-class ReportedImage(NamedTuple):
-    """An image of a mod that can be named in a report."""
-
-    id: int
-    name: str
-
-
 class _File(msgspec.Struct):
     kind: str
     name: str
@@ -48,12 +41,12 @@ class _Files(msgspec.Struct):
     assets: list[_File] = []
 
 
-def list_images(request: Request, subject: Subject) -> Sequence[ReportedImage]:
-    """The images of the mod, in their order; an author has none."""
+def list_images(request: Request, subject: Subject) -> dict[int, str]:
+    """The names of the images that a report of the mod can name, in their order; an author has none."""
     documents = request.find_service(IPublicMods).get_documents([subject.guid]) if subject.guid else {}
     files = [file for encoded in documents.values() for file in msgspec.json.decode(encoded, type=_Files).assets]
     images = ((parse_id(file.url.rpartition("/")[2]), file.name) for file in files if file.kind == "image")
-    return [ReportedImage(asset_id, name) for asset_id, name in images if asset_id is not None]
+    return {asset_id: name for asset_id, name in images if asset_id is not None}
 
 
 GROUND_TITLES: Final = {

@@ -34,7 +34,6 @@ from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME, SubjectKind
 from modhub_moderation.cases.words import say_done, say_subject
 from modhub_moderation.notices.services import (
     GROUND_TITLES,
-    ReportedImage,
     ReportRefused,
     SentReport,
     check_report,
@@ -272,7 +271,7 @@ def _report(context: ReportsResource, request: Request) -> ReceiptDocument:
     subject = context.require_subject()
     body = read_json(request, NewNotice, MAX_NOTICE_BODY)
     asset_id = body.asset_id if isinstance(body.asset_id, int) else None
-    images = () if asset_id is None else [image.id for image in list_images(request, subject)]
+    images = () if asset_id is None else list_images(request, subject)
     sent = SentReport(body.ground, body.text, body.good_faith, _given(body.name), _given(body.email), asset_id)
     try:
         report = check_report(sent, account_id, images)
@@ -327,7 +326,7 @@ def _error_of(request: Request, error: ApiError) -> tuple[str, str, str]:
     return field, sentence, error.code
 
 
-def _form(request: Request, subject: Subject, images: list[ReportedImage], *refused: ApiError) -> dict[str, Any]:
+def _form(request: Request, subject: Subject, images: dict[int, str], *refused: ApiError) -> dict[str, Any]:
     never_store(request)
     errors = [_error_of(request, error) for error in refused]
     chosen = form_value(request, "assetId") if request.POST else query(request, "asset") or ""
@@ -360,7 +359,7 @@ def report_page(context: ReportsResource, request: Request) -> Any:
     ``POST`` sends the report, and leads to its receipt.
     """
     subject = context.require_subject()
-    images = list(list_images(request, subject))
+    images = list_images(request, subject)
     if request.is_safe:
         return _form(request, subject, images)
     account_id = reporter_by_session(request)
@@ -373,7 +372,7 @@ def report_page(context: ReportsResource, request: Request) -> Any:
         _asset_id(form_value(request, "assetId")),
     )
     try:
-        report = check_report(sent, account_id, [image.id for image in images])
+        report = check_report(sent, account_id, images)
         count_notice(request, account_id)
     except ReportRefused as refused:
         set_error_status(request, refused.errors[0])
