@@ -6,10 +6,13 @@ import pytest
 from sqlalchemy import update
 
 from modhub.catalogue.owning import views
+from modhub.db import now
 from modhub.plugins.moderation import IModeration
+from modhub.plugins.services import IMods
 from modhub_auth.blocking import block_accounts, find_blocked, unblock_accounts
 from modhub_auth.models import Account
 from modhub_auth.services import lock_account
+from modhub_testing.mods import hide_mod
 from tests.people import Person, register, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
@@ -24,27 +27,35 @@ def ada(app: Any) -> Person:
     return person
 
 
-def block(app: Any, account_id: int) -> None:
+def change(app: Any, account_id: int, act: Any) -> set[int]:
+    """Do it with the account, and return which accounts are blocked then."""
     with app.databases.write_session.begin() as session:
-        block_accounts(session, [lock_account(session, account_id)], "Malware")
-
-
-def unblock(app: Any, account_id: int) -> None:
-    with app.databases.write_session.begin() as session:
-        unblock_accounts(session, [lock_account(session, account_id)])
+        act(session, [lock_account(session, account_id)])
+        blocked: set[int] = find_blocked(session, [account_id, ABSENT])
+    return blocked
 
 
 def test_an_account_is_blocked_and_unblocked(app: Any, ada: Person) -> None:
     # C-ACC-20
     mod = ada.publish()
-    block(app, ada.id)
-    with app.databases.readonly_session() as session:
-        assert find_blocked(session, [ada.id, ABSENT]) == {ada.id}
-    app.put_json(f"/api/modhub/{mod['id']}", {"title": "x"}, headers=ada.bearer, status=403)
-    unblock(app, ada.id)
-    with app.databases.readonly_session() as session:
-        assert find_blocked(session, [ada.id]) == set()
-    app.put_json(f"/api/modhub/{mod['id']}", {"title": "x"}, headers=ada.bearer, status=200)
+    for act, blocked, status in ((block_accounts, {ada.id}, 403), (unblock_accounts, set[int](), 200)):
+        assert change(app, ada.id, act) == blocked
+        app.put_json(f"/api/modhub/{mod['id']}", {"title": "x"}, headers=ada.bearer, status=status)
+
+
+def test_mods_hidden_together_come_back_without_those_dealt_with_since(app: Any, ada: Person) -> None:
+    mods, at = [ada.publish()["id"] for _ in range(3)], now()
+    hide_mod(app, {"id": mods[0]})
+    with app.databases.write_session.begin() as session:
+        hidden = app.find_service(IMods).hide_mods_of_accounts(session, [ada.id], at)
+    assert sorted(hidden) == mods[1:]
+    with app.databases.write_session.begin() as session:
+        # Dealt with on its own since.
+        app.find_service(IModeration).release(session, [mods[1]])
+        app.find_service(IModeration).hide(session, [mods[1]], "Malware")
+    with app.databases.write_session.begin() as session:
+        assert app.find_service(IMods).restore_mods_hidden_at(session, hidden, at) == [mods[2]]
+    assert [mod["id"] for mod in app.get("/api/modhub").json["mods"]] == [mods[2]]
 
 
 def test_what_was_allowed_before_the_block_is_not_stored_after_it(
@@ -56,14 +67,14 @@ def test_what_was_allowed_before_the_block_is_not_stored_after_it(
     def receive_and_block(request: Any, *sizes: int) -> Any:
         """The file takes its time; meanwhile a moderator decides."""
         upload = received(request, *sizes)
-        block(app, ada.id)
+        change(app, ada.id, block_accounts)
         return upload
 
     monkeypatch.setattr(views, "receive_upload", receive_and_block)
     for address in ("code?version=2", "css", "images"):
         refused = app.post(f"/api/modhub/{mod['id']}/{address}", b"late", headers=ada.bearer, status=403)
         assert refused.json["error"] == "account_blocked"
-        unblock(app, ada.id)
+        change(app, ada.id, unblock_accounts)
     shown = app.get(f"/api/modhub/{mod['id']}").json
     assert (shown["version"], len(shown["assets"])) == ("1", 1)
 
