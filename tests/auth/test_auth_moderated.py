@@ -8,7 +8,6 @@ from sqlalchemy import update
 from modhub.catalogue.owning import views
 from modhub.db import now
 from modhub.plugins.moderation import IModeration
-from modhub.plugins.services import IMods
 from modhub_auth.blocking import block_accounts, find_blocked, unblock_accounts
 from modhub_auth.models import Account
 from modhub_auth.services import lock_account
@@ -47,14 +46,14 @@ def test_mods_hidden_together_come_back_without_those_dealt_with_since(app: Any,
     mods, at = [ada.publish()["id"] for _ in range(3)], now()
     hide_mod(app, {"id": mods[0]})
     with app.databases.write_session.begin() as session:
-        hidden = app.find_service(IMods).hide_mods_of_accounts(session, [ada.id], at)
+        hidden = app.find_service(IModeration).hide_of_accounts(session, [ada.id], at)
     assert sorted(hidden) == mods[1:]
     with app.databases.write_session.begin() as session:
         # Dealt with on its own since.
         app.find_service(IModeration).release(session, [mods[1]])
         app.find_service(IModeration).hide(session, [mods[1]], "Malware")
     with app.databases.write_session.begin() as session:
-        assert app.find_service(IMods).restore_mods_hidden_at(session, hidden, at) == [mods[2]]
+        assert app.find_service(IModeration).release(session, hidden, {at}) == [mods[2]]
     assert [mod["id"] for mod in app.get("/api/modhub").json["mods"]] == [mods[2]]
 
 
