@@ -125,7 +125,7 @@ def seconds_left(key: LoginRecord, time: datetime) -> int:
     """How long an access token made at ``time`` works: it ends with its key."""
     if key.expires_at is None:
         return ACCESS_SECONDS
-    return min(ACCESS_SECONDS, int((key.expires_at - time).total_seconds()))
+    return max(0, min(ACCESS_SECONDS, int((key.expires_at - time).total_seconds())))
 
 
 def clean_label(value: str) -> str:
