@@ -21,6 +21,7 @@ from modhub.web.request import Request
 from modhub_auth.pages.form_pages import FormPage
 from modhub_auth.pages.fresh_proof import proven_account, proven_page
 from modhub_auth.personal_data import personal_archive
+from modhub_auth.schemas import MAX_ACCOUNT_BODY
 from modhub_moderation.cases.models import Appeal, Case, Decision, DecisionKind, Notice
 from modhub_moderation.quotas import CountedUpload
 
@@ -128,6 +129,8 @@ def collect_moderation(session: Session, account_id: int) -> AccountData | None:
 def includeme(config: Configurator) -> None:
     """Register the page, the way to it, and what moderation has."""
     config.add_service(ArchiveTurns, ArchiveTurns())
+    # Its fresh proof is a password, which is hashed.
+    config.add_body_limit("POST", "/Modhub/account/data", MAX_ACCOUNT_BODY, waits=True)
     config.add_personal_data("moderation", collect_moderation)
     config.add_panel("account", "own data", own_data_panel, order=200)
     config.scan("modhub_moderation.personal_data")

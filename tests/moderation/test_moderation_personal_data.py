@@ -15,6 +15,7 @@ from sqlalchemy import select
 
 from modhub.admin.program import run_command
 from modhub.audit.models import AuditEntry
+from modhub.base.body_rules import BodyRules
 from modhub.base.errors import storage_unreachable
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
@@ -196,6 +197,12 @@ def test_the_operator_exports_an_account(site: Site, tmp_path: Path, capsys: pyt
         export("99")
     assert f"{len(content)} bytes" in capsys.readouterr().out
     assert exports(site) == 1
+
+
+def test_its_password_is_hashed_in_a_thread_that_may_wait(site: Site) -> None:
+    # T-D8
+    rules = site.find_service(BodyRules)
+    assert all(rules.find("POST", f"/Modhub/account/{name}").waits for name in ("data", "delete", "login"))
 
 
 def test_it_is_sent_at_once_to_the_session_of_the_account_with_fresh_proof(site: Site) -> None:
